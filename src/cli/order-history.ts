@@ -3,7 +3,7 @@ import {
   OrderEventTypeSchema,
   PaymentAttemptStatusSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
-import type { Order, OrderEvent, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent, PaymentAttempt, Refund } from '../gen/gatehouse/v1/order_pb.js';
 import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
@@ -46,7 +46,7 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
 }
 
 /** Describes an event in a few words. */
-function tell({ type, order, paymentAttempt }: OrderEvent): string {
+function tell({ type, order, paymentAttempt, refund, strayPaymentId }: OrderEvent): string {
   switch (type) {
     case OrderEventType.CREATED:
       return order === undefined ? 'registered' : `registered: ${amountOf(order)}`;
@@ -64,9 +64,26 @@ function tell({ type, order, paymentAttempt }: OrderEvent): string {
       return paymentAttempt === undefined ? 'failed' : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.EXPIRED:
       return 'the time to pay expired';
+    case OrderEventType.REFUND_REQUESTED:
+      return tellRefund(refund, 'requested');
+    case OrderEventType.REFUND_APPROVED:
+      return tellRefund(refund, 'approved');
+    case OrderEventType.REFUND_COMPLETED:
+      return tellRefund(refund, 'completed');
+    case OrderEventType.REFUND_FAILED:
+      return tellRefund(refund, 'failed');
+    case OrderEventType.STRAY_PAYMENT_SETTLED:
+      return `stray payment ${strayPaymentId} settled by operators`;
     case OrderEventType.UNSPECIFIED:
       return '';
   }
+}
+
+function tellRefund(refund: Refund | undefined, what: string): string {
+  if (refund === undefined) return `refund ${what}`;
+  const { refundNumber, amount, currency, failureReason } = refund;
+  const reason = failureReason === '' ? '' : `: ${failureReason}`;
+  return `refund ${refundNumber} of ${amount} ${currency} ${what}${reason}`;
 }
 
 const amountOf = ({ amount, currency, expireTime }: Order): string =>

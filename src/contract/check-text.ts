@@ -1,4 +1,4 @@
-import { durationMs } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { CheckFinding, CheckResult, CheckSubject } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
@@ -31,6 +31,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.STRAY_PAYMENTS]: 'stray payments',
   [CheckSubject.RECONCILIATION]: 'reconciliation',
   [CheckSubject.BROKER]: 'broker',
+  [CheckSubject.UNSETTLED]: 'unsettled money',
 };
 
 /**
@@ -59,6 +60,8 @@ function textOf(check: Check): Text {
       return strayPaymentsText(facts.value);
     case 'reconciliations':
       return reconciliationText(facts.value);
+    case 'unsettled':
+      return unsettledText(facts.value);
     case 'clockSkew':
       return clockText(facts.value);
     case 'waited':
@@ -103,6 +106,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.EVENT_RELAY:
     case CheckSubject.STRAY_PAYMENTS:
     case CheckSubject.RECONCILIATION:
+    case CheckSubject.UNSETTLED:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
         : ['a finding that this version does not know', 'update Gatehouse, and check again'];
@@ -182,6 +186,22 @@ function strayPaymentsText({ refusedCount, dueCount, heldOrderCount }: Facts<'st
     `${counted(refusedCount, 'refused reversal')}, ${reversals}${held}`,
     'settle each refused one with the wallet, then have Gatehouse request it again:\n' +
       'gatehouse payment strays --status reversal_refused\ngatehouse payment retry-reversal <merchant_id> <stray_payment_id>',
+  ];
+}
+
+function unsettledText(facts: Facts<'unsettled'>): Text {
+  const { paymentAttemptCount, strayPaymentCount, refundCount, oldestTime, ids } = facts;
+  const parts = [
+    ...(paymentAttemptCount > 0n ? [counted(paymentAttemptCount, 'undecided payment')] : []),
+    ...(strayPaymentCount > 0n ? [counted(strayPaymentCount, 'stray payment')] : []),
+    ...(refundCount > 0n ? [counted(refundCount, 'undecided refund')] : []),
+  ];
+  if (parts.length === 0) return ['no money waits for a person'];
+  const since =
+    oldestTime === undefined ? '' : `, the oldest since ${timestampDate(oldestTime).toISOString()}`;
+  return [
+    `waiting for a person: ${parts.join(', ')}${since}: ${ids.join(', ')}`,
+    'ask the wallet what happened to each, then settle it by hand with two operators (docs/operating/settlements.md)',
   ];
 }
 

@@ -16,6 +16,8 @@ export const idPrefixes = [
   'whr',
   'whf',
   'usr',
+  'rfd',
+  'stl',
 ] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 

@@ -1,6 +1,7 @@
 import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
 import type { WalletEntry } from '../contract/wallets-file/wallets-schema.ts';
 import type { SettingsError } from '../platform/settings/read-settings.ts';
+import { refundsOfConnector } from '../contract/connector-refunds.ts';
 import { Currency } from './domain/currency.ts';
 import { Money } from './domain/money.ts';
 import type { Wallet, WalletCurrency } from './domain/wallet.ts';
@@ -21,6 +22,7 @@ export function walletsOf(configured: readonly ConfiguredWallet[]): readonly Wal
       currencyOf(currency, (key, problem) => wallet.problemAt(['currencies', index, key], problem)),
     ),
     reconcile: wallet.reconcile ?? false,
+    refunds: refundsOfConnector(wallet.connector),
   }));
 }
 

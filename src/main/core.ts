@@ -60,6 +60,12 @@ import { keepRequestDays } from '../core/request-log/request-days.ts';
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
+import { createCreateRefund } from '../core/payments/refunds/create-refund.ts';
+import { createDecideApproval } from '../core/payments/refunds/decide-approval.ts';
+import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
+import { refundService } from '../core/payments/refunds/refund-service.ts';
+import { createRefundWork } from '../core/payments/refunds/refund-work.ts';
+import { createMayKeyRefund } from '../core/api-keys/may-key-refund.ts';
 import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
@@ -198,6 +204,14 @@ const services = [
   strayPaymentService({
     listStrayPayments: createListStrayPayments(database),
     reversals: createReversals(paymentParts),
+  }),
+  refundService({
+    createRefund: createCreateRefund({ ...paymentParts, findMerchant, wallets }),
+    decideApproval: createDecideApproval(paymentParts),
+    reader: createRefundReader(database, wallets),
+    work: createRefundWork(paymentParts),
+    findMerchant,
+    mayKeyRefund: createMayKeyRefund(apiKeys, now),
   }),
   reconciliationService({
     store: createReconciliationStore({

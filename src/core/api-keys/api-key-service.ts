@@ -1,14 +1,19 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { ApiKeySchema, ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import {
+  ApiKeySchema,
+  ApiKeyScope as ScopeMessage,
+  ApiKeyService,
+} from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey as ApiKeyMessage } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
-import { isUsable, maxUsableKeys } from '../domain/api-key-life-cycle.ts';
+import { apiKeyScopes, isUsable, maxUsableKeys } from '../domain/api-key-life-cycle.ts';
+import type { ApiKeyScope } from '../domain/api-key-life-cycle.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { Environment } from '../domain/order.ts';
@@ -71,19 +76,24 @@ export function apiKeyService({
         const { key, requestsPerSecond } = await authenticate(request.apiKey, environment);
         await store.touch(key);
         annotate(context, { merchant_id: key.merchantId, api_key_id: key.id });
-        return { merchantId: key.merchantId, apiKeyId: key.id, requestsPerSecond };
+        const scopes = key.scopes.map((scope) => scopeNumbers[scope]);
+        return { merchantId: key.merchantId, apiKeyId: key.id, requestsPerSecond, scopes };
       },
       async issueApiKey(request, context) {
-        const { merchantId, environment, label } = valuesOrThrow(
+        const { merchantId, environment, label, scopes } = valuesOrThrow(
           combine({
             merchantId: parseId('mer', request.merchantId, 'merchant_id'),
             environment: parseEnvironment(request.environment),
             label: parseText(request.label, 'label', { max: labelLength, required: false }),
+            scopes: parseScopes(request.scopes),
           }),
         );
         await requireKnown(findMerchant, merchantId);
         const { secret, stored } = makeKey(environment);
-        const added = await store.add({ merchantId, environment, label, ...stored }, actorOf(context));
+        const added = await store.add(
+          { merchantId, environment, label, scopes, ...stored },
+          actorOf(context),
+        );
         if (!added.ok) {
           const message = `the merchant has ${maxUsableKeys} usable keys in this environment; revoke one first`;
           throw rpcError('TOO_MANY_API_KEYS', message);
@@ -132,6 +142,20 @@ export function apiKeyService({
         annotate(context, { merchant_id: merchantId, api_key_id: apiKeyId });
         return { apiKey: apiKeyMessage(revoked) };
       },
+      async setApiKeyScopes(request, context) {
+        const { merchantId, apiKeyId, scopes } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            apiKeyId: parseId('key', request.apiKeyId, 'api_key_id'),
+            scopes: parseScopes(request.scopes),
+          }),
+        );
+        const changed = await store.setScopes(merchantId, apiKeyId, scopes, actorOf(context));
+        if (!changed.ok)
+          throw changed.error === 'not_found' ? apiKeyNotFound(apiKeyId) : apiKeyNotUsable(apiKeyId);
+        annotate(context, { merchant_id: merchantId, api_key_id: apiKeyId });
+        return { apiKey: apiKeyMessage(changed.value) };
+      },
       async listApiKeys(request) {
         const { merchantId, environment } = valuesOrThrow(
           combine({
@@ -149,6 +173,7 @@ export function apiKeyService({
       issueApiKey: ['dashboard', 'operator'],
       rotateApiKey: ['dashboard', 'operator'],
       revokeApiKey: ['dashboard', 'operator'],
+      setApiKeyScopes: ['dashboard', 'operator'],
       listApiKeys: ['dashboard', 'operator', 'reader'],
     },
   );
@@ -167,6 +192,14 @@ async function requireKnown(findMerchant: FindMerchant, merchantId: PublicId<'me
   }
 }
 
+const scopeNumbers = { REFUNDS: ScopeMessage.REFUNDS } as const satisfies Record<ApiKeyScope, ScopeMessage>;
+
+function parseScopes(numbers: readonly ScopeMessage[]): Result<ApiKeyScope[], Issue> {
+  const scopes = apiKeyScopes.filter((scope) => numbers.includes(scopeNumbers[scope]));
+  if (scopes.length === new Set(numbers).size) return ok(scopes);
+  return err({ field: 'scopes', issue: `must be ${apiKeyScopes.join(', ')}, or left empty` });
+}
+
 /** Milliseconds. */
 function parseOverlap(overlap: Duration | undefined): Result<number, Issue> {
   const seconds = overlap === undefined ? standardOverlapSeconds : Number(overlap.seconds);
@@ -183,6 +216,7 @@ function apiKeyMessage(key: ApiKey): ApiKeyMessage {
     environment: environmentNumbers[key.environment],
     prefix: key.prefix,
     label: key.label,
+    scopes: key.scopes.map((scope) => scopeNumbers[scope]),
     createTime: timestampFromDate(key.createdAt),
   });
   if (key.lastUsedAt !== null) message.lastUsedTime = timestampFromDate(key.lastUsedAt);

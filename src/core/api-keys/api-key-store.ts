@@ -6,8 +6,14 @@ import type { Database } from '../database/database.ts';
 import { ApiKeyRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../contract/public-id.ts';
-import { issueApiKey, recordKeyUse, revokeApiKey, rotateApiKey } from '../domain/api-key-life-cycle.ts';
-import type { ApiKeyTimes } from '../domain/api-key-life-cycle.ts';
+import {
+  issueApiKey,
+  recordKeyUse,
+  revokeApiKey,
+  rotateApiKey,
+  setScopes,
+} from '../domain/api-key-life-cycle.ts';
+import type { ApiKeyScope, ApiKeyTimes } from '../domain/api-key-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -19,6 +25,7 @@ export interface ApiKey extends ApiKeyTimes {
   readonly environment: Environment;
   readonly prefix: string;
   readonly label: string;
+  readonly scopes: readonly ApiKeyScope[];
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
 }
@@ -39,7 +46,7 @@ export interface ApiKeyStore {
     limit: number,
   ) => Promise<ApiKey[]>;
   readonly add: (
-    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label'> & NewApiKey,
+    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label' | 'scopes'> & NewApiKey,
     by: Actor,
   ) => Promise<Result<ApiKey, 'too_many'>>;
   /** Adds the key's successor, and lets the key expire after the overlap. */
@@ -50,6 +57,12 @@ export interface ApiKeyStore {
     overlapMs: number,
     by: Actor,
   ) => Promise<Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable'>>;
+  readonly setScopes: (
+    merchantId: PublicId<'mer'>,
+    apiKeyId: PublicId<'key'>,
+    scopes: readonly ApiKeyScope[],
+    by: Actor,
+  ) => Promise<Result<ApiKey, 'not_found' | 'not_usable'>>;
   readonly revoke: (
     merchantId: PublicId<'mer'>,
     apiKeyId: PublicId<'key'>,
@@ -71,6 +84,7 @@ const apiKeyOf = (row: ApiKeyRow): ApiKey => ({
   environment: row.environment,
   prefix: row.prefix,
   label: row.label,
+  scopes: row.scopes,
   createdAt: row.createdAt,
   lastUsedAt: row.lastUsedAt ?? null,
   expiresAt: row.expiresAt ?? null,
@@ -86,7 +100,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
     em.findOne(ApiKeyRow, keyOf(merchantId, apiKeyId), { lockMode: LockMode.PESSIMISTIC_WRITE });
   const create = (
     em: EntityManager,
-    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label'> & ApiKeyTimes & NewApiKey,
+    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label' | 'scopes'> & ApiKeyTimes & NewApiKey,
     at: Date,
   ) =>
     em.create(ApiKeyRow, {
@@ -95,6 +109,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       prefix: key.prefix,
       keyHash: key.hash,
       label: key.label,
+      scopes: [...key.scopes],
       createdAt: at,
       expiresAt: key.expiresAt,
       revokedAt: key.revokedAt,
@@ -133,7 +148,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
         const issued = issueApiKey(rows.map(apiKeyOf), at);
         if (!issued.ok) return issued;
         const added = apiKeyOf(create(em, { ...key, ...issued.value }, at));
-        const details = { environment, prefix: key.prefix, label: key.label };
+        const details = { environment, prefix: key.prefix, label: key.label, ...scopeDetails(key.scopes) };
         recordAudit(em, newId, at, by, { action: 'api_key.issue', merchantId, targetId: added.id, details });
         return ok(added);
       });
@@ -155,6 +170,24 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
         };
         recordAudit(em, newId, at, by, { action: 'api_key.rotate', merchantId, targetId: added.id, details });
         return ok({ added, replaced });
+      });
+    },
+    async setScopes(merchantId, apiKeyId, scopes, by) {
+      return database.fork().transactional(async (em) => {
+        const row = await lock(em, merchantId, apiKeyId);
+        if (row === null) return err('not_found' as const);
+        const at = now();
+        const changed = setScopes(apiKeyOf(row), scopes, at);
+        if (!changed.ok || [...row.scopes].sort().join() === [...scopes].sort().join()) return changed;
+        row.scopes = [...scopes];
+        const details = { scopes: scopes.join(', ').toLowerCase() };
+        recordAudit(em, newId, at, by, {
+          action: 'api_key.set_scopes',
+          merchantId,
+          targetId: apiKeyId,
+          details,
+        });
+        return changed;
       });
     },
     async revoke(merchantId, apiKeyId, by) {
@@ -184,3 +217,6 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
     },
   };
 }
+
+const scopeDetails = (scopes: readonly ApiKeyScope[]): Record<string, string> =>
+  scopes.length === 0 ? {} : { scopes: scopes.join(', ').toLowerCase() };

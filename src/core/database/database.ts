@@ -20,6 +20,7 @@ import { Migration016PaymentLinks } from './migrations/migration-016-payment-lin
 import { Migration017PromptPlaces } from './migrations/migration-017-prompt-places.ts';
 import { Migration018RefusalReasons } from './migrations/migration-018-refusal-reasons.ts';
 import { Migration019AnyWallet } from './migrations/migration-019-any-wallet.ts';
+import { Migration020Refunds } from './migrations/migration-020-refunds.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -49,6 +50,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration017PromptPlaces,
         Migration018RefusalReasons,
         Migration019AnyWallet,
+        Migration020Refunds,
       ],
       migrationLock: 7_142_001,
     },

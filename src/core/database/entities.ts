@@ -13,6 +13,8 @@ import type {
   PaymentType,
   StrayPaymentStatus,
 } from '../domain/order.ts';
+import type { ApiKeyScope } from '../domain/api-key-life-cycle.ts';
+import type { RefundProgress } from '../domain/refund-record.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
@@ -45,6 +47,8 @@ export const MerchantRow = defineEntity({
     requestsPerSecond: p.integer().default(0),
     contactPhone: p.text().default(''),
     contactEmail: p.text().default(''),
+    /** Decimal text by currency. */
+    refundApprovalLimits: p.json<Record<string, string>>(),
     createdAt: time(),
     updatedAt: time(),
   },
@@ -62,6 +66,7 @@ export const ApiKeyRow = defineEntity({
     prefix: p.text(),
     keyHash: p.blob(),
     label: p.text(),
+    scopes: p.array().columnType('text[]').$type<ApiKeyScope[]>().default([]),
     createdAt: time(),
     lastUsedAt: time().nullable(),
     expiresAt: time().nullable(),
@@ -84,6 +89,8 @@ export const OrderRow = defineEntity({
     amountText: p.text(),
     amountMinorUnits: p.bigint(),
     deductedMinorUnits: p.bigint(),
+    /** Null until the first refund is COMPLETED. */
+    refundedMinorUnits: p.bigint().nullable(),
     currency: p.text(),
     customerPhone: p.text(),
     customerPhoneE164: p.text().fieldName('customer_phone_e164'),
@@ -129,6 +136,8 @@ export const PaymentAttemptRow = defineEntity({
     /** The customer's network at checkout, as a keyed hash; null for a direct payment. */
     network: p.text().nullable(),
     promptPlace: p.text().$type<PromptPlace>().nullable(),
+    /** The settlement that decided it instead of the wallet. */
+    settlementId: idOf<'stl'>().nullable(),
     providerReference: p.text().nullable(),
     providerTransactionId: p.text().nullable(),
     detail: p.text().default(''),
@@ -206,6 +215,8 @@ export const StrayPaymentRow = defineEntity({
     currency: p.text(),
     kind: p.string().columnType('core.stray_payment_kind').$type<StrayPaymentKind>(),
     status: p.string().columnType('core.stray_payment_status').$type<StrayPaymentStatus>(),
+    /** The settlement that decided it instead of the wallet. */
+    settlementId: idOf<'stl'>().nullable(),
     detail: p.text(),
     refusalReason: p.text().default(''),
     tries: p.integer(),
@@ -223,6 +234,74 @@ export const StrayPaymentRow = defineEntity({
   },
 });
 export type StrayPaymentRow = InferEntity<typeof StrayPaymentRow>;
+
+export const RefundRow = defineEntity({
+  name: 'RefundRow',
+  tableName: 'refunds',
+  schema,
+  properties: {
+    merchantId: idOf<'mer'>().primary(),
+    /** Also the name at the wallet, for ever. */
+    id: idOf<'rfd'>().primary(),
+    environment: environment(),
+    refundNumber: p.text(),
+    orderId: idOf<'ord'>(),
+    orderNumber: p.text(),
+    paymentAttemptId: idOf<'pat'>(),
+    paymentOption: p.string().columnType('text').$type<PaymentOption>(),
+    providerTransactionId: p.text(),
+    amountMinorUnits: p.bigint(),
+    amountGiven: p.boolean(),
+    currency: p.text(),
+    reason: p.text(),
+    requestedBy: p.text(),
+    decidedBy: p.text().default(''),
+    settlementId: idOf<'stl'>().nullable(),
+    status: p.string().columnType('core.refund_status').$type<RefundProgress['status']>(),
+    detail: p.text(),
+    refusalReason: p.text().default(''),
+    tries: p.integer(),
+    maybeSent: p.boolean(),
+    providerReference: p.text().nullable(),
+    /** What callbacks about the refund reported, oldest first, for later queries. */
+    callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
+    dueAt: time().nullable(),
+    leasedUntil: time().nullable(),
+    leaseId: p.uuid().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type RefundRow = InferEntity<typeof RefundRow>;
+
+export type SettlementOutcome = 'PAID' | 'NOT_PAID' | 'RETURNED' | 'NOT_RETURNED';
+
+export const SettlementRow = defineEntity({
+  name: 'SettlementRow',
+  tableName: 'settlements',
+  schema,
+  properties: {
+    id: idOf<'stl'>().primary(),
+    merchantId: idOf<'mer'>(),
+    environment: environment(),
+    orderId: idOf<'ord'>(),
+    paymentAttemptId: idOf<'pat'>().nullable(),
+    strayPaymentId: idOf<'stp'>().nullable(),
+    refundId: idOf<'rfd'>().nullable(),
+    outcome: p.string().columnType('core.settlement_outcome').$type<SettlementOutcome>(),
+    status: p.string().columnType('core.settlement_status').$type<'PROPOSED' | 'CONFIRMED' | 'WITHDRAWN'>(),
+    reason: p.text(),
+    providerReference: p.text(),
+    proposedBy: p.text(),
+    /** Null for the holder of an operator service token. */
+    proposedByUserId: idOf<'usr'>().nullable(),
+    decidedBy: p.text().default(''),
+    createdAt: time(),
+    expiresAt: time(),
+    decidedAt: time().nullable(),
+  },
+});
+export type SettlementRow = InferEntity<typeof SettlementRow>;
 
 export type ReconciliationStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED';
 
@@ -299,6 +378,7 @@ export const ReconciliationDifferenceRow = defineEntity({
     merchantId: idOf<'mer'>().nullable(),
     paymentAttemptId: idOf<'pat'>().nullable(),
     strayPaymentId: idOf<'stp'>().nullable(),
+    refundId: idOf<'rfd'>().nullable(),
     occurredAt: time().nullable(),
     advice: p.text(),
   },
@@ -340,6 +420,8 @@ export const entities = [
   AuditEntryRow,
   WalletExchangeRow,
   StrayPaymentRow,
+  RefundRow,
+  SettlementRow,
   ReconciliationRow,
   StatementEntryRow,
   ReconciliationDifferenceRow,

@@ -12,9 +12,13 @@ import { type Result, err, ok } from './result.ts';
  *                    └────────────────┴──────────────────────────────┴──▶ REVOKED
  *                                       revokeApiKey
  *
- * A rotation also issues the successor: ACTIVE, with the same merchant, environment and label. Both keys authenticate
+ * A rotation also issues the successor: ACTIVE, with the same merchant, environment, label and scopes. Both keys authenticate
  * during the overlap. A key that no longer authenticates gets no successor and never authenticates again.
  */
+
+/** What a key may do besides what every key may. */
+export const apiKeyScopes = ['REFUNDS'] as const;
+export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
 /** How many keys of one merchant may authenticate in one environment at a time. */
 export const maxUsableKeys = 20;
@@ -53,9 +57,15 @@ export function issueApiKey(existing: readonly ApiKeyTimes[], now: Date): Result
 
 const newKey: ApiKeyTimes = { expiresAt: null, revokedAt: null };
 
+interface Inherited {
+  readonly environment: Environment;
+  readonly label: string;
+  readonly scopes: readonly ApiKeyScope[];
+}
+
 export interface Rotation<Key> {
   /** The values that the new key inherits from the old one. */
-  readonly successor: ApiKeyTimes & { readonly environment: Environment; readonly label: string };
+  readonly successor: ApiKeyTimes & Inherited;
   readonly replaced: Key;
 }
 
@@ -64,15 +74,24 @@ export interface Rotation<Key> {
  * against `maxUsableKeys`, so that a merchant at that limit can still replace its keys. Rejection: `not_usable` when the key
  * has expired or was revoked.
  */
-export function rotateApiKey<
-  Key extends ApiKeyTimes & { readonly environment: Environment; readonly label: string },
->(key: Key, overlapMs: number, now: Date): Result<Rotation<Key>, 'not_usable'> {
+export function rotateApiKey<Key extends ApiKeyTimes & Inherited>(
+  key: Key,
+  overlapMs: number,
+  now: Date,
+): Result<Rotation<Key>, 'not_usable'> {
   if (!isUsable(key, now)) return err('not_usable');
   const overlapEnd = new Date(now.getTime() + overlapMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt <= overlapEnd ? key.expiresAt : overlapEnd;
-  const { environment, label } = key;
-  return ok({ successor: { ...newKey, environment, label }, replaced: { ...key, expiresAt } });
+  const { environment, label, scopes } = key;
+  return ok({ successor: { ...newKey, environment, label, scopes }, replaced: { ...key, expiresAt } });
 }
+
+/** Replaces the scopes of a key. Rejection: `not_usable` when it has expired or was revoked. */
+export const setScopes = <Key extends ApiKeyTimes & Inherited>(
+  key: Key,
+  scopes: readonly ApiKeyScope[],
+  now: Date,
+): Result<Key, 'not_usable'> => (isUsable(key, now) ? ok({ ...key, scopes }) : err('not_usable'));
 
 /** Ends a key at once in any state. A key that is already revoked is returned unchanged. */
 export const revokeApiKey = <Key extends ApiKeyTimes>(key: Key, now: Date): Key =>

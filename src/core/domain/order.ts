@@ -1,25 +1,32 @@
 import type { PhoneNumber } from './phone-number.ts';
 import type { Money } from './money.ts';
+import type {
+  AttemptId,
+  Environment,
+  MerchantId,
+  OrderId,
+  PaymentOption,
+  SettlementId,
+  StrayPaymentId,
+} from './order-identity.ts';
+import type { Refund } from './refund-record.ts';
 
-/** Public ids. The rules never parse them. The types prevent a mix-up of different kinds. */
-export type MerchantId = `mer_${string}`;
-export type OrderId = `ord_${string}`;
-export type AttemptId = `pat_${string}`;
-
-/** The environment of an order. Data of the two environments are separate. */
-export type Environment = 'SANDBOX' | 'PRODUCTION';
+export type {
+  AttemptId,
+  Environment,
+  MerchantId,
+  OrderId,
+  PaymentOption,
+  RefundId,
+  SettlementId,
+  StrayPaymentId,
+} from './order-identity.ts';
 
 /** The status of an order. All states except PENDING are final. */
 export type OrderStatus = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
 
 /** How the customer reaches the payment. All types except DIRECT have a hosted checkout. */
 export type PaymentType = 'LINK' | 'QR' | 'DIRECT' | 'API';
-
-/**
- * The wallet, and the channel in which the customer confirms: `ussd` is a prompt on the phone, `wallet` is the wallet's own app
- * or page, for the hosted checkout only.
- */
-export type PaymentOption = `${string}_ussd` | `${string}_wallet`;
 
 /**
  * The status of a payment attempt. REQUESTED: nothing was sent. SENT: only the wallet knows the outcome. UNKNOWN: the wallet's
@@ -92,6 +99,8 @@ export interface Order extends OrderFacts {
   readonly status: OrderStatus;
   /** The amount that the wallet reports as debited, in the currency's minor unit; 0 until COMPLETED. */
   readonly deductedMinorUnits: bigint;
+  /** What wallets confirmed as refunded, in the currency's minor unit. */
+  readonly refundedMinorUnits: bigint;
   /** When the order last changed status, or was created. */
   readonly updatedAt: Date;
   readonly lastEventSequence: number;
@@ -129,7 +138,17 @@ export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>
 
 /** What happened to an order. */
 export type OrderEventType =
-  'CREATED' | 'PAYMENT_STARTED' | 'PAYMENT_DECLINED' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+  | 'CREATED'
+  | 'PAYMENT_STARTED'
+  | 'PAYMENT_DECLINED'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'EXPIRED'
+  | 'REFUND_REQUESTED'
+  | 'REFUND_APPROVED'
+  | 'REFUND_COMPLETED'
+  | 'REFUND_FAILED'
+  | 'STRAY_PAYMENT_SETTLED';
 
 /** One entry of an order's history. */
 export interface OrderEvent {
@@ -143,6 +162,12 @@ export interface OrderEvent {
   readonly order: Order;
   /** The attempt the event is about, as the event left it; null on events about the order alone. */
   readonly attempt: PaymentAttempt | null;
+  /** The refund the event is about, as the event left it. */
+  readonly refund?: Refund;
+  /** The stray payment that operators settled. */
+  readonly strayPaymentId?: StrayPaymentId;
+  /** The settlement that caused the event, if operators decided instead of a wallet. */
+  readonly settlementId?: SettlementId;
 }
 
 /** An order after a change, and the events the change adds to its history. The two are stored together or not at all. */
@@ -163,6 +188,7 @@ export function registerOrder(facts: OrderFacts): Changed {
     strayMoney: [],
     status: 'PENDING',
     deductedMinorUnits: 0n,
+    refundedMinorUnits: 0n,
     updatedAt: facts.createdAt,
     lastEventSequence: 1,
     attemptCount: 0,

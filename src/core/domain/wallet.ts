@@ -11,6 +11,8 @@ export interface Wallet {
   readonly currencies: readonly WalletCurrency[];
   /** Whether its statement is compared with our records each day. */
   readonly reconcile: boolean;
+  /** Whether it returns payments: not at all, only as a whole, or any part. */
+  readonly refunds: 'none' | 'whole' | 'any';
 }
 
 /** What a wallet takes in one currency. */

@@ -18,6 +18,8 @@ export interface MerchantTerms extends AgreedTerms, MerchantStanding {
   readonly name: string;
   readonly contact: MerchantContact;
   readonly sessionLifetimeMs: number;
+  /** Refunds of an order above this need a second person: decimal text by ISO 4217 code. */
+  readonly refundApprovalLimits: Readonly<Record<string, string>>;
 }
 
 /** The terms of a merchant, by its public id; undefined when there is no such merchant. */

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type {
+  ApprovalLimit,
   LargestAmount,
   MerchantContact,
   MerchantTerms as TermsMessage,
@@ -51,7 +52,7 @@ export function parseUpdate(
   accepted: readonly string[],
   wallets: readonly Wallet[],
 ): MerchantUpdate {
-  const { name, sessionLifetime, terms, contact, expectedUpdateTime } = request;
+  const { name, sessionLifetime, terms, contact, refundPolicy, expectedUpdateTime } = request;
   const values = valuesOrThrow(
     combine({
       ...(name === undefined ? {} : { name: parseText(name, 'name', { max: nameLength, required: true }) }),
@@ -60,13 +61,16 @@ export function parseUpdate(
         : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
       ...(terms === undefined ? {} : termFields(terms, accepted, wallets)),
       ...(contact === undefined ? {} : contactFields(contact)),
+      ...(refundPolicy === undefined
+        ? {}
+        : { refundApprovalLimits: parseApprovalLimits(refundPolicy.approvalLimits, accepted) }),
     }),
   );
   if (Object.keys(values).length === 0)
     valuesOrThrow(
       err({
         field: 'name',
-        issue: 'or session_lifetime, terms or contact is required: nothing would change',
+        issue: 'or session_lifetime, terms, contact or refund_policy is required: nothing would change',
       }),
     );
   return {
@@ -159,6 +163,23 @@ function parseLargestAmounts(
     const currency = Currency.parse(code, field, accepted);
     if (!currency.ok) return currency;
     const money = Money.parse(amount, field, currency.value);
+    if (!money.ok) return money;
+    if (code in parsed) return err({ field, issue: `must name ${code} only once` });
+    parsed[code] = amount;
+  }
+  return ok(parsed);
+}
+
+function parseApprovalLimits(
+  limits: readonly ApprovalLimit[],
+  accepted: readonly string[],
+): Result<Record<string, string>, Issue> {
+  const field = 'refund_policy.approval_limits';
+  const parsed: Record<string, string> = {};
+  for (const { currency: code, amount } of limits) {
+    const currency = Currency.parse(code, field, accepted);
+    if (!currency.ok) return currency;
+    const money = amount === '0' ? ok(undefined) : Money.parse(amount, field, currency.value);
     if (!money.ok) return money;
     if (code in parsed) return err({ field, issue: `must name ${code} only once` });
     parsed[code] = amount;

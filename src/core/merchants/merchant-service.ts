@@ -130,5 +130,11 @@ function merchantMessage(merchant: Merchant): MerchantMessage {
     updateTime: timestampFromDate(merchant.updatedAt),
     terms: termsMessage(termsOf(merchant)),
     contact: contactOf(merchant),
+    refundPolicy: {
+      approvalLimits: Object.entries(merchant.refundApprovalLimits).map(([currency, amount]) => ({
+        currency,
+        amount,
+      })),
+    },
   });
 }

@@ -112,6 +112,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
           ...beginStanding(productionActivated),
           sessionLifetimeSeconds,
           largestAmounts: {},
+          refundApprovalLimits: {},
           createdAt: at,
           updatedAt: at,
         });
@@ -127,7 +128,16 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
       const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
       const sessionLifetimeMs = sessionLifetimeSeconds * 1000;
       const contact = contactOf(merchant);
-      return { name, contact, status, productionActivated, sessionLifetimeMs, ...termsOf(merchant) };
+      const { refundApprovalLimits } = merchant;
+      return {
+        name,
+        contact,
+        refundApprovalLimits,
+        status,
+        productionActivated,
+        sessionLifetimeMs,
+        ...termsOf(merchant),
+      };
     },
     async list(beforeId, limit) {
       const older = beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } };

@@ -288,6 +288,7 @@ function differenceRow(
     merchantId: known?.merchantId ?? null,
     paymentAttemptId: known?.paymentAttemptId ?? null,
     strayPaymentId: known?.what === 'stray' ? known.strayPaymentId : null,
+    refundId: null,
     occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
     advice,
   };

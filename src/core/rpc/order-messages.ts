@@ -27,6 +27,7 @@ import type {
   PaymentType,
 } from '../domain/order.ts';
 import { environmentNumbers } from './environment.ts';
+import { refundMessage } from './refund-message.ts';
 
 /*
  * The contract's number of each domain value. The type makes each table complete. Requests are read by the reversed table,
@@ -63,6 +64,11 @@ const eventTypes = {
   COMPLETED: OrderEventTypeMessage.COMPLETED,
   FAILED: OrderEventTypeMessage.FAILED,
   EXPIRED: OrderEventTypeMessage.EXPIRED,
+  REFUND_REQUESTED: OrderEventTypeMessage.REFUND_REQUESTED,
+  REFUND_APPROVED: OrderEventTypeMessage.REFUND_APPROVED,
+  REFUND_COMPLETED: OrderEventTypeMessage.REFUND_COMPLETED,
+  REFUND_FAILED: OrderEventTypeMessage.REFUND_FAILED,
+  STRAY_PAYMENT_SETTLED: OrderEventTypeMessage.STRAY_PAYMENT_SETTLED,
 } as const satisfies Record<OrderEventType, OrderEventTypeMessage>;
 
 function wordOf<Word extends string>(
@@ -91,6 +97,7 @@ export function orderMessage(order: Order): OrderMessage {
     status: statuses[order.status],
     amount: order.amount.text,
     deducted: Money.formatMinorUnits(order.deductedMinorUnits, currency),
+    refunded: Money.formatMinorUnits(order.refundedMinorUnits, currency),
     currency: currency.code,
     paymentOption: order.latestAttempt?.paymentOption ?? '',
     paymentType: paymentTypes[order.paymentType],
@@ -129,7 +136,10 @@ export function eventMessage(event: OrderEvent, eventId: string, requestId: stri
       event.previousStatus === null ? OrderStatusMessage.UNSPECIFIED : statuses[event.previousStatus],
     order: orderMessage(event.order),
     requestId,
+    strayPaymentId: event.strayPaymentId ?? '',
+    settlementId: event.settlementId ?? '',
   });
+  if (event.refund !== undefined) message.refund = refundMessage(event.refund);
   if (event.attempt !== null) message.paymentAttempt = attemptMessage(event.order, event.attempt);
   return message;
 }

@@ -13,6 +13,7 @@ const subjects = {
   [CheckSubject.STRAY_PAYMENTS]: 'strayPayments',
   [CheckSubject.RECONCILIATION]: 'reconciliation',
   [CheckSubject.BROKER]: 'broker',
+  [CheckSubject.UNSETTLED]: 'unsettled',
 } as const;
 
 /** The pages with more about a subject. */

@@ -12,6 +12,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
@@ -48,11 +49,11 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/StreamOrderBatches': /*        */ 'Y - - - - Y Y -',
-  'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y - -',
+  'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y Y -',
   'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
   'gatehouse.v1.OrderService/FindOrders': /*                */ '- - - - Y Y - -',
-  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y - Y',
-  'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y - Y',
+  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y Y Y',
+  'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y Y Y',
   'gatehouse.v1.MerchantService/CreateMerchant': /*         */ '- - - - Y Y - -',
   'gatehouse.v1.MerchantService/GetMerchant': /*            */ '- Y - Y Y Y - Y',
   'gatehouse.v1.MerchantService/ListMerchants': /*          */ '- - - - Y Y - Y',
@@ -64,6 +65,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ApiKeyService/IssueApiKey': /*              */ '- - - - Y Y - -',
   'gatehouse.v1.ApiKeyService/RotateApiKey': /*             */ '- - - - Y Y - -',
   'gatehouse.v1.ApiKeyService/RevokeApiKey': /*             */ '- - - - Y Y - -',
+  'gatehouse.v1.ApiKeyService/SetApiKeyScopes': /*          */ '- - - - Y Y - -',
   'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - Y Y - Y',
   'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y Y - Y',
   'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - - -',
@@ -77,6 +79,15 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/HastenReversal': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y Y - -',
+  'gatehouse.v1.RefundService/CreateRefund': /*             */ 'Y - - - Y Y Y -',
+  'gatehouse.v1.RefundService/GetRefund': /*                */ 'Y - - - Y Y Y Y',
+  'gatehouse.v1.RefundService/ListRefunds': /*              */ 'Y - - - Y Y Y Y',
+  'gatehouse.v1.RefundService/GetRefundable': /*            */ 'Y - - - Y Y Y Y',
+  'gatehouse.v1.RefundService/ApproveRefund': /*            */ '- - - - Y Y - -',
+  'gatehouse.v1.RefundService/DeclineRefund': /*            */ '- - - - Y Y - -',
+  'gatehouse.v1.RefundService/LeaseRefunds': /*             */ '- - Y - - - - -',
+  'gatehouse.v1.RefundService/RecordRefundOutcome': /*      */ '- - Y - - - - -',
+  'gatehouse.v1.RefundService/HastenRefund': /*             */ '- - Y - Y Y - -',
   'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
   'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
@@ -138,6 +149,7 @@ const services: readonly DescService[] = [
   OrderService,
   PaymentAttemptService,
   StrayPaymentService,
+  RefundService,
   OrderStoryService,
   ReconciliationService,
   MerchantService,

@@ -194,6 +194,7 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
     async clear() {
       await query('update core.payment_attempts set due_at = null');
       await query(`update core.stray_payments set status = 'REVERSED', due_at = null`);
+      await query(`update core.refunds set status = 'REVERSED', due_at = null where due_at is not null`);
     },
     story: ({ merchantId, attemptId }) =>
       payments.getPaymentAttempt({ merchantId, paymentAttemptId: attemptId }),

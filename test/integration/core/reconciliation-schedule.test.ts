@@ -16,7 +16,7 @@ beforeEach(async () => {
   rings = 0;
 });
 
-const wallet = { options: [], currencies: [], reconcile: true };
+const wallet = { options: [], currencies: [], reconcile: true, refunds: 'any' } as const;
 const scheduleAt = (time: string): Promise<number> =>
   scheduleReconciliations({
     database,

@@ -14,6 +14,7 @@ const definitions = loadSync(
     'order_service',
     'order_story_service',
     'payment_attempt_service',
+    'refund_service',
     'stray_payment_service',
     'reconciliation_service',
     'report_service',

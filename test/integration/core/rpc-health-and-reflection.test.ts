@@ -25,6 +25,7 @@ const servedServices = [
   'gatehouse.v1.AuditService',
   'gatehouse.v1.DiagnosticsService',
   'gatehouse.v1.PaymentAttemptService',
+  'gatehouse.v1.RefundService',
   'gatehouse.v1.StrayPaymentService',
   'gatehouse.v1.CheckoutService',
   'gatehouse.v1.ReconciliationService',
@@ -159,7 +160,7 @@ describe.each(reflectionVersions)('%s', (version) => {
   });
 
   test.each([
-    ['a symbol nobody declares', { file_containing_symbol: 'gatehouse.v1.Refund' }],
+    ['a symbol nobody declares', { file_containing_symbol: 'gatehouse.v1.Voucher' }],
     ['a method a service does not have', { file_containing_symbol: 'gatehouse.v1.OrderService.Refund' }],
     ['the empty symbol', { file_containing_symbol: '' }],
     ['a name out of JavaScript', { file_containing_symbol: '__proto__' }],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  type ApiKeyScope,
   type ApiKeyTimes,
   apiKeyState,
   isUsable,
@@ -9,13 +10,16 @@ import {
   recordKeyUse,
   revokeApiKey,
   rotateApiKey,
+  setScopes,
 } from '../../../src/core/domain/api-key-life-cycle.ts';
+import type { Environment } from '../../../src/core/domain/order.ts';
 
 const start = Date.UTC(2026, 0, 31);
 const at = (seconds: number) => new Date(start + seconds * 1000);
 const key = (times: Partial<ApiKeyTimes> = {}) => ({
-  environment: 'SANDBOX' as const,
+  environment: 'SANDBOX' as Environment,
   label: 'shop',
+  scopes: ['REFUNDS'] as readonly ApiKeyScope[],
   expiresAt: null,
   revokedAt: null,
   ...times,
@@ -69,6 +73,11 @@ test('a key is issued beside nineteen usable ones and not beside twenty; others 
   });
   expect(issueApiKey([...usable, key()], at(100))).toEqual({ ok: false, error: 'too_many' });
   expect(issueApiKey([...usable, key()], at(101)).ok).toBe(true);
+});
+
+test('scopes change on a key that authenticates, and on no other', () => {
+  expect(setScopes(key(), [], at(0))).toEqual({ ok: true, value: { ...key(), scopes: [] } });
+  expect(setScopes(key({ revokedAt: at(0) }), [], at(1))).toEqual({ ok: false, error: 'not_usable' });
 });
 
 test('the last use is noted once a minute', () => {

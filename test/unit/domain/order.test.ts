@@ -12,6 +12,7 @@ describe('registerOrder', () => {
       ...facts,
       status: 'PENDING',
       deductedMinorUnits: 0n,
+      refundedMinorUnits: 0n,
       updatedAt: registeredAt,
       lastEventSequence: 1,
       attemptCount: 0,

@@ -27,6 +27,7 @@ const wallets: readonly Wallet[] = [
     environments: ['SANDBOX', 'PRODUCTION'],
     currencies: [takes('ETB', { leastMinorUnits: 100n, greatestMinorUnits: 7_500_000n }), takes('USD')],
     reconcile: true,
+    refunds: 'any',
   },
   {
     id: 'mpesa',
@@ -34,6 +35,7 @@ const wallets: readonly Wallet[] = [
     environments: ['SANDBOX'],
     currencies: [takes('ETB', { decimals: 0, leastMinorUnits: 1_000n }), takes('KES', { decimals: 0 })],
     reconcile: false,
+    refunds: 'whole',
   },
 ];
 const all: readonly PaymentOption[] = ['birr_ussd', 'birr_wallet', 'mpesa_ussd'];

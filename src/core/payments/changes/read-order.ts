@@ -2,13 +2,14 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
+import type { RefundRow } from '../../database/entities.ts';
 import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import type { Environment, Order, OrderInFull } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
 
 /*
- * The rows of an order: its own, those of its attempts, of its events and of its stray payments. Whoever changes any of
+ * The rows of an order: its own, those of its attempts, of its events, of its refunds and of its stray payments. Whoever changes any of
  * them locks the order's row first, so no two transactions wait for each other in a circle.
  */
 
@@ -30,6 +31,30 @@ export const orderOfAttempt =
   async (em) => {
     const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
       'select environment, order_id from core.payment_attempts where merchant_id = ? and id = ?',
+      [merchantId, id],
+    );
+    if (found === undefined) return undefined;
+    return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
+  };
+
+/** Locks an order by the merchant's own reference. */
+export const orderOfNumber =
+  ({
+    merchantId,
+    environment,
+    orderNumber,
+  }: Pick<Order, 'merchantId' | 'environment' | 'orderNumber'>): LockOrder =>
+  async (em) => {
+    const key = { merchantId: storedId('mer', merchantId), environment, orderNumber };
+    return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
+  };
+
+/** Locks the order of a refund, by the refund's stored id. The order's id is a plain value here too. */
+export const orderOfRefund =
+  ({ merchantId, id }: Pick<RefundRow, 'merchantId' | 'id'>): LockOrder =>
+  async (em) => {
+    const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
+      'select environment, order_id from core.refunds where merchant_id = ? and id = ?',
       [merchantId, id],
     );
     if (found === undefined) return undefined;

@@ -2,24 +2,25 @@ import type { StoredId } from '../../../contract/public-id.ts';
 import type { StrayPaymentRow } from '../../database/entities.ts';
 import type { Reversal } from '../../domain/reversal.ts';
 
-type ReversalColumns = Pick<
+/** The columns of a reversal, which stray payments and refunds have alike. */
+export type RequestColumns = Pick<
   StrayPaymentRow,
-  | 'status'
   | 'detail'
   | 'refusalReason'
   | 'tries'
-  | 'reversalId'
   | 'maybeSent'
   | 'providerReference'
   | 'dueAt'
   | 'leasedUntil'
   | 'leaseId'
   | 'updatedAt'
->;
+> & { readonly status: Reversal['status'] };
 
-/** The reversal in a stray payment's row. Its name is the stored id. Throws TypeError for a row with an impossible state. */
-export function reversalOf(row: ReversalColumns): Reversal {
-  const { status, reversalId: name, tries, maybeSent, detail, refusalReason, updatedAt, dueAt } = row;
+type ReversalColumns = RequestColumns & Pick<StrayPaymentRow, 'reversalId'>;
+
+/** The reversal in a row, with its name at the wallet. Throws TypeError for a row with an impossible state. */
+export function requestOf(name: string, row: RequestColumns): Reversal {
+  const { status, tries, maybeSent, detail, refusalReason, updatedAt, dueAt } = row;
   const providerReference = row.providerReference ?? null;
   const leaseId = row.leaseId ?? null;
   const request = { name, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
@@ -28,33 +29,20 @@ export function reversalOf(row: ReversalColumns): Reversal {
   return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
 }
 
-/** The columns of a reversal. */
-export function reversalColumns(reversal: Reversal): ReversalColumns {
-  const {
-    status,
-    name: reversalId,
-    providerReference,
-    tries,
-    maybeSent,
-    detail,
-    refusalReason,
-    leaseId,
-    updatedAt,
-  } = reversal;
+/** The columns of a reversal, without its name. */
+export function requestColumns(reversal: Reversal): RequestColumns {
+  const { status, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt } = reversal;
   const dueAt = reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : null;
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
-  // The domain has no ids. To its rules, this is the name of the request at the wallet.
-  const id = reversalId as StoredId<'stp'>;
-  const request = {
-    status,
-    reversalId: id,
-    providerReference,
-    tries,
-    maybeSent,
-    detail,
-    refusalReason,
-    leaseId,
-    updatedAt,
-  };
-  return { ...request, dueAt, leasedUntil };
+  const request = { providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
+  return { status, ...request, dueAt, leasedUntil };
 }
+
+/** The reversal in a stray payment's row. Its name is the stored id. Throws TypeError for a row with an impossible state. */
+export const reversalOf = (row: ReversalColumns): Reversal => requestOf(row.reversalId, row);
+
+/** The columns of a stray payment's reversal. The domain has no ids. To its rules, `reversalId` is the name at the wallet. */
+export const reversalColumns = (reversal: Reversal): ReversalColumns => ({
+  ...requestColumns(reversal),
+  reversalId: reversal.name as StoredId<'stp'>,
+});

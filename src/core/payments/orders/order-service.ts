@@ -81,7 +81,7 @@ const readers = [
   'writer',
   'reader',
 ] as const;
-const followers = ['webhooks', 'operator', 'reader'] as const;
+const followers = ['webhooks', 'operator', 'writer', 'reader'] as const;
 const defaultEventPageSize = 100;
 /** A page of this many orders of maximum size stays below the message limit. */
 const maxEventPageSize = 500;
@@ -255,7 +255,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       getOrder: readers,
       batchGetOrders: readers,
       streamOrderBatches: writers,
-      cancelOrder: ['dashboard', 'operator'],
+      cancelOrder: ['dashboard', 'operator', 'writer'],
       listOrders: ['dashboard', 'operator', 'reader', 'writer'],
       findOrders: ['dashboard', 'operator'],
       listOrderEvents: [...followers, 'dashboard'],

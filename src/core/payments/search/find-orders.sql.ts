@@ -22,7 +22,7 @@ export interface FoundOrder {
 
 const columns = `
   o.merchant_id, o.environment, o.id, o.order_number, o.status, o.payment_type, o.amount_text, o.amount_minor_units,
-  o.deducted_minor_units, o.currency, o.customer_phone, o.customer_phone_e164, o.reason, o.business_name, o.return_url,
+  o.deducted_minor_units, o.refunded_minor_units, o.currency, o.customer_phone, o.customer_phone_e164, o.reason, o.business_name, o.return_url,
   o.webhook_url, o.last_event_sequence, o.attempt_count, o.latest_attempt_id, o.created_at, o.updated_at, o.expires_at,
   a.status as attempt_status, a.origin, a.payment_option, a.phone, a.decline_reason,
   a.created_at as attempt_created_at, a.updated_at as attempt_updated_at,
@@ -72,6 +72,7 @@ interface FoundRow {
   readonly amount_text: string;
   readonly amount_minor_units: string;
   readonly deducted_minor_units: string;
+  readonly refunded_minor_units: string | null;
   readonly currency: string;
   readonly customer_phone: string;
   readonly customer_phone_e164: string;
@@ -121,6 +122,7 @@ function foundOrderOf(row: FoundRow): FoundOrder {
     amountText: row.amount_text,
     amountMinorUnits: BigInt(row.amount_minor_units),
     deductedMinorUnits: BigInt(row.deducted_minor_units),
+    refundedMinorUnits: row.refunded_minor_units === null ? null : BigInt(row.refunded_minor_units),
     currency: row.currency,
     customerPhone: row.customer_phone,
     customerPhoneE164: row.customer_phone_e164,

@@ -14,7 +14,6 @@ import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { StrayPaymentStatus } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
-import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { Result } from '../../domain/result.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
@@ -22,14 +21,10 @@ import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { strayPaymentMessage, strayPaymentStatuses as statuses } from '../../rpc/stray-payment-message.ts';
-import { walletText } from '../../rpc/wallet-text.ts';
+import { parseReversalOutcome } from '../refunds/refund-requests.ts';
 import type { ListStrayPayments } from './list-stray-payments.ts';
 import { reversalName } from './reversals.ts';
 import type { Reversals } from './reversals.ts';
-
-const maxReference = 800;
-const maxDetail = 512;
-const maxReason = 64;
 
 export interface StrayPaymentServiceParts {
   readonly listStrayPayments: ListStrayPayments;
@@ -144,33 +139,9 @@ function parseReport(request: RecordReversalOutcomeRequest) {
       ...parseKey(request),
       leaseId:
         request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
-      outcome: parseOutcome(request),
+      outcome: parseReversalOutcome(request),
     }),
   );
-}
-
-function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<ReversalOutcome, Issue> {
-  switch (outcome.case) {
-    case 'pending': {
-      const { providerReference, detail } = outcome.value;
-      const cut = {
-        providerReference: walletText(providerReference, maxReference),
-        detail: walletText(detail, maxDetail),
-      };
-      return ok({ type: 'pending', ...cut });
-    }
-    case 'done':
-      return ok({ type: 'done' });
-    case 'refused':
-      return ok({
-        type: 'refused',
-        reason: walletText(outcome.value.reason, maxReason),
-        detail: walletText(outcome.value.detail, maxDetail),
-        definite: outcome.value.definite,
-      });
-    case undefined:
-      return err({ field: 'outcome', issue: 'is required' });
-  }
 }
 
 function parseFilter(request: ListStrayPaymentsRequest) {

@@ -85,6 +85,11 @@ export const operator = {
         good: 'Connected.',
         bad: 'Not connected. Check nats-server. Payments continue, and events are late.',
       },
+      unsettled: {
+        name: 'Unsettled money',
+        good: 'No money waits for a person.',
+        bad: 'Payments, refunds or stray payments wait for a person. Ask the wallet, then settle them by hand.',
+      },
     },
     wallets: 'Wallets',
     walletsWell: (count: number) => `${counted(count, 'wallet')} reported. All are up and in use.`,

@@ -2,7 +2,7 @@
 // @generated from file gatehouse/v1/api_key_service.proto (package gatehouse.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -80,6 +80,13 @@ export declare type ApiKey = Message<"gatehouse.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp revoke_time = 9;
    */
   revokeTime?: Timestamp | undefined;
+
+  /**
+   * Its additional scopes. A key has none unless someone gave it one.
+   *
+   * @generated from field: repeated gatehouse.v1.ApiKeyScope scopes = 10;
+   */
+  scopes: ApiKeyScope[];
 };
 
 /**
@@ -141,6 +148,13 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
    * @generated from field: int32 requests_per_second = 3;
    */
   requestsPerSecond: number;
+
+  /**
+   * The key's additional scopes.
+   *
+   * @generated from field: repeated gatehouse.v1.ApiKeyScope scopes = 4;
+   */
+  scopes: ApiKeyScope[];
 };
 
 /**
@@ -175,6 +189,13 @@ export declare type IssueApiKeyRequest = Message<"gatehouse.v1.IssueApiKeyReques
    * @generated from field: string label = 3;
    */
   label: string;
+
+  /**
+   * Its additional scopes; none when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.ApiKeyScope scopes = 4;
+   */
+  scopes: ApiKeyScope[];
 };
 
 /**
@@ -326,6 +347,60 @@ export declare type RevokeApiKeyResponse = Message<"gatehouse.v1.RevokeApiKeyRes
 export declare const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse>;
 
 /**
+ * The scopes of a key.
+ *
+ * @generated from message gatehouse.v1.SetApiKeyScopesRequest
+ */
+export declare type SetApiKeyScopesRequest = Message<"gatehouse.v1.SetApiKeyScopesRequest"> & {
+  /**
+   * The merchant the key belongs to.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The key: "key_…".
+   *
+   * @generated from field: string api_key_id = 2;
+   */
+  apiKeyId: string;
+
+  /**
+   * All additional scopes that the key has from now on; none when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.ApiKeyScope scopes = 3;
+   */
+  scopes: ApiKeyScope[];
+};
+
+/**
+ * Describes the message gatehouse.v1.SetApiKeyScopesRequest.
+ * Use `create(SetApiKeyScopesRequestSchema)` to create a new message.
+ */
+export declare const SetApiKeyScopesRequestSchema: GenMessage<SetApiKeyScopesRequest>;
+
+/**
+ * The changed key.
+ *
+ * @generated from message gatehouse.v1.SetApiKeyScopesResponse
+ */
+export declare type SetApiKeyScopesResponse = Message<"gatehouse.v1.SetApiKeyScopesResponse"> & {
+  /**
+   * Its record.
+   *
+   * @generated from field: gatehouse.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.SetApiKeyScopesResponse.
+ * Use `create(SetApiKeyScopesResponseSchema)` to create a new message.
+ */
+export declare const SetApiKeyScopesResponseSchema: GenMessage<SetApiKeyScopesResponse>;
+
+/**
  * The filter for keys.
  *
  * @generated from message gatehouse.v1.ListApiKeysRequest
@@ -373,6 +448,32 @@ export declare type ListApiKeysResponse = Message<"gatehouse.v1.ListApiKeysRespo
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
+ * What a key may do besides registering, starting and verifying payments, which every key may.
+ *
+ * @generated from enum gatehouse.v1.ApiKeyScope
+ */
+export enum ApiKeyScope {
+  /**
+   * Never the scope of a key.
+   *
+   * @generated from enum value: API_KEY_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Create refunds and read them.
+   *
+   * @generated from enum value: API_KEY_SCOPE_REFUNDS = 1;
+   */
+  REFUNDS = 1,
+}
+
+/**
+ * Describes the enum gatehouse.v1.ApiKeyScope.
+ */
+export declare const ApiKeyScopeSchema: GenEnum<ApiKeyScope>;
+
+/**
  * Manages merchants' API keys. A key is shown once, when it is created. Only a keyed hash of it is stored.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
@@ -405,7 +506,7 @@ export declare const ApiKeyService: GenService<{
     output: typeof IssueApiKeyResponseSchema;
   },
   /**
-   * Creates a key that replaces another. The other key continues to work for the overlap.
+   * Creates a key that replaces another, with the same scopes. The other key continues to work for the overlap.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND; FAILED_PRECONDITION API_KEY_NOT_USABLE.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.RotateApiKey
@@ -425,6 +526,17 @@ export declare const ApiKeyService: GenService<{
     methodKind: "unary";
     input: typeof RevokeApiKeyRequestSchema;
     output: typeof RevokeApiKeyResponseSchema;
+  },
+  /**
+   * Replaces the scopes of a key. Every process follows within 5 seconds. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND; FAILED_PRECONDITION API_KEY_NOT_USABLE.
+   *
+   * @generated from rpc gatehouse.v1.ApiKeyService.SetApiKeyScopes
+   */
+  setApiKeyScopes: {
+    methodKind: "unary";
+    input: typeof SetApiKeyScopesRequestSchema;
+    output: typeof SetApiKeyScopesResponseSchema;
   },
   /**
    * Lists a merchant's keys, newest first, without the keys themselves. Errors: INVALID_ARGUMENT INVALID_FIELDS;

@@ -237,6 +237,54 @@ export declare type ReconciliationFacts = Message<"gatehouse.v1.ReconciliationFa
 export declare const ReconciliationFactsSchema: GenMessage<ReconciliationFacts>;
 
 /**
+ * Money that waits for a person.
+ *
+ * @generated from message gatehouse.v1.UnsettledFacts
+ */
+export declare type UnsettledFacts = Message<"gatehouse.v1.UnsettledFacts"> & {
+  /**
+   * Payment attempts that their wallets have not decided for more than an hour after the prompt.
+   *
+   * @generated from field: int64 payment_attempt_count = 1;
+   */
+  paymentAttemptCount: bigint;
+
+  /**
+   * Stray payments whose reversal a wallet refused.
+   *
+   * @generated from field: int64 stray_payment_count = 2;
+   */
+  strayPaymentCount: bigint;
+
+  /**
+   * Refunds that their wallets have not decided for more than an hour.
+   *
+   * @generated from field: int64 refund_count = 3;
+   */
+  refundCount: bigint;
+
+  /**
+   * Since when the oldest of them waits; absent when none waits.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_time = 4;
+   */
+  oldestTime?: Timestamp | undefined;
+
+  /**
+   * The ids of the ten that have waited longest, the oldest first.
+   *
+   * @generated from field: repeated string ids = 5;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message gatehouse.v1.UnsettledFacts.
+ * Use `create(UnsettledFactsSchema)` to create a new message.
+ */
+export declare const UnsettledFactsSchema: GenMessage<UnsettledFacts>;
+
+/**
  * One check.
  *
  * @generated from message gatehouse.v1.Check
@@ -361,6 +409,14 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
      */
     value: string;
     case: "error";
+  } | {
+    /**
+     * Of UNSETTLED.
+     *
+     * @generated from field: gatehouse.v1.UnsettledFacts unsettled = 17;
+     */
+    value: UnsettledFacts;
+    case: "unsettled";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -547,6 +603,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_BROKER = 10;
    */
   BROKER = 10,
+
+  /**
+   * Money that waits for a person: undecided payments and refunds, and stray payments that a wallet does not return.
+   *
+   * @generated from enum value: CHECK_SUBJECT_UNSETTLED = 11;
+   */
+  UNSETTLED = 11,
 }
 
 /**
@@ -671,6 +734,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_DISCONNECTED = 15;
    */
   DISCONNECTED = 15,
+
+  /**
+   * Money waits for a person.
+   *
+   * @generated from enum value: CHECK_FINDING_WAITING_FOR_PERSON = 16;
+   */
+  WAITING_FOR_PERSON = 16,
 }
 
 /**

@@ -79,6 +79,13 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
    * @generated from field: gatehouse.v1.MerchantContact contact = 9;
    */
   contact?: MerchantContact | undefined;
+
+  /**
+   * The merchant's own rules for refunds; always present in answers.
+   *
+   * @generated from field: gatehouse.v1.RefundPolicy refund_policy = 10;
+   */
+  refundPolicy?: RefundPolicy | undefined;
 };
 
 /**
@@ -86,6 +93,54 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
  * Use `create(MerchantSchema)` to create a new message.
  */
 export declare const MerchantSchema: GenMessage<Merchant>;
+
+/**
+ * A merchant's own rules for refunds, which its owner sets.
+ *
+ * @generated from message gatehouse.v1.RefundPolicy
+ */
+export declare type RefundPolicy = Message<"gatehouse.v1.RefundPolicy"> & {
+  /**
+   * Refunds of one order above this amount in total await the approval of a second person. At most one amount for each
+   * currency, or "0" for every refund. Other currencies need no approval.
+   *
+   * @generated from field: repeated gatehouse.v1.ApprovalLimit approval_limits = 1;
+   */
+  approvalLimits: ApprovalLimit[];
+};
+
+/**
+ * Describes the message gatehouse.v1.RefundPolicy.
+ * Use `create(RefundPolicySchema)` to create a new message.
+ */
+export declare const RefundPolicySchema: GenMessage<RefundPolicy>;
+
+/**
+ * The largest amount in a currency that one person may refund alone.
+ *
+ * @generated from message gatehouse.v1.ApprovalLimit
+ */
+export declare type ApprovalLimit = Message<"gatehouse.v1.ApprovalLimit"> & {
+  /**
+   * ISO 4217 code.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Decimal text; may be "0".
+   *
+   * @generated from field: string amount = 2;
+   */
+  amount: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ApprovalLimit.
+ * Use `create(ApprovalLimitSchema)` to create a new message.
+ */
+export declare const ApprovalLimitSchema: GenMessage<ApprovalLimit>;
 
 /**
  * How customers contact a merchant with a question about a payment. Shown on checkout pages and receipts.
@@ -519,6 +574,13 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
    * @generated from field: gatehouse.v1.MerchantContact contact = 6;
    */
   contact?: MerchantContact | undefined;
+
+  /**
+   * Replaces the rules for refunds. They apply to refunds created from then on.
+   *
+   * @generated from field: gatehouse.v1.RefundPolicy refund_policy = 7;
+   */
+  refundPolicy?: RefundPolicy | undefined;
 };
 
 /**
@@ -651,7 +713,7 @@ export declare const MerchantService: GenService<{
     output: typeof ActivateProductionResponseSchema;
   },
   /**
-   * Changes the name, terms or contact of a merchant. Every process uses them within 5 seconds. Existing orders keep their
+   * Changes the name, terms, contact or refund policy of a merchant. Every process uses them within 5 seconds. Existing orders keep their
    * terms. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE when the
    * merchant changed after expected_update_time.
    *

@@ -9,7 +9,7 @@ import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@
  * Describes the file gatehouse/v1/merchant_service.proto.
  */
 export const file_gatehouse_v1_merchant_service = /*@__PURE__*/
-  fileDesc("CiNnYXRlaG91c2UvdjEvbWVyY2hhbnRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIuwCCghNZXJjaGFudBITCgttZXJjaGFudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLmdhdGVob3VzZS52MS5NZXJjaGFudFN0YXR1cxIcChRwcm9kdWN0aW9uX2FjdGl2YXRlZBgEIAEoCBIzChBzZXNzaW9uX2xpZmV0aW1lGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoFdGVybXMYCCABKAsyGy5nYXRlaG91c2UudjEuTWVyY2hhbnRUZXJtcxIuCgdjb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdCIvCg9NZXJjaGFudENvbnRhY3QSDQoFcGhvbmUYASABKAkSDQoFZW1haWwYAiABKAkixwEKDU1lcmNoYW50VGVybXMSHwoXc2FuZGJveF9wYXltZW50X29wdGlvbnMYBiADKAkSIgoacHJvZHVjdGlvbl9wYXltZW50X29wdGlvbnMYByADKAkSEgoKY3VycmVuY2llcxgDIAMoCRI0Cg9sYXJnZXN0X2Ftb3VudHMYBCADKAsyGy5nYXRlaG91c2UudjEuTGFyZ2VzdEFtb3VudBIbChNyZXF1ZXN0c19wZXJfc2Vjb25kGAUgASgFSgQIARACSgQIAhADIjEKDUxhcmdlc3RBbW91bnQSEAoIY3VycmVuY3kYASABKAkSDgoGYW1vdW50GAIgASgJIngKFUNyZWF0ZU1lcmNoYW50UmVxdWVzdBIMCgRuYW1lGAEgASgJEhwKFHByb2R1Y3Rpb25fYWN0aXZhdGVkGAIgASgIEjMKEHNlc3Npb25fbGlmZXRpbWUYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iQgoWQ3JlYXRlTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmdhdGVob3VzZS52MS5NZXJjaGFudCIpChJHZXRNZXJjaGFudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkiUwoTR2V0TWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmdhdGVob3VzZS52MS5NZXJjaGFudBISCgpjdXJyZW5jaWVzGAIgAygJIj0KFExpc3RNZXJjaGFudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlsKFUxpc3RNZXJjaGFudHNSZXNwb25zZRIpCgltZXJjaGFudHMYASADKAsyFi5nYXRlaG91c2UudjEuTWVyY2hhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIj0KFlN1c3BlbmRNZXJjaGFudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKF1N1c3BlbmRNZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50IiwKFVJlc3VtZU1lcmNoYW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCSJCChZSZXN1bWVNZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50IjAKGUFjdGl2YXRlUHJvZHVjdGlvblJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkiRgoaQWN0aXZhdGVQcm9kdWN0aW9uUmVzcG9uc2USKAoIbWVyY2hhbnQYASABKAsyFi5nYXRlaG91c2UudjEuTWVyY2hhbnQikwIKFVVwZGF0ZU1lcmNoYW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI4ChRleHBlY3RlZF91cGRhdGVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoEbmFtZRgDIAEoCUgAiAEBEjMKEHNlc3Npb25fbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoFdGVybXMYBSABKAsyGy5nYXRlaG91c2UudjEuTWVyY2hhbnRUZXJtcxIuCgdjb250YWN0GAYgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdEIHCgVfbmFtZSJCChZVcGRhdGVNZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50KmwKDk1lcmNoYW50U3RhdHVzEh8KG01FUkNIQU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFk1FUkNIQU5UX1NUQVRVU19BQ1RJVkUQARIdChlNRVJDSEFOVF9TVEFUVVNfU1VTUEVOREVEEAIynwUKD01lcmNoYW50U2VydmljZRJbCg5DcmVhdGVNZXJjaGFudBIjLmdhdGVob3VzZS52MS5DcmVhdGVNZXJjaGFudFJlcXVlc3QaJC5nYXRlaG91c2UudjEuQ3JlYXRlTWVyY2hhbnRSZXNwb25zZRJSCgtHZXRNZXJjaGFudBIgLmdhdGVob3VzZS52MS5HZXRNZXJjaGFudFJlcXVlc3QaIS5nYXRlaG91c2UudjEuR2V0TWVyY2hhbnRSZXNwb25zZRJYCg1MaXN0TWVyY2hhbnRzEiIuZ2F0ZWhvdXNlLnYxLkxpc3RNZXJjaGFudHNSZXF1ZXN0GiMuZ2F0ZWhvdXNlLnYxLkxpc3RNZXJjaGFudHNSZXNwb25zZRJeCg9TdXNwZW5kTWVyY2hhbnQSJC5nYXRlaG91c2UudjEuU3VzcGVuZE1lcmNoYW50UmVxdWVzdBolLmdhdGVob3VzZS52MS5TdXNwZW5kTWVyY2hhbnRSZXNwb25zZRJbCg5SZXN1bWVNZXJjaGFudBIjLmdhdGVob3VzZS52MS5SZXN1bWVNZXJjaGFudFJlcXVlc3QaJC5nYXRlaG91c2UudjEuUmVzdW1lTWVyY2hhbnRSZXNwb25zZRJnChJBY3RpdmF0ZVByb2R1Y3Rpb24SJy5nYXRlaG91c2UudjEuQWN0aXZhdGVQcm9kdWN0aW9uUmVxdWVzdBooLmdhdGVob3VzZS52MS5BY3RpdmF0ZVByb2R1Y3Rpb25SZXNwb25zZRJbCg5VcGRhdGVNZXJjaGFudBIjLmdhdGVob3VzZS52MS5VcGRhdGVNZXJjaGFudFJlcXVlc3QaJC5nYXRlaG91c2UudjEuVXBkYXRlTWVyY2hhbnRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiNnYXRlaG91c2UvdjEvbWVyY2hhbnRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIp8DCghNZXJjaGFudBITCgttZXJjaGFudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLmdhdGVob3VzZS52MS5NZXJjaGFudFN0YXR1cxIcChRwcm9kdWN0aW9uX2FjdGl2YXRlZBgEIAEoCBIzChBzZXNzaW9uX2xpZmV0aW1lGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoFdGVybXMYCCABKAsyGy5nYXRlaG91c2UudjEuTWVyY2hhbnRUZXJtcxIuCgdjb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdBIxCg1yZWZ1bmRfcG9saWN5GAogASgLMhouZ2F0ZWhvdXNlLnYxLlJlZnVuZFBvbGljeSJECgxSZWZ1bmRQb2xpY3kSNAoPYXBwcm92YWxfbGltaXRzGAEgAygLMhsuZ2F0ZWhvdXNlLnYxLkFwcHJvdmFsTGltaXQiMQoNQXBwcm92YWxMaW1pdBIQCghjdXJyZW5jeRgBIAEoCRIOCgZhbW91bnQYAiABKAkiLwoPTWVyY2hhbnRDb250YWN0Eg0KBXBob25lGAEgASgJEg0KBWVtYWlsGAIgASgJIscBCg1NZXJjaGFudFRlcm1zEh8KF3NhbmRib3hfcGF5bWVudF9vcHRpb25zGAYgAygJEiIKGnByb2R1Y3Rpb25fcGF5bWVudF9vcHRpb25zGAcgAygJEhIKCmN1cnJlbmNpZXMYAyADKAkSNAoPbGFyZ2VzdF9hbW91bnRzGAQgAygLMhsuZ2F0ZWhvdXNlLnYxLkxhcmdlc3RBbW91bnQSGwoTcmVxdWVzdHNfcGVyX3NlY29uZBgFIAEoBUoECAEQAkoECAIQAyIxCg1MYXJnZXN0QW1vdW50EhAKCGN1cnJlbmN5GAEgASgJEg4KBmFtb3VudBgCIAEoCSJ4ChVDcmVhdGVNZXJjaGFudFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIcChRwcm9kdWN0aW9uX2FjdGl2YXRlZBgCIAEoCBIzChBzZXNzaW9uX2xpZmV0aW1lGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkIKFkNyZWF0ZU1lcmNoYW50UmVzcG9uc2USKAoIbWVyY2hhbnQYASABKAsyFi5nYXRlaG91c2UudjEuTWVyY2hhbnQiKQoSR2V0TWVyY2hhbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJIlMKE0dldE1lcmNoYW50UmVzcG9uc2USKAoIbWVyY2hhbnQYASABKAsyFi5nYXRlaG91c2UudjEuTWVyY2hhbnQSEgoKY3VycmVuY2llcxgCIAMoCSI9ChRMaXN0TWVyY2hhbnRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJbChVMaXN0TWVyY2hhbnRzUmVzcG9uc2USKQoJbWVyY2hhbnRzGAEgAygLMhYuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChZTdXNwZW5kTWVyY2hhbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChdTdXNwZW5kTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmdhdGVob3VzZS52MS5NZXJjaGFudCIsChVSZXN1bWVNZXJjaGFudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkiQgoWUmVzdW1lTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmdhdGVob3VzZS52MS5NZXJjaGFudCIwChlBY3RpdmF0ZVByb2R1Y3Rpb25SZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJIkYKGkFjdGl2YXRlUHJvZHVjdGlvblJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50IsYCChVVcGRhdGVNZXJjaGFudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSOAoUZXhwZWN0ZWRfdXBkYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKBG5hbWUYAyABKAlIAIgBARIzChBzZXNzaW9uX2xpZmV0aW1lGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBXRlcm1zGAUgASgLMhsuZ2F0ZWhvdXNlLnYxLk1lcmNoYW50VGVybXMSLgoHY29udGFjdBgGIAEoCzIdLmdhdGVob3VzZS52MS5NZXJjaGFudENvbnRhY3QSMQoNcmVmdW5kX3BvbGljeRgHIAEoCzIaLmdhdGVob3VzZS52MS5SZWZ1bmRQb2xpY3lCBwoFX25hbWUiQgoWVXBkYXRlTWVyY2hhbnRSZXNwb25zZRIoCghtZXJjaGFudBgBIAEoCzIWLmdhdGVob3VzZS52MS5NZXJjaGFudCpsCg5NZXJjaGFudFN0YXR1cxIfChtNRVJDSEFOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZNRVJDSEFOVF9TVEFUVVNfQUNUSVZFEAESHQoZTUVSQ0hBTlRfU1RBVFVTX1NVU1BFTkRFRBACMp8FCg9NZXJjaGFudFNlcnZpY2USWwoOQ3JlYXRlTWVyY2hhbnQSIy5nYXRlaG91c2UudjEuQ3JlYXRlTWVyY2hhbnRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLkNyZWF0ZU1lcmNoYW50UmVzcG9uc2USUgoLR2V0TWVyY2hhbnQSIC5nYXRlaG91c2UudjEuR2V0TWVyY2hhbnRSZXF1ZXN0GiEuZ2F0ZWhvdXNlLnYxLkdldE1lcmNoYW50UmVzcG9uc2USWAoNTGlzdE1lcmNoYW50cxIiLmdhdGVob3VzZS52MS5MaXN0TWVyY2hhbnRzUmVxdWVzdBojLmdhdGVob3VzZS52MS5MaXN0TWVyY2hhbnRzUmVzcG9uc2USXgoPU3VzcGVuZE1lcmNoYW50EiQuZ2F0ZWhvdXNlLnYxLlN1c3BlbmRNZXJjaGFudFJlcXVlc3QaJS5nYXRlaG91c2UudjEuU3VzcGVuZE1lcmNoYW50UmVzcG9uc2USWwoOUmVzdW1lTWVyY2hhbnQSIy5nYXRlaG91c2UudjEuUmVzdW1lTWVyY2hhbnRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLlJlc3VtZU1lcmNoYW50UmVzcG9uc2USZwoSQWN0aXZhdGVQcm9kdWN0aW9uEicuZ2F0ZWhvdXNlLnYxLkFjdGl2YXRlUHJvZHVjdGlvblJlcXVlc3QaKC5nYXRlaG91c2UudjEuQWN0aXZhdGVQcm9kdWN0aW9uUmVzcG9uc2USWwoOVXBkYXRlTWVyY2hhbnQSIy5nYXRlaG91c2UudjEuVXBkYXRlTWVyY2hhbnRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLlVwZGF0ZU1lcmNoYW50UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gatehouse.v1.Merchant.
@@ -19,123 +19,137 @@ export const MerchantSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_merchant_service, 0);
 
 /**
+ * Describes the message gatehouse.v1.RefundPolicy.
+ * Use `create(RefundPolicySchema)` to create a new message.
+ */
+export const RefundPolicySchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_merchant_service, 1);
+
+/**
+ * Describes the message gatehouse.v1.ApprovalLimit.
+ * Use `create(ApprovalLimitSchema)` to create a new message.
+ */
+export const ApprovalLimitSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_merchant_service, 2);
+
+/**
  * Describes the message gatehouse.v1.MerchantContact.
  * Use `create(MerchantContactSchema)` to create a new message.
  */
 export const MerchantContactSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 1);
+  messageDesc(file_gatehouse_v1_merchant_service, 3);
 
 /**
  * Describes the message gatehouse.v1.MerchantTerms.
  * Use `create(MerchantTermsSchema)` to create a new message.
  */
 export const MerchantTermsSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 2);
+  messageDesc(file_gatehouse_v1_merchant_service, 4);
 
 /**
  * Describes the message gatehouse.v1.LargestAmount.
  * Use `create(LargestAmountSchema)` to create a new message.
  */
 export const LargestAmountSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 3);
+  messageDesc(file_gatehouse_v1_merchant_service, 5);
 
 /**
  * Describes the message gatehouse.v1.CreateMerchantRequest.
  * Use `create(CreateMerchantRequestSchema)` to create a new message.
  */
 export const CreateMerchantRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 4);
+  messageDesc(file_gatehouse_v1_merchant_service, 6);
 
 /**
  * Describes the message gatehouse.v1.CreateMerchantResponse.
  * Use `create(CreateMerchantResponseSchema)` to create a new message.
  */
 export const CreateMerchantResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 5);
+  messageDesc(file_gatehouse_v1_merchant_service, 7);
 
 /**
  * Describes the message gatehouse.v1.GetMerchantRequest.
  * Use `create(GetMerchantRequestSchema)` to create a new message.
  */
 export const GetMerchantRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 6);
+  messageDesc(file_gatehouse_v1_merchant_service, 8);
 
 /**
  * Describes the message gatehouse.v1.GetMerchantResponse.
  * Use `create(GetMerchantResponseSchema)` to create a new message.
  */
 export const GetMerchantResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 7);
+  messageDesc(file_gatehouse_v1_merchant_service, 9);
 
 /**
  * Describes the message gatehouse.v1.ListMerchantsRequest.
  * Use `create(ListMerchantsRequestSchema)` to create a new message.
  */
 export const ListMerchantsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 8);
+  messageDesc(file_gatehouse_v1_merchant_service, 10);
 
 /**
  * Describes the message gatehouse.v1.ListMerchantsResponse.
  * Use `create(ListMerchantsResponseSchema)` to create a new message.
  */
 export const ListMerchantsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 9);
+  messageDesc(file_gatehouse_v1_merchant_service, 11);
 
 /**
  * Describes the message gatehouse.v1.SuspendMerchantRequest.
  * Use `create(SuspendMerchantRequestSchema)` to create a new message.
  */
 export const SuspendMerchantRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 10);
+  messageDesc(file_gatehouse_v1_merchant_service, 12);
 
 /**
  * Describes the message gatehouse.v1.SuspendMerchantResponse.
  * Use `create(SuspendMerchantResponseSchema)` to create a new message.
  */
 export const SuspendMerchantResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 11);
+  messageDesc(file_gatehouse_v1_merchant_service, 13);
 
 /**
  * Describes the message gatehouse.v1.ResumeMerchantRequest.
  * Use `create(ResumeMerchantRequestSchema)` to create a new message.
  */
 export const ResumeMerchantRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 12);
+  messageDesc(file_gatehouse_v1_merchant_service, 14);
 
 /**
  * Describes the message gatehouse.v1.ResumeMerchantResponse.
  * Use `create(ResumeMerchantResponseSchema)` to create a new message.
  */
 export const ResumeMerchantResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 13);
+  messageDesc(file_gatehouse_v1_merchant_service, 15);
 
 /**
  * Describes the message gatehouse.v1.ActivateProductionRequest.
  * Use `create(ActivateProductionRequestSchema)` to create a new message.
  */
 export const ActivateProductionRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 14);
+  messageDesc(file_gatehouse_v1_merchant_service, 16);
 
 /**
  * Describes the message gatehouse.v1.ActivateProductionResponse.
  * Use `create(ActivateProductionResponseSchema)` to create a new message.
  */
 export const ActivateProductionResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 15);
+  messageDesc(file_gatehouse_v1_merchant_service, 17);
 
 /**
  * Describes the message gatehouse.v1.UpdateMerchantRequest.
  * Use `create(UpdateMerchantRequestSchema)` to create a new message.
  */
 export const UpdateMerchantRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 16);
+  messageDesc(file_gatehouse_v1_merchant_service, 18);
 
 /**
  * Describes the message gatehouse.v1.UpdateMerchantResponse.
  * Use `create(UpdateMerchantResponseSchema)` to create a new message.
  */
 export const UpdateMerchantResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_merchant_service, 17);
+  messageDesc(file_gatehouse_v1_merchant_service, 19);
 
 /**
  * Describes the enum gatehouse.v1.MerchantStatus.

@@ -149,6 +149,14 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
    * @generated from field: int64 last_event_sequence = 19;
    */
   lastEventSequence: bigint;
+
+  /**
+   * Decimal text of what wallets have confirmed as refunded, with the currency's decimals. Refunds that a wallet has not
+   * confirmed do not count; RefundService.GetRefundable does count them.
+   *
+   * @generated from field: string refunded = 21;
+   */
+  refunded: string;
 };
 
 /**
@@ -228,6 +236,174 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
 export declare const PaymentAttemptSchema: GenMessage<PaymentAttempt>;
 
 /**
+ * Money of a COMPLETED order on its way back to the payer. The order stays COMPLETED.
+ *
+ * @generated from message gatehouse.v1.Refund
+ */
+export declare type Refund = Message<"gatehouse.v1.Refund"> & {
+  /**
+   * Assigned by Gatehouse: "rfd_…". The wallet receives it as the reference of the refund.
+   *
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+
+  /**
+   * The merchant of the order.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * The environment of the order.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 3;
+   */
+  environment: Environment;
+
+  /**
+   * The merchant's own reference, unique per merchant and environment.
+   *
+   * @generated from field: string refund_number = 4;
+   */
+  refundNumber: string;
+
+  /**
+   * The order that was paid.
+   *
+   * @generated from field: string order_id = 5;
+   */
+  orderId: string;
+
+  /**
+   * The merchant's own reference of that order.
+   *
+   * @generated from field: string order_number = 6;
+   */
+  orderNumber: string;
+
+  /**
+   * The state of the refund.
+   *
+   * @generated from field: gatehouse.v1.RefundStatus status = 7;
+   */
+  status: RefundStatus;
+
+  /**
+   * Decimal text of the amount, with the currency's decimals.
+   *
+   * @generated from field: string amount = 8;
+   */
+  amount: string;
+
+  /**
+   * ISO 4217 code, the order's.
+   *
+   * @generated from field: string currency = 9;
+   */
+  currency: string;
+
+  /**
+   * Why the merchant refunds, in its own words.
+   *
+   * @generated from field: string reason = 10;
+   */
+  reason: string;
+
+  /**
+   * The payment attempt that paid the order.
+   *
+   * @generated from field: string payment_attempt_id = 11;
+   */
+  paymentAttemptId: string;
+
+  /**
+   * The wallet and channel that was paid, and that returns the money.
+   *
+   * @generated from field: string payment_option = 12;
+   */
+  paymentOption: string;
+
+  /**
+   * When the refund was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 13;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When the wallet's answer or a person last changed it.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 14;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * Why it is FAILED: one of Gatehouse's lower_snake words of the wallet, such as account_state; "approval_declined"; or
+   * "settled_by_operator". Empty otherwise.
+   *
+   * @generated from field: string failure_reason = 15;
+   */
+  failureReason: string;
+
+  /**
+   * The wallet's latest message; may be empty.
+   *
+   * @generated from field: string detail = 16;
+   */
+  detail: string;
+
+  /**
+   * The number of requests and queries to the wallet.
+   *
+   * @generated from field: int32 tries = 17;
+   */
+  tries: number;
+
+  /**
+   * Who created it, as in the audit log, such as "dashboard:usr_…", "facade:key_…" or "writer".
+   *
+   * @generated from field: string requested_by = 18;
+   */
+  requestedBy: string;
+
+  /**
+   * Who approved or declined it, as in the audit log; empty when nobody had to, or has not yet.
+   *
+   * @generated from field: string decided_by = 19;
+   */
+  decidedBy: string;
+
+  /**
+   * The wallet's reference of the refund; empty until it gives one.
+   *
+   * @generated from field: string provider_reference = 20;
+   */
+  providerReference: string;
+
+  /**
+   * The wallet's id of the payment's transaction.
+   *
+   * @generated from field: string provider_transaction_id = 21;
+   */
+  providerTransactionId: string;
+
+  /**
+   * The settlement that decided it; empty when the wallet did: "stl_…".
+   *
+   * @generated from field: string settlement_id = 22;
+   */
+  settlementId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.Refund.
+ * Use `create(RefundSchema)` to create a new message.
+ */
+export declare const RefundSchema: GenMessage<Refund>;
+
+/**
  * One entry of an order's history. It is committed in the transaction that changed the order, and never changed later.
  *
  * @generated from message gatehouse.v1.OrderEvent
@@ -288,6 +464,27 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
    * @generated from field: string request_id = 8;
    */
   requestId: string;
+
+  /**
+   * The refund of the event, after the event; absent for events without a refund.
+   *
+   * @generated from field: gatehouse.v1.Refund refund = 9;
+   */
+  refund?: Refund | undefined;
+
+  /**
+   * The stray payment of STRAY_PAYMENT_SETTLED; empty for other events.
+   *
+   * @generated from field: string stray_payment_id = 10;
+   */
+  strayPaymentId: string;
+
+  /**
+   * The settlement that caused the event, if operators decided instead of a wallet: "stl_…"; empty otherwise.
+   *
+   * @generated from field: string settlement_id = 11;
+   */
+  settlementId: string;
 };
 
 /**
@@ -485,6 +682,67 @@ export enum PaymentAttemptStatus {
 export declare const PaymentAttemptStatusSchema: GenEnum<PaymentAttemptStatus>;
 
 /**
+ * The state of a refund. COMPLETED and FAILED are final. For a merchant, all other states are "pending".
+ *
+ * @generated from enum gatehouse.v1.RefundStatus
+ */
+export enum RefundStatus {
+  /**
+   * Never the status of a stored refund.
+   *
+   * @generated from enum value: REFUND_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The amount is above the merchant's limit, so a second person must approve it. Nothing is sent to the wallet before.
+   *
+   * @generated from enum value: REFUND_STATUS_AWAITING_APPROVAL = 1;
+   */
+  AWAITING_APPROVAL = 1,
+
+  /**
+   * Committed; nothing has been sent to the wallet.
+   *
+   * @generated from enum value: REFUND_STATUS_REQUESTED = 2;
+   */
+  REQUESTED = 2,
+
+  /**
+   * Sent to the wallet, or about to be. From now on only the wallet knows the outcome.
+   *
+   * @generated from enum value: REFUND_STATUS_SENT = 3;
+   */
+  SENT = 3,
+
+  /**
+   * The wallet's answer was lost, unreadable or contradictory. The wallet is queried until its answer is definite.
+   *
+   * @generated from enum value: REFUND_STATUS_UNKNOWN = 4;
+   */
+  UNKNOWN = 4,
+
+  /**
+   * The wallet confirmed that the payer has the money.
+   *
+   * @generated from enum value: REFUND_STATUS_COMPLETED = 5;
+   */
+  COMPLETED = 5,
+
+  /**
+   * The wallet definitely refused, or approval was declined. No money moved. Refund.failure_reason has the reason.
+   *
+   * @generated from enum value: REFUND_STATUS_FAILED = 6;
+   */
+  FAILED = 6,
+}
+
+/**
+ * Describes the enum gatehouse.v1.RefundStatus.
+ */
+export declare const RefundStatusSchema: GenEnum<RefundStatus>;
+
+/**
  * The type of an order event. The event's NATS subject ends with the name in lower case, without ORDER_EVENT_TYPE_.
  *
  * @generated from enum gatehouse.v1.OrderEventType
@@ -538,6 +796,41 @@ export enum OrderEventType {
    * @generated from enum value: ORDER_EVENT_TYPE_EXPIRED = 6;
    */
   EXPIRED = 6,
+
+  /**
+   * A refund of the order was created. Its status says whether it waits for approval.
+   *
+   * @generated from enum value: ORDER_EVENT_TYPE_REFUND_REQUESTED = 7;
+   */
+  REFUND_REQUESTED = 7,
+
+  /**
+   * A second person approved a refund. The wallet gets the request next.
+   *
+   * @generated from enum value: ORDER_EVENT_TYPE_REFUND_APPROVED = 8;
+   */
+  REFUND_APPROVED = 8,
+
+  /**
+   * A refund became COMPLETED.
+   *
+   * @generated from enum value: ORDER_EVENT_TYPE_REFUND_COMPLETED = 9;
+   */
+  REFUND_COMPLETED = 9,
+
+  /**
+   * A refund became FAILED. Its amount can be refunded again, with a new refund_number.
+   *
+   * @generated from enum value: ORDER_EVENT_TYPE_REFUND_FAILED = 10;
+   */
+  REFUND_FAILED = 10,
+
+  /**
+   * Operators recorded that a stray payment of the order was returned outside of Gatehouse.
+   *
+   * @generated from enum value: ORDER_EVENT_TYPE_STRAY_PAYMENT_SETTLED = 11;
+   */
+  STRAY_PAYMENT_SETTLED = 11,
 }
 
 /**

@@ -4,9 +4,10 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, Order, OrderEvent, PaymentAttempt } from "./order_pb.js";
+import type { Environment, Order, OrderEvent, PaymentAttempt, Refund } from "./order_pb.js";
 import type { StrayPayment } from "./stray_payment_service_pb.js";
 import type { ApiRequest } from "./request_log_service_pb.js";
+import type { Settlement } from "./settlement_service_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { WalletExchange } from "./payment_attempt_service_pb.js";
 
@@ -105,11 +106,39 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   apiRequests: ApiRequest[];
 
   /**
-   * True when the response reached a limit and lacks the oldest exchanges, API requests or stray payments.
+   * True when the response reached a limit and lacks the oldest exchanges, API requests, stray payments or refunds.
    *
    * @generated from field: bool incomplete = 7;
    */
   incomplete: boolean;
+
+  /**
+   * Newest first; the latest 200 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.Refund refunds = 8;
+   */
+  refunds: Refund[];
+
+  /**
+   * The settlements of the order, newest first; the latest 50 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.Settlement settlements = 9;
+   */
+  settlements: Settlement[];
+
+  /**
+   * The attempt that keeps the order PENDING because its wallet has not decided it; empty when there is none.
+   *
+   * @generated from field: string undecided_payment_attempt_id = 10;
+   */
+  undecidedPaymentAttemptId: string;
+
+  /**
+   * Since when that attempt is undecided: the time when it was committed. Absent when there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp undecided_since = 11;
+   */
+  undecidedSince?: Timestamp | undefined;
 };
 
 /**
@@ -176,7 +205,7 @@ export declare const PaymentAttemptStorySchema: GenMessage<PaymentAttemptStory>;
  */
 export declare const OrderStoryService: GenService<{
   /**
-   * Reads an order with its events, payment attempts, stray payments and API requests, from one database snapshot.
+   * Reads an order with its events, payment attempts, stray payments, refunds and API requests, from one database snapshot.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for an order of another merchant or
    * environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that may not register orders.
    *

@@ -240,6 +240,13 @@ export declare type Difference = Message<"gatehouse.v1.Difference"> & {
    * @generated from field: string advice = 14;
    */
   advice: string;
+
+  /**
+   * The refund; empty when there is none.
+   *
+   * @generated from field: string refund_id = 15;
+   */
+  refundId: string;
 };
 
 /**
@@ -446,7 +453,7 @@ export declare type StatementEntry = Message<"gatehouse.v1.StatementEntry"> & {
   currency: string;
 
   /**
-   * Gatehouse's id of the payment attempt or stray payment, if the wallet repeats it.
+   * Gatehouse's id of the payment attempt, stray payment or refund, if the wallet repeats it.
    *
    * @generated from field: string request_id = 7;
    */

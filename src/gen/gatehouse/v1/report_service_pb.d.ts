@@ -169,6 +169,13 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
    * @generated from field: int64 cancelled = 6;
    */
   cancelled: bigint;
+
+  /**
+   * The money that wallets confirmed as refunded in the period: one item for each currency, by code.
+   *
+   * @generated from field: repeated gatehouse.v1.RefundedAmount refunded = 7;
+   */
+  refunded: RefundedAmount[];
 };
 
 /**
@@ -176,6 +183,40 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
  * Use `create(OrderCountsSchema)` to create a new message.
  */
 export declare const OrderCountsSchema: GenMessage<OrderCounts>;
+
+/**
+ * Refunded money in one currency.
+ *
+ * @generated from message gatehouse.v1.RefundedAmount
+ */
+export declare type RefundedAmount = Message<"gatehouse.v1.RefundedAmount"> & {
+  /**
+   * ISO 4217 alphabetic code.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Decimal text with the currency's decimals.
+   *
+   * @generated from field: string amount = 2;
+   */
+  amount: string;
+
+  /**
+   * The number of refunds.
+   *
+   * @generated from field: int64 refunds = 3;
+   */
+  refunds: bigint;
+};
+
+/**
+ * Describes the message gatehouse.v1.RefundedAmount.
+ * Use `create(RefundedAmountSchema)` to create a new message.
+ */
+export declare const RefundedAmountSchema: GenMessage<RefundedAmount>;
 
 /**
  * Money in one currency.
@@ -299,6 +340,13 @@ export declare type OptionCounts = Message<"gatehouse.v1.OptionCounts"> & {
    * @generated from field: repeated gatehouse.v1.CollectedAmount collected = 4;
    */
   collected: CollectedAmount[];
+
+  /**
+   * The money that wallets confirmed as refunded: one item for each currency, by code.
+   *
+   * @generated from field: repeated gatehouse.v1.RefundedAmount refunded = 6;
+   */
+  refunded: RefundedAmount[];
 };
 
 /**

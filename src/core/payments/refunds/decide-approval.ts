@@ -1,0 +1,63 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { storedId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { Actor } from '../../../platform/rpc/actor.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import { RefundRow } from '../../database/entities.ts';
+import { approveRefund, declineRefund } from '../../domain/refund.ts';
+import type { Refund } from '../../domain/refund-record.ts';
+import type { ApprovalRefusal } from '../../domain/refund.ts';
+import { ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import { orderOfRefund } from '../changes/read-order.ts';
+import { refundOf, writeRefund } from '../changes/refund-row.ts';
+
+/** Public ids. */
+export interface RefundKey {
+  readonly merchantId: PublicId<'mer'>;
+  readonly refundId: PublicId<'rfd'>;
+}
+
+/** Approves or declines a refund, with an audit entry and an event. A repeat by the same person changes nothing. */
+export type DecideApproval = (
+  key: RefundKey,
+  verdict: { readonly type: 'approve' } | { readonly type: 'decline'; readonly reason: string },
+  by: Actor,
+) => Promise<Result<Refund, ApprovalRefusal | 'not_found'>>;
+
+export interface DecideApprovalParts {
+  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly newId: NewId;
+}
+
+export function createDecideApproval({ changes, newId }: DecideApprovalParts): DecideApproval {
+  return ({ merchantId, refundId }, verdict, by) => {
+    const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
+    const isApproval = verdict.type === 'approve';
+    return changes.change(orderOfRefund(key), {
+      requestId: by.requestId,
+      read: (em) => em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+      decide(order, row, now) {
+        const decided = isApproval
+          ? approveRefund(order, refundOf(row), by.actor, now)
+          : declineRefund(order, refundOf(row), by.actor, now);
+        if (!decided.ok) return decided;
+        return ok({ ...decided.value, makesDue: isApproval && decided.value.changed !== undefined });
+      },
+      write(em, { refund, changed }, { context: row, now }) {
+        if (changed === undefined) return refund;
+        writeRefund(em, row, refund);
+        const { refundNumber: refund_number, requestedBy: requested_by } = refund;
+        const reason = verdict.type === 'decline' && verdict.reason !== '' ? { reason: verdict.reason } : {};
+        recordAudit(em, newId, now, by, {
+          action: isApproval ? 'refund.approve' : 'refund.decline',
+          merchantId,
+          targetId: refundId,
+          details: { refund_number, requested_by, ...reason },
+        });
+        return refund;
+      },
+    });
+  };
+}

@@ -1,0 +1,242 @@
+import type { HandlerContext } from '@connectrpc/connect';
+import { rpcError } from '../../../contract/error-reason.ts';
+import { rpcService } from '../../../contract/rpc-service.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
+import {
+  NotRefundable as NotRefundableMessage,
+  RefundService,
+} from '../../../gen/gatehouse/v1/refund_service_pb.js';
+import { actorOf } from '../../../platform/rpc/actor.ts';
+import type { Actor } from '../../../platform/rpc/actor.ts';
+import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
+import { pageOf } from '../../../platform/rpc/page-token.ts';
+import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { combine } from '../../domain/combine.ts';
+import { Money } from '../../domain/money.ts';
+import type { Environment } from '../../domain/order.ts';
+import type { NotRefundable } from '../../domain/refundable.ts';
+import { err, ok } from '../../domain/result.ts';
+import { parseText } from '../../domain/text.ts';
+import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
+import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { refundMessage } from '../../rpc/refund-message.ts';
+import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import type { CreateRefund, RefundRequest } from './create-refund.ts';
+import type { DecideApproval, RefundKey } from './decide-approval.ts';
+import type { RefundReader } from './find-refunds.ts';
+import {
+  parseCreateRefund,
+  parseRefundFilter,
+  parseRefundName,
+  parseReversalOutcome,
+  reasonLength,
+} from './refund-requests.ts';
+import type { RefundWork } from './refund-work.ts';
+
+/** Whether a merchant's API key may create refunds in an environment now. */
+export type MayKeyRefund = (
+  apiKeyId: PublicId<'key'>,
+  merchantId: PublicId<'mer'>,
+  environment: Environment,
+) => Promise<boolean>;
+
+export interface RefundServiceParts {
+  readonly createRefund: CreateRefund;
+  readonly decideApproval: DecideApproval;
+  readonly reader: RefundReader;
+  readonly work: RefundWork;
+  readonly findMerchant: FindMerchant;
+  readonly mayKeyRefund: MayKeyRefund;
+}
+
+const creators = ['facade', 'dashboard', 'operator', 'writer'] as const;
+const readers = [...creators, 'reader'] as const;
+
+/** gatehouse.v1.RefundService. */
+export function refundService(parts: RefundServiceParts): RpcService {
+  const { createRefund, decideApproval, reader, work, findMerchant, mayKeyRefund } = parts;
+
+  /** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
+  const creatorOf = async (
+    apiKeyId: string,
+    request: RefundRequest,
+    context: HandlerContext,
+  ): Promise<Actor> => {
+    const by = actorOf(context);
+    if (callerOf(context).role !== 'facade') {
+      if (apiKeyId === '') return by;
+      return valuesOrThrow<never>(err({ field: 'api_key_id', issue: 'must be empty for this role' }));
+    }
+    const key = valuesOrThrow(parseId('key', apiKeyId, 'api_key_id'));
+    if (await mayKeyRefund(key, request.merchantId, request.environment))
+      return { ...by, actor: `facade:${key}` };
+    throw rpcError(
+      'API_KEY_NOT_ALLOWED',
+      'this API key may not refund; give it the scope for refunds, or use one that has it',
+    );
+  };
+
+  return rpcService(
+    RefundService,
+    {
+      async createRefund(request, context) {
+        const wanted = parseCreateRefund(request);
+        annotate(context, { merchant_id: wanted.merchantId });
+        const { refund, repeated } = await createRefund(
+          wanted,
+          await creatorOf(request.apiKeyId, wanted, context),
+        );
+        annotate(context, { refund_id: refund.id, order_id: refund.orderId, repeated });
+        return { refund: refundMessage(refund), repeated };
+      },
+      async getRefund(request) {
+        const refund = await reader.find(parseRefundName(request));
+        if (refund === undefined) throw notFound();
+        return { refund: refundMessage(refund) };
+      },
+      async listRefunds(request) {
+        const { filter, key } = parseRefundFilter(request);
+        const found = await reader.list({ ...filter, limit: filter.limit + 1 });
+        const { items, nextPageToken } = pageOf(found, filter.limit, key);
+        return { refunds: items.map(refundMessage), nextPageToken };
+      },
+      async getRefundable(request) {
+        const key = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            orderId: parseId('ord', request.orderId, 'order_id'),
+          }),
+        );
+        const found = await reader.refundableOf(key);
+        if (found === undefined)
+          throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+        const { order, possible, pendingMinorUnits } = found;
+        const { currency } = order.amount;
+        const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
+        const limits = (await findMerchant(key.merchantId))?.refundApprovalLimits ?? {};
+        return {
+          notRefundable: possible.ok
+            ? NotRefundableMessage.UNSPECIFIED
+            : notRefundableNumbers[possible.error],
+          left: write(possible.ok ? possible.value.leftMinorUnits : 0n),
+          refunded: write(order.refundedMinorUnits),
+          pending: write(pendingMinorUnits),
+          currency: currency.code,
+          partial: possible.ok && possible.value.isPartial,
+          decimals: possible.ok ? possible.value.decimals : currency.exponent,
+          approvalAbove: limits[currency.code] ?? '',
+        };
+      },
+      async approveRefund(request, context) {
+        const key = valuesOrThrow(combine(parseKey(request)));
+        annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
+        return { refund: await decided(key, { type: 'approve' }, context) };
+      },
+      async declineRefund(request, context) {
+        const { reason, ...key } = valuesOrThrow(
+          combine({
+            ...parseKey(request),
+            reason: parseText(request.reason, 'reason', { max: reasonLength, required: false }),
+          }),
+        );
+        annotate(context, { merchant_id: key.merchantId, refund_id: key.refundId });
+        return { refund: await decided(key, { type: 'decline', reason }, context) };
+      },
+      async leaseRefunds(request, context) {
+        const { environment, options, limit, leaseMs } = valuesOrThrow(
+          combine({
+            environment: parseEnvironment(request.environment),
+            options: parsePaymentOptions(request.paymentOptions),
+            limit: parseLeaseLimit(request.maxRefunds, 'max_refunds'),
+            leaseMs: parseLease(request.lease),
+          }),
+        );
+        const leased = await work.lease(environment, options, limit, leaseMs);
+        annotate(context, { items: leased.length });
+        if (leased.length === 0) markUneventful(context);
+        return {
+          refunds: leased.map(({ refund, callbackNotes, ...lease }) => ({
+            ...lease,
+            refund: refundMessage(refund),
+            callbackNotes: [...callbackNotes],
+          })),
+        };
+      },
+      async recordRefundOutcome(request, context) {
+        const { leaseId, outcome, ...key } = valuesOrThrow(
+          combine({
+            ...parseKey(request),
+            leaseId:
+              request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
+            outcome: parseReversalOutcome(request),
+          }),
+        );
+        annotate(context, { refund_id: key.refundId, outcome: outcome.type });
+        const { requestId } = callerOf(context);
+        const { exchanges } = request;
+        const recorded = await work.record(key, { leaseId, outcome, exchanges, requestId });
+        if (recorded.ok) return { refund: refundMessage(recorded.value) };
+        if (recorded.error === 'not_found') throw notFound();
+        throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the refund');
+      },
+      async hastenRefund(request, context) {
+        const key = valuesOrThrow(combine(parseKey(request)));
+        annotate(context, { refund_id: key.refundId });
+        const { exchange, callbackNote: note } = request;
+        const hastened = await work.hasten(key, { exchange, note });
+        if (hastened === undefined) throw notFound();
+        return { refund: refundMessage(hastened) };
+      },
+    },
+    {
+      createRefund: creators,
+      getRefund: readers,
+      listRefunds: readers,
+      getRefundable: readers,
+      approveRefund: ['dashboard', 'operator'],
+      declineRefund: ['dashboard', 'operator'],
+      leaseRefunds: ['wallets'],
+      recordRefundOutcome: ['wallets'],
+      hastenRefund: ['wallets', 'dashboard', 'operator'],
+    },
+  );
+
+  async function decided(
+    key: RefundKey,
+    verdict: Parameters<DecideApproval>[1],
+    context: HandlerContext,
+  ): Promise<ReturnType<typeof refundMessage>> {
+    const done = await decideApproval(key, verdict, actorOf(context));
+    if (done.ok) return refundMessage(done.value);
+    switch (done.error) {
+      case 'not_found':
+        throw notFound();
+      case 'same_person':
+        throw rpcError(
+          'SECOND_PERSON_NEEDED',
+          'the person that created the refund cannot approve it; another person has to',
+        );
+      case 'not_awaiting':
+        throw rpcError(
+          'REFUND_NOT_AWAITING_APPROVAL',
+          'the refund does not await approval; read it again to see its state',
+        );
+    }
+  }
+}
+
+const notRefundableNumbers = {
+  not_completed: NotRefundableMessage.NOT_COMPLETED,
+  nothing_left: NotRefundableMessage.NOTHING_LEFT,
+  wallet_cannot: NotRefundableMessage.BY_WALLET,
+  stray_payment: NotRefundableMessage.STRAY_PAYMENT,
+} as const satisfies Record<NotRefundable, NotRefundableMessage>;
+
+const notFound = () => rpcError('REFUND_NOT_FOUND', 'the merchant has no such refund');
+
+const parseKey = (request: { readonly merchantId: string; readonly refundId: string }) => ({
+  merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+  refundId: parseId('rfd', request.refundId, 'refund_id'),
+});

@@ -1,0 +1,160 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { storedId } from '../../../contract/public-id.ts';
+import type { NewId } from '../../../contract/public-id.ts';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { recordAudit } from '../../audit/record-audit.ts';
+import type { Database } from '../../database/database.ts';
+import { PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { readClock } from '../../database/read-clock.ts';
+import type { Environment, PaymentOption } from '../../domain/order.ts';
+import {
+  failureReason,
+  hastenRefund,
+  leaseRefund,
+  recordRefundOutcome,
+  refundStatus,
+} from '../../domain/refund.ts';
+import type { Refund } from '../../domain/refund-record.ts';
+import type { Result } from '../../domain/result.ts';
+import { ok } from '../../domain/result.ts';
+import type { ReversalOutcome } from '../../domain/reversal.ts';
+import { withNote } from '../attempts/callback-notes.ts';
+import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import { orderOfRefund } from '../changes/read-order.ts';
+import { refundOf, writeRefund } from '../changes/refund-row.ts';
+import type { RefundKey } from './decide-approval.ts';
+
+export interface LeasedRefund {
+  readonly refund: Refund;
+  readonly leaseId: string;
+  readonly sentBefore: boolean;
+  readonly callbackNotes: readonly string[];
+  /** The wallet's reference of the payment; '' without one. */
+  readonly paymentReference: string;
+}
+
+/** The work of the wallets process on refunds. Each function is one transaction. */
+export interface RefundWork {
+  /** Leases up to `limit` due refunds to a worker, for `leaseMs`. */
+  readonly lease: (
+    environment: Environment,
+    options: readonly PaymentOption[],
+    limit: number,
+    leaseMs: number,
+  ) => Promise<LeasedRefund[]>;
+  /** Records the wallet's answer under a lease. A repeat changes nothing. */
+  readonly record: (
+    key: RefundKey,
+    report: {
+      readonly leaseId: string;
+      readonly outcome: ReversalOutcome;
+      readonly exchanges: readonly WalletExchange[];
+      readonly requestId: string;
+    },
+  ) => Promise<Result<Refund, 'not_found' | 'lease_lost'>>;
+  /** Stores a callback and makes the refund due now, unless it has ended, awaits approval, or a worker holds it. */
+  readonly hasten: (
+    key: RefundKey,
+    callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+  ) => Promise<Refund | undefined>;
+}
+
+export interface RefundWorkParts {
+  readonly database: Database;
+  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly newId: NewId;
+  readonly newLeaseId: () => string;
+  /** Called when a refund became due. */
+  readonly onDue: () => void;
+}
+
+/** The actor of changes that a wallet's answer causes. */
+const wallet = { actor: 'wallets', requestId: '' };
+
+export function createRefundWork({
+  database,
+  changes,
+  newId,
+  newLeaseId,
+  onDue,
+}: RefundWorkParts): RefundWork {
+  return {
+    lease: (environment, paymentOptions, limit, leaseMs) =>
+      database.fork().transactional(async (em) => {
+        const at = await readClock(em);
+        const rows = await em.find(
+          RefundRow,
+          { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        );
+        const all: LeasedRefund[] = [];
+        for (const row of rows) {
+          const leaseId = newLeaseId();
+          const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
+          if (!leased.ok) continue;
+          const { refund, sentBefore } = leased.value;
+          writeRefund(em, row, refund);
+          const { merchantId, paymentAttemptId: id, callbackNotes } = row;
+          const { providerReference } = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+          all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference: providerReference ?? '' });
+        }
+        return all;
+      }),
+
+    record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }) {
+      const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
+      return changes.change(orderOfRefund(key), {
+        requestId,
+        read: (em) => em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE }),
+        decide: (order, row, now) => recordRefundOutcome(order, refundOf(row), leaseId, outcome, now),
+        async write(em, { refund, changed, isRepeat }, { context: row, now: at }) {
+          if (isRepeat) return refund;
+          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+          const areDecisive = changed !== undefined;
+          await keepExchanges(em, attempt, { exchanges, areDecisive, newId, at });
+          writeRefund(em, row, refund);
+          if (areDecisive) {
+            const reason = failureReason(refund);
+            recordAudit(
+              em,
+              newId,
+              at,
+              { ...wallet, requestId },
+              {
+                action: refundStatus(refund) === 'COMPLETED' ? 'refund.complete' : 'refund.fail',
+                merchantId,
+                targetId: refundId,
+                details: { refund_number: refund.refundNumber, ...(reason === '' ? {} : { reason }) },
+              },
+            );
+          }
+          return refund;
+        },
+      });
+    },
+
+    async hasten({ merchantId, refundId }, { exchange, note }) {
+      const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };
+      const hastened = await changes.change(orderOfRefund(key), {
+        requestId: '',
+        async read(em) {
+          const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+          return { row, at: await readClock(em) };
+        },
+        decide: (_order, { row, at }) => ok({ changed: undefined, refund: hastenRefund(refundOf(row), at) }),
+        async write(em, { refund }, { context: { row, at } }) {
+          const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+          if (exchange !== undefined)
+            await keepExchanges(em, attempt, { exchanges: [exchange], areDecisive: false, newId, at });
+          row.callbackNotes = withNote(row.callbackNotes, note);
+          writeRefund(em, row, refund);
+          return refund;
+        },
+      });
+      if (!hastened.ok) return undefined;
+      onDue();
+      return hastened.value;
+    },
+  };
+}

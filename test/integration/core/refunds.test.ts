@@ -1,0 +1,385 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import {
+  Environment,
+  OrderEventType,
+  OrderStatus,
+  RefundStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { Refund } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+
+const environment = Environment.SANDBOX;
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const refunds = sharedClient(stack, RefundService, 'writer');
+const wallets = sharedClient(stack, RefundService, 'wallets');
+const merchants = sharedClient(stack, MerchantService, 'operator');
+
+let merchantId: string;
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+/** A COMPLETED order of 100.50 ETB. */
+async function paidOrder(orderNumber = 'D-1') {
+  const payment = await desk.startDirect({ merchantId, orderNumber });
+  await desk.settle(
+    payment,
+    outcomes.completed(orderNumber === 'D-1' ? 't-1' : `${merchantId}/${orderNumber}`),
+  );
+  return payment;
+}
+
+const asked = (refundNumber: string, amount = '', own: { orderNumber?: string; reason?: string } = {}) => ({
+  merchantId,
+  environment,
+  order: { case: 'orderNumber' as const, value: own.orderNumber ?? 'D-1' },
+  refundNumber,
+  amount,
+  reason: own.reason ?? 'Shoes came back',
+});
+
+async function refund(refundNumber: string, amount = ''): Promise<Refund> {
+  const { refund: created } = await refunds.createRefund(asked(refundNumber, amount));
+  if (created === undefined) throw new Error('no refund');
+  return created;
+}
+
+async function leaseAll(): Promise<LeasedRefund[]> {
+  const { refunds: leased } = await wallets.leaseRefunds({
+    environment,
+    paymentOptions: ['walleta_ussd'],
+    maxRefunds: 100,
+    lease: { seconds: 60n },
+  });
+  return leased;
+}
+
+async function lease({ refundId }: Refund): Promise<LeasedRefund> {
+  const leased = (await leaseAll()).find((each) => each.refund?.refundId === refundId);
+  if (leased === undefined) throw new Error(`${refundId} is not due`);
+  return leased;
+}
+
+type Outcome = NonNullable<Parameters<typeof wallets.recordRefundOutcome>[0]['outcome']>;
+const done: Outcome = { case: 'done', value: {} };
+const pending: Outcome = { case: 'pending', value: { providerReference: 'rv-1', detail: '' } };
+const lost: Outcome = { case: 'pending', value: { detail: 'no answer' } };
+const refused = (definite: boolean): Outcome => ({
+  case: 'refused',
+  value: { reason: 'account_state', detail: 'the account is closed', definite },
+});
+
+async function record(
+  { refund: leased, leaseId }: LeasedRefund,
+  outcome: Outcome,
+): Promise<Refund | undefined> {
+  const refundId = leased?.refundId ?? '';
+  const exchanges = [{ purpose: 'reverse' }];
+  return (await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome, exchanges })).refund;
+}
+
+const makeDue = () =>
+  desk.query('update core.refunds set due_at = now(), leased_until = null where due_at is not null');
+
+const orderNow = async (orderNumber = 'D-1') => {
+  const key = { case: 'orderNumber' as const, value: orderNumber };
+  return (await desk.orders.getOrder({ merchantId, environment, key })).order;
+};
+
+const left = async (orderId: string) => refunds.getRefundable({ merchantId, environment, orderId });
+
+describe('a refund of a COMPLETED order', () => {
+  test('is sent to the wallet that was paid, ends as the wallet says, and each step is an event of the order', async () => {
+    const { orderId, attemptId } = await paidOrder();
+    const created = await refund('R-1', '40.5');
+
+    expect(created).toMatchObject({
+      orderId,
+      orderNumber: 'D-1',
+      status: RefundStatus.REQUESTED,
+      amount: '40.50',
+      currency: 'ETB',
+      paymentAttemptId: attemptId,
+      paymentOption: 'walleta_ussd',
+      providerTransactionId: transactionOf(merchantId, 't-1'),
+      requestedBy: 'writer',
+    });
+    expect(await left(orderId)).toMatchObject({
+      left: '60.00',
+      pending: '40.50',
+      refunded: '0.00',
+      partial: true,
+    });
+
+    const first = await lease(created);
+    expect(first).toMatchObject({ sentBefore: false, refund: { status: RefundStatus.SENT } });
+    expect(await leaseAll()).toEqual([]);
+    expect(await record(first, lost)).toMatchObject({ status: RefundStatus.UNKNOWN, detail: 'no answer' });
+    await makeDue();
+    const second = await lease(created);
+    expect(second.sentBefore).toBe(true);
+    expect(await record(second, pending)).toMatchObject({ status: RefundStatus.SENT });
+    await wallets.hastenRefund({ merchantId, refundId: created.refundId, callbackNote: 'n' });
+    const third = await lease(created);
+    expect(third).toMatchObject({ callbackNotes: ['n'], refund: { providerReference: 'rv-1' } });
+    expect(await record(third, done)).toMatchObject({ status: RefundStatus.COMPLETED });
+    // A repeat of the report, as after a lost answer.
+    expect(await record(third, done)).toMatchObject({ status: RefundStatus.COMPLETED });
+    expect(await refusalOf(record(second, done))).toBe('LEASE_LOST');
+
+    expect(await orderNow()).toMatchObject({ status: OrderStatus.COMPLETED, refunded: '40.50' });
+    expect(await desk.history({ merchantId, orderId })).toEqual([
+      '1 CREATED',
+      '2 PAYMENT_STARTED',
+      '3 COMPLETED',
+      '4 REFUND_REQUESTED',
+      '5 REFUND_COMPLETED',
+    ]);
+    const { entries } = await desk.orders.listOrderEvents({ merchantId, orderId });
+    expect(entries.at(-1)?.event).toMatchObject({
+      type: OrderEventType.REFUND_COMPLETED,
+      previousStatus: OrderStatus.COMPLETED,
+      order: { status: OrderStatus.COMPLETED, refunded: '40.50' },
+      refund: { refundId: created.refundId, status: RefundStatus.COMPLETED, amount: '40.50' },
+    });
+  });
+
+  test('is found again by its number with the same values, and no other values get that number', async () => {
+    await paidOrder();
+    await paidOrder('D-2');
+    const created = await refund('R-1', '40.5');
+    const again = await refunds.createRefund(asked('R-1', '40.50'));
+
+    expect(again).toMatchObject({ repeated: true, refund: { refundId: created.refundId } });
+    for (const [other, fields] of [
+      [asked('R-1', '40.51'), 'amount'],
+      [asked('R-1', ''), 'amount'],
+      [asked('R-1', '40.5', { reason: 'Other' }), 'reason'],
+      [asked('R-1', '1', { orderNumber: 'D-2', reason: 'Other' }), 'order_number and amount and reason'],
+    ] as const) {
+      const failure = await failureOf(refunds.createRefund(other));
+      expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'REFUND_NUMBER_TAKEN' });
+      expect(failure.issues['refund_number']).toContain(`another ${fields};`);
+    }
+  });
+
+  test('without an amount takes what is left, and never more than that', async () => {
+    const { orderId } = await paidOrder();
+    await refund('R-1', '100');
+    const { issues } = await failureOf(refunds.createRefund(asked('R-2', '0.51')));
+    expect(issues['amount']).toBe(
+      'must be at most 0.50 ETB, what is left of the order: 100.00 ETB of 100.50 ETB is refunded already',
+    );
+    expect(await refund('R-3')).toMatchObject({ amount: '0.50' });
+    expect(await refunds.createRefund(asked('R-3'))).toMatchObject({ repeated: true });
+    expect(await refusalOf(refunds.createRefund(asked('R-4')))).toBe('ORDER_NOT_REFUNDABLE');
+    expect(await left(orderId)).toMatchObject({ notRefundable: NotRefundable.NOTHING_LEFT, left: '0.00' });
+  });
+
+  test('that the wallet definitely refuses is FAILED and frees its money; any other refusal leaves it unknown', async () => {
+    const { orderId } = await paidOrder();
+    const first = await refund('R-1');
+    expect(await record(await lease(first), refused(false))).toMatchObject({
+      status: RefundStatus.UNKNOWN,
+      detail: 'the account is closed',
+    });
+    expect(await left(orderId)).toMatchObject({ left: '0.00', pending: '100.50' });
+    await makeDue();
+    expect(await record(await lease(first), refused(true))).toMatchObject({
+      status: RefundStatus.FAILED,
+      failureReason: 'account_state',
+    });
+    expect(await left(orderId)).toMatchObject({ left: '100.50', pending: '0.00' });
+    expect(await desk.history({ merchantId, orderId })).toContain('5 REFUND_FAILED');
+    await makeDue();
+    expect(await leaseAll()).toEqual([]);
+    expect(await refund('R-2')).toMatchObject({ amount: '100.50', status: RefundStatus.REQUESTED });
+  });
+
+  test('fifty at once never exceed what was debited', async () => {
+    const { orderId } = await paidOrder();
+    const all = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, number) => refunds.createRefund(asked(`R-${number}`, '7.00'))),
+    );
+    const created = all.filter(({ status }) => status === 'fulfilled');
+    expect(created).toHaveLength(14);
+    expect(await left(orderId)).toMatchObject({ left: '2.50', pending: '98.00' });
+    const repeats = await Promise.all(
+      Array.from({ length: 20 }, () => refunds.createRefund(asked('R-L', '2.5'))),
+    );
+    expect(new Set(repeats.map(({ refund: each }) => each?.refundId)).size).toBe(1);
+    expect(repeats.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    const sequences = (await desk.history({ merchantId, orderId })).map((event) =>
+      Number(event.split(' ')[0]),
+    );
+    expect(sequences).toEqual(Array.from({ length: 3 + 15 }, (_, index) => index + 1));
+  });
+});
+
+describe('what cannot be refunded says why', () => {
+  test('bad fields', async () => {
+    const { issues } = await failureOf(refunds.createRefund({ refundNumber: 'a b', amount: '-1' }));
+    expect(Object.keys(issues).sort()).toEqual([
+      'amount',
+      'environment',
+      'merchant_id',
+      'order_number',
+      'reason',
+      'refund_number',
+    ]);
+    await paidOrder();
+    const decimals = await failureOf(refunds.createRefund(asked('R-1', '1.001')));
+    expect(decimals.issues['amount']).toBe('must have at most 2 decimals in ETB');
+  });
+
+  test('an order that is not COMPLETED, of nobody, or of another merchant', async () => {
+    await desk.startDirect({ merchantId, orderNumber: 'D-9' });
+    expect(await refusalOf(refunds.createRefund(asked('R-1', '', { orderNumber: 'D-9' })))).toBe(
+      'ORDER_NOT_REFUNDABLE',
+    );
+    expect(await refusalOf(refunds.createRefund(asked('R-1')))).toBe('ORDER_NOT_FOUND');
+    const { orderId } = await paidOrder();
+    const created = await refund('R-1');
+    const { id: other } = await stack.createMerchant();
+    const foreign = {
+      ...asked('R-2'),
+      merchantId: other,
+      order: { case: 'orderId' as const, value: orderId },
+    };
+    expect(await refusalOf(refunds.createRefund(foreign))).toBe('ORDER_NOT_FOUND');
+    const name = { case: 'refundId' as const, value: created.refundId };
+    expect(await refusalOf(refunds.getRefund({ merchantId: other, name }))).toBe('REFUND_NOT_FOUND');
+    expect(await refunds.getRefund({ merchantId, name })).toMatchObject({ refund: { refundNumber: 'R-1' } });
+    const number = { case: 'refundNumber' as const, value: 'R-1' };
+    expect(await refunds.getRefund({ merchantId, environment, name: number })).toMatchObject({
+      refund: { refundId: created.refundId },
+    });
+  });
+
+  test('a payment that is on its way back as a stray payment', async () => {
+    const payment = await paidOrder();
+    await desk.query(
+      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
+       select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50', 'ETB',
+         'LATE', 'REVERSED', '', 1, true, gen_random_uuid(), now(), now()
+       from core.payment_attempts where provider_transaction_id = $1`,
+      [transactionOf(merchantId, 't-1')],
+    );
+    expect(await refusalOf(refunds.createRefund(asked('R-1')))).toBe('ORDER_NOT_REFUNDABLE');
+    expect(await left(payment.orderId)).toMatchObject({ notRefundable: NotRefundable.STRAY_PAYMENT });
+  });
+});
+
+describe('who may refund', () => {
+  test('above the merchant’s limit a second person approves, never the same one; the order’s refunds count together', async () => {
+    const approvalLimits = [{ currency: 'ETB', amount: '50' }];
+    const { merchant } = await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });
+    expect(merchant?.refundPolicy).toMatchObject({ approvalLimits });
+    const { orderId } = await paidOrder();
+    const alice = stack.client(RefundService, 'dashboard');
+    const as = (user: string) => ({ headers: { 'x-gatehouse-actor': user } });
+    const create = (number: string, amount: string) => alice.createRefund(asked(number, amount), as('usr_a'));
+    const { refund: small } = await create('R-1', '30');
+    expect(small).toMatchObject({ status: RefundStatus.REQUESTED, requestedBy: 'dashboard:usr_a' });
+    const { refund: large } = await create('R-2', '30');
+    expect(large).toMatchObject({ status: RefundStatus.AWAITING_APPROVAL });
+    const { refund: other } = await create('R-3', '30');
+    const key = { merchantId, refundId: large?.refundId ?? '' };
+    expect((await leaseAll()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-1']);
+
+    expect(await refusalOf(alice.approveRefund(key, as('usr_a')))).toBe('SECOND_PERSON_NEEDED');
+    const approved = await alice.approveRefund(key, as('usr_b'));
+    expect(approved.refund).toMatchObject({ status: RefundStatus.REQUESTED, decidedBy: 'dashboard:usr_b' });
+    await alice.approveRefund(key, as('usr_b'));
+    expect(await refusalOf(alice.declineRefund(key, as('usr_b')))).toBe('REFUND_NOT_AWAITING_APPROVAL');
+    expect((await leaseAll()).map((leased) => leased.refund?.refundNumber)).toEqual(['R-2']);
+
+    const declined = await alice.declineRefund(
+      { merchantId, refundId: other?.refundId ?? '', reason: 'twice' },
+      as('usr_b'),
+    );
+    expect(declined.refund).toMatchObject({
+      status: RefundStatus.FAILED,
+      failureReason: 'approval_declined',
+    });
+    expect(await left(orderId)).toMatchObject({ left: '40.50', approvalAbove: '50' });
+    expect((await desk.history({ merchantId, orderId })).slice(3)).toEqual([
+      '4 REFUND_REQUESTED',
+      '5 REFUND_REQUESTED',
+      '6 REFUND_REQUESTED',
+      '7 REFUND_APPROVED',
+      '8 REFUND_FAILED',
+    ]);
+    const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
+    expect(
+      entries
+        .filter(({ action }) => action.startsWith('refund.'))
+        .map(({ action, actor }) => `${action} ${actor}`),
+    ).toEqual([
+      'refund.decline dashboard:usr_b',
+      'refund.approve dashboard:usr_b',
+      'refund.create dashboard:usr_a',
+      'refund.create dashboard:usr_a',
+      'refund.create dashboard:usr_a',
+    ]);
+  });
+
+  test('an API key may when it has the scope, which no key has by itself and a successor inherits', async () => {
+    await paidOrder();
+    const keys = stack.client(ApiKeyService, 'operator');
+    const facade = stack.client(RefundService, 'facade');
+    const { apiKey } = await keys.issueApiKey({ merchantId, environment });
+    const apiKeyId = apiKey?.apiKeyId ?? '';
+    expect(apiKey?.scopes).toEqual([]);
+    const byKey = (own: string) => facade.createRefund({ ...asked('R-1', '1'), apiKeyId: own });
+
+    expect(await refusalOf(byKey(apiKeyId))).toBe('API_KEY_NOT_ALLOWED');
+    const scopes = [ApiKeyScope.REFUNDS];
+    await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes });
+    expect(await byKey(apiKeyId)).toMatchObject({ refund: { requestedBy: `facade:${apiKeyId}` } });
+    const { apiKey: next, secret } = await keys.rotateApiKey({ merchantId, apiKeyId });
+    expect(next?.scopes).toEqual(scopes);
+    const authenticated = await stack
+      .client(ApiKeyService, 'facade')
+      .authenticateApiKey({ apiKey: secret, environment });
+    expect(authenticated.scopes).toEqual(scopes);
+    await keys.revokeApiKey({ merchantId, apiKeyId });
+    expect(await refusalOf(byKey(apiKeyId))).toBe('API_KEY_NOT_ALLOWED');
+    expect(await refusalOf(refunds.createRefund({ ...asked('R-2'), apiKeyId }))).toBe('INVALID_FIELDS');
+    expect(await refusalOf(keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [] }))).toBe(
+      'API_KEY_NOT_USABLE',
+    );
+  });
+});
+
+test('refunds are listed newest first, by page, state, order and time', async () => {
+  const { orderId } = await paidOrder();
+  await paidOrder('D-2');
+  const first = await refund('R-1', '1');
+  await refund('R-2', '2');
+  await refunds.createRefund(asked('R-3', '3', { orderNumber: 'D-2' }));
+  await record(await lease(first), done);
+  const numbers = async (own: Parameters<typeof refunds.listRefunds>[0]) =>
+    (await refunds.listRefunds({ merchantId, ...own })).refunds.map(({ refundNumber }) => refundNumber);
+
+  expect(await numbers({})).toEqual(['R-3', 'R-2', 'R-1']);
+  expect(await numbers({ orderId })).toEqual(['R-2', 'R-1']);
+  expect(await numbers({ statuses: [RefundStatus.COMPLETED, RefundStatus.FAILED] })).toEqual(['R-1']);
+  expect(await numbers({ statuses: [RefundStatus.SENT] })).toEqual(['R-3', 'R-2']);
+  expect(await numbers({ environment: Environment.PRODUCTION })).toEqual([]);
+  expect(await numbers({ createTimeFrom: { seconds: 4_000_000_000n } })).toEqual([]);
+  expect(await numbers({ createTimeTo: { seconds: 4_000_000_000n } })).toEqual(['R-3', 'R-2', 'R-1']);
+  const page = await refunds.listRefunds({ merchantId, pageSize: 2 });
+  expect(page.refunds).toHaveLength(2);
+  expect(await numbers({ pageSize: 2, pageToken: page.nextPageToken })).toEqual(['R-1']);
+});
