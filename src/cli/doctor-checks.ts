@@ -4,32 +4,12 @@ import { checkText } from '../contract/check-text.ts';
 import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import type { CoreClients } from './core-clients.ts';
+import type { Finding, Result } from './doctor-finding.ts';
 import { judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from './failure.ts';
 import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
 import type { Listener } from './target.ts';
-
-export type Result = 'ok' | 'warning' | 'failed';
-
-/** The result of one check. */
-export interface Finding {
-  /** The process with its address, or this machine. */
-  readonly subject: string;
-  readonly check: string;
-  readonly result: Result;
-  /**
-   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding, and that of a failed
-   * call its error reason, both in lower case. docs/operating/cli.md lists the others.
-   */
-  readonly code: string;
-  /** The finding in English. */
-  readonly detail: string;
-  /** What to do; empty when there is nothing to do. */
-  readonly advice: string;
-  /** The codes of the reconciler's findings, with what they concern. */
-  readonly findings?: Record<string, string>[];
-}
 
 const resultOf: Readonly<Record<CheckResult, Result>> = {
   [CheckResult.OK]: 'ok',

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CoreClients } from './core-clients.ts';
 import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkCore, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
-import type { Finding, Result } from './doctor-checks.ts';
+import type { Finding, Result } from './doctor-finding.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { readHttpUrls } from './options.ts';
 import type { Output } from './output.ts';

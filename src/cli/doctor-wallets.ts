@@ -1,6 +1,6 @@
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Wallet } from '../gen/gatehouse/v1/wallet_service_pb.js';
-import type { Finding } from './doctor-checks.ts';
+import type { Finding } from './doctor-finding.ts';
 import { environmentWord } from './options.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { ReconcilerFindingCode } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { failedFinding, judgeStatus } from './doctor-checks.ts';
-import type { Finding } from './doctor-checks.ts';
+import type { Finding } from './doctor-finding.ts';
 import { showDuration, showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 

@@ -1,0 +1,20 @@
+export type Result = 'ok' | 'warning' | 'failed';
+
+/** The result of one check. */
+export interface Finding {
+  /** The process with its address, or this machine. */
+  readonly subject: string;
+  readonly check: string;
+  readonly result: Result;
+  /**
+   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding, and that of a failed
+   * call its error reason, both in lower case. docs/operating/cli.md lists the others.
+   */
+  readonly code: string;
+  /** The finding in English. */
+  readonly detail: string;
+  /** What to do; empty when there is nothing to do. */
+  readonly advice: string;
+  /** The codes of the reconciler's findings, with what they concern. */
+  readonly findings?: Record<string, string>[];
+}
