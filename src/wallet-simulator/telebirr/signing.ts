@@ -3,6 +3,9 @@ import type { KeyObject } from 'node:crypto';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** The value of sign_type. */
+export const signType = 'SHA256WithRSA';
+
 const leftOut = [
   'sign',
   'sign_type',
