@@ -8,7 +8,7 @@ import type {
 } from '../connector/outcomes.ts';
 import { isIdOfReversal } from '../connector/id-of-reversal.ts';
 import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
-import { StatementError } from '../connector/statement-error.ts';
+import { noStatement } from '../connector/no-statement.ts';
 import type {
   CallOptions,
   CallbackHint,
@@ -18,7 +18,6 @@ import type {
   ReversalInquiry,
   ReversalRequest,
   StatementPage,
-  StatementPeriod,
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
@@ -126,14 +125,9 @@ export class MtnMomoConnector implements WalletConnector {
     ]);
   }
 
-  /**
-   * MTN has no statement. Reconciliation queries each of our own ids, or reads the portal's report by `externalId`.
-   * @throws StatementError always
-   */
-  // eslint-disable-next-line require-yield -- there is no page to give
-  async *statement(_period: StatementPeriod, _options: CallOptions): AsyncGenerator<StatementPage> {
-    const detail = 'MTN MoMo has no statement';
-    throw new StatementError({ kind: 'unknown', why: 'not_asked', detail }, []);
+  /** Reconciliation is by hand: the portal's report shows `externalId`, which is our id. */
+  statement(): AsyncIterable<StatementPage> {
+    return noStatement('MTN MoMo');
   }
 
   /** MTN has no health endpoint. The balance needs valid credentials and moves no money. */

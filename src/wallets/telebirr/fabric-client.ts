@@ -9,7 +9,7 @@ import type { JsonReply } from '../connector/json-reply.ts';
 import { readJson } from '../connector/read-json.ts';
 import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
 import type { WalletHttp, WalletReply } from '../connector/wallet-http.ts';
-import { signMessage } from './signature.ts';
+import { signMessage, verifyMessage } from './signature.ts';
 import type { SignaturePadding } from './signature.ts';
 
 export interface TelebirrParts {
@@ -22,6 +22,8 @@ export interface TelebirrParts {
   readonly privateKey: KeyObject;
   readonly telebirrPublicKey: KeyObject;
   readonly padding: SignaturePadding;
+  /** Whether a success without telebirr's signature decides nothing. */
+  readonly verifyAnswers: boolean;
   readonly paymentMinutes: number;
   readonly extraCertificates?: string;
 }
@@ -49,6 +51,14 @@ const tokenAnswer = Type.Object({
   effectiveDate: Type.Optional(Type.String()),
   expirationDate: Type.Optional(Type.String()),
 });
+
+const successfulAnswer = Type.Intersect([
+  Type.Record(Type.String(), Type.Unknown()),
+  Type.Object({
+    result: Type.Literal('SUCCESS'),
+    code: Type.Union([Type.Literal('0'), Type.Literal(0)]),
+  }),
+]);
 
 /** Sends signed requests to the Fabric gateway. If only the token was refused, a request is sent a second time. */
 export class FabricClient {
@@ -138,7 +148,19 @@ export class FabricClient {
       },
       signal,
     );
-    return { reply: readReply(reply, this.#now()), exchange };
+    return { reply: this.#requireSignature(readReply(reply, this.#now())), exchange };
+  }
+
+  /** A success decides about money, so it must be signed. Errors of the gateway have no signature. */
+  #requireSignature(reply: JsonReply): JsonReply {
+    const { verifyAnswers, telebirrPublicKey } = this.#parts;
+    if (!verifyAnswers || reply.kind !== 'answered' || !reply.body.ok) return reply;
+    const { json } = reply.body;
+    if (!Value.Check(successfulAnswer, json) || verifyMessage(json, telebirrPublicKey) !== undefined)
+      return reply;
+    const problem = 'sign' in json ? 'is not valid' : 'is missing';
+    const detail = `the signature of telebirr's answer ${problem}; check telebirr_public_key, then verify_answers`;
+    return { kind: 'unknown', why: 'unreadable_answer', detail };
   }
 
   #url(path: string): URL {

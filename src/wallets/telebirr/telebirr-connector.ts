@@ -9,7 +9,7 @@ import type {
   ReversalOutcome,
 } from '../connector/outcomes.ts';
 import type { Answer } from '../connector/raw-exchange.ts';
-import { StatementError } from '../connector/statement-error.ts';
+import { noStatement } from '../connector/no-statement.ts';
 import type {
   CallOptions,
   CallbackHint,
@@ -19,7 +19,6 @@ import type {
   ReversalInquiry,
   ReversalRequest,
   StatementPage,
-  StatementPeriod,
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
@@ -121,14 +120,8 @@ export class TelebirrConnector implements WalletConnector {
     return queryRefund(this.#client, reversal, this.#limit(options));
   }
 
-  /**
-   * telebirr's gateway has no statement.
-   * @throws StatementError always
-   */
-  // eslint-disable-next-line require-yield -- there is no page to give
-  async *statement(_period: StatementPeriod, _options: CallOptions): AsyncGenerator<StatementPage> {
-    const detail = 'telebirr has no statement';
-    throw new StatementError({ kind: 'unknown', why: 'not_asked', detail }, []);
+  statement(): AsyncIterable<StatementPage> {
+    return noStatement('telebirr');
   }
 
   /** telebirr has no health endpoint. A token needs valid credentials. */

@@ -31,6 +31,14 @@ const settings = Type.Object(
         description: 'The padding of our signatures. pss unless Ethio telecom says otherwise.',
       }),
     ),
+    verify_answers: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          "Whether answers must have telebirr's signature. Which of their fields are signed is not documented. If " +
+          'wallet check reports that the signature is not valid, ask Ethio telecom before you turn this off.',
+      }),
+    ),
     payment_minutes: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -79,6 +87,7 @@ export const telebirr: ConnectorKind<typeof settings> = {
         privateKey: readKey('private_key', () => readPrivateKey(given.private_key)),
         telebirrPublicKey: readKey('telebirr_public_key', () => readPublicKey(given.telebirr_public_key)),
         padding: given.signature_padding ?? 'pss',
+        verifyAnswers: given.verify_answers ?? true,
         paymentMinutes: given.payment_minutes ?? standardMinutes,
         ...(given.ca_file === undefined ? {} : { extraCertificates: readFileSync(given.ca_file, 'utf8') }),
       },

@@ -209,6 +209,29 @@ describe('a query', () => {
   });
 });
 
+describe("telebirr's signature", () => {
+  const { sign: _sign, ...unsigned } = order();
+  const tampered = { ...order({ total_amount: '1.00' }), sign: order().sign };
+
+  test.each([
+    ['is missing', unsigned],
+    ['is of other values', tampered],
+  ])('that %s leaves a success undecided, unless answers are not verified', async (problem, body) => {
+    const trusting = await startTelebirr({ verify_answers: false }, () => time);
+    subject.wallet.on(routes.queryOrder, json(200, body));
+    trusting.wallet.on(routes.queryOrder, json(200, body));
+
+    const { result, exchanges } = await query();
+    const trusted = await trusting.connector.query(paymentInquiry({ attemptId }), options);
+    await trusting.close();
+
+    expect(result).toMatchObject({ kind: 'unknown', why: 'unreadable_answer' });
+    expect(JSON.stringify(result)).toContain(problem === 'is missing' ? 'is missing' : 'is not valid');
+    expect(exchanges.at(-1)).toMatchObject({ status: 200 });
+    expect(trusted.result.kind).toBe('completed');
+  });
+});
+
 describe('a refund', () => {
   test('names the order and has a number of its own', async () => {
     const { result } = await refund();

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
 import { telebirr } from '../../../src/wallets/telebirr/telebirr.ts';
 import type { FaultySubject } from './connector-conformance.ts';
 import { attemptId, buildPayment } from './gsma-subject.ts';
@@ -70,13 +71,12 @@ export const routes = {
   refund: new RegExp(`POST ${path}/merchant/refund`),
 };
 
-export const success = (content: object) => ({
-  result: 'SUCCESS',
-  code: '0',
-  msg: 'success',
-  nonce_str: 'n',
-  biz_content: content,
-});
+/** As telebirr answers: signed. */
+export function success(content: object) {
+  const message = { result: 'SUCCESS', code: '0', msg: 'success', nonce_str: 'n', biz_content: content };
+  const sign = signMessage(message, readPrivateKey(telebirrKeys.privateKey), 'pss');
+  return { ...message, sign, sign_type: 'SHA256WithRSA' };
+}
 
 export const order = (over: object = {}) =>
   success({
