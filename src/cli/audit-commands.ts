@@ -29,7 +29,7 @@ export function addAuditCommands(program: Command, run: Runner): void {
     .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
     .option(
       '--kind <kind>',
-      'only changes to this kind of object: the word before the dot, such as api_key or user',
+      'only changes to this kind of object, such as api_key or user: the word before the dot of a change',
     )
     .addOption(timeOption('--from <time>', 'only changes at this time (UTC) or later'))
     .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))

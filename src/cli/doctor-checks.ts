@@ -34,7 +34,7 @@ export function checkNode(version: string): Finding {
     ...found,
     result: 'warning',
     code: 'untested_version',
-    advice: `Gatehouse is tested with ${testedNode}x, which npm install brings along. Run: gatehouse`,
+    advice: `Gatehouse is tested with ${testedNode}x, which npm install includes. Run: gatehouse`,
   };
 }
 

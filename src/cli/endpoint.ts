@@ -10,4 +10,4 @@ export function readEndpoint(text: string): string {
 }
 
 export const endpointOption = (): Option =>
-  new Option('--endpoint <url>', 'only those to this scheme, host and port').argParser(readEndpoint);
+  new Option('--endpoint <url>', 'only deliveries to this scheme, host and port').argParser(readEndpoint);

@@ -30,9 +30,7 @@ export interface ListenParts {
 export function addListenCommand(program: Command, parts: ListenParts): void {
   program
     .command('listen')
-    .description(
-      "print a merchant's sandbox events as they happen, and forward them, signed, to a server of yours",
-    )
+    .description("print a merchant's sandbox events as they happen, and forward them, signed, to your server")
     .argument('[merchant_id]', 'mer_…; default: the demo merchant of npm start, otherwise the only merchant')
     .option('--forward <url>', 'forward each event to this URL, such as http://localhost:3000/hook', readUrl)
     .action(async (named: string | undefined, { forward }: { forward?: URL }) => {

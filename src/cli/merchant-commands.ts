@@ -51,7 +51,7 @@ const oneMerchant: readonly {
   },
   {
     name: 'suspend',
-    description: "stop a merchant's keys from working; orders already registered run on",
+    description: "disable a merchant's keys; registered orders continue",
     reason: 'the reason, for the audit log',
     ask: (merchants, merchantId, reason) => merchants.suspendMerchant({ merchantId, reason }),
     note: 'All processes refuse its keys within 5 seconds. Registered orders continue.',

@@ -91,7 +91,9 @@ export function addMerchantUpdateCommand(
         ).argParser(readAmounts),
       )
       .addOption(
-        new Option('--requests-per-second <number>', 'for each of its keys, or standard').argParser(readRate),
+        new Option('--requests-per-second <number>', 'the limit for each of its keys, or standard').argParser(
+          readRate,
+        ),
       )
       .addOption(
         new Option(

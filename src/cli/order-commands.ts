@@ -51,7 +51,7 @@ const showOption = ({ paymentOption }: Order): string => paymentOption;
 
 /** `order …` */
 export function addOrderCommands(program: Command, run: Runner, find: FindMerchant): void {
-  const order = program.command('order').description("look at merchants' orders");
+  const order = program.command('order').description("show and list merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
   onMerchantAnd(

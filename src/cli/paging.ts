@@ -37,7 +37,7 @@ export async function collectPages<Item>(
 }
 
 /** The note under a list that has more items, with the way to read them. */
-export const showMore = ({ nextPageToken, items }: Page<unknown>): string =>
+export const showMore = ({ nextPageToken }: Page<unknown>): string =>
   nextPageToken === ''
     ? ''
-    : `\n\nThere are more than these ${items.length}. Raise --limit, or list the next page with the same filters and\n--page-token ${nextPageToken}`;
+    : `\n\nThere are more entries. Raise --limit, or list the next page with the same filters and\n--page-token ${nextPageToken}`;

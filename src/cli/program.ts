@@ -52,13 +52,13 @@ interface GlobalOptions {
 /** The width of help texts. It is fixed, so that documentation can quote them. */
 const helpWidth = 100;
 
-const settingsHelp = `Where the core is:
-  --address and GATEHOUSE_SERVICE_TOKEN; else GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN;
-  else the core that npm start runs on this machine, from .gatehouse/demo.json.
-Where the webhooks process is:
-  GATEHOUSE_WEBHOOKS_ADDRESSES; else the one that npm start runs beside that core.
-Where people reach the dashboard, for the links that are given to them:
-  GATEHOUSE_DASHBOARD_BASE_URL; else the one that npm start runs beside that core.`;
+const settingsHelp = `Addresses of core:
+  --address, otherwise GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN;
+  otherwise the core that npm start runs on this machine, from .gatehouse/demo.json.
+Addresses of webhooks:
+  GATEHOUSE_WEBHOOKS_ADDRESSES; otherwise the process that npm start runs with that core.
+URL of the dashboard, for one-time links:
+  GATEHOUSE_DASHBOARD_BASE_URL; otherwise the dashboard that npm start runs with that core.`;
 
 /** Runs one command. Resolves with its exit code, one of `exitCodes`, and never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {

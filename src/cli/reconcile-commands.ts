@@ -157,7 +157,7 @@ async function waitForEnd(
         exitCodes.unreachable,
         `no process has read the statement for ${Math.round(waitMs / 1000)} s`,
         [
-          `The reconciliation stays due. Start a wallets process with ${title(first)} in its GATEHOUSE_WALLETS.`,
+          `The reconciliation stays due. Start a wallets process with ${title(first)} in its GATEHOUSE_WALLETS_FILE.`,
           seeLater,
         ].join('\n'),
       );
@@ -192,7 +192,7 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
   const isOver = status === ReconciliationStatus.COMPLETED;
   const summary = fields([
     ['Reconciliation', reconciliation.reconciliationId],
-    ['Of', title(reconciliation)],
+    ['Statement', title(reconciliation)],
     ['Status', showStatus(reconciliation)],
     ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
     [
@@ -224,8 +224,8 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
 function showDifferences(differences: readonly Difference[], width: number): string {
   const columns = [
     { head: '#', right: true },
-    { head: 'THE WALLET HAS' },
-    { head: 'WE HAVE' },
+    { head: 'STATEMENT' },
+    { head: 'OUR RECORDS' },
     { head: 'DIFFERENCE AND ACTION', gives: true },
   ];
   const side = (amount: string, currency: string, status: string): string =>

@@ -101,7 +101,7 @@ export function addUserCommands(
   user
     .command('remove')
     .description('remove a user or an invitation from a merchant, or withdraw the invitation of an operator')
-    .argument('<email>')
+    .argument('<email>', 'the e-mail address of the user')
     .addOption(merchantOption())
     .addOption(operatorOption())
     .action(async (email: string, options: PlaceOptions) => {
@@ -125,7 +125,7 @@ export function addUserCommands(
 const codesOption = (): Option =>
   new Option(
     '--remove-totp',
-    'approve or reject the removal of the one-time codes, not a new password',
+    'the request to remove the one-time codes, instead of the one for a new password',
   ).default(false);
 const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
   removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
@@ -211,7 +211,7 @@ function addSwitch(
   user
     .command(name)
     .description(description)
-    .argument('<email>')
+    .argument('<email>', 'the e-mail address of the user')
     .action((email: string) =>
       run(async ({ accounts }) =>
         describe(answered((await accounts.setUserDisabled({ email, isDisabled })).user)),

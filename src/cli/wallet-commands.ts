@@ -51,11 +51,11 @@ export function addWalletCommands(
   const wallet = program.command('wallet').description('show the configured wallets and their health');
   wallet
     .command('list')
-    .description('show the configured wallets, their payment options and what they take')
+    .description('show the configured wallets with their payment options, currencies and limits')
     .action(() => run(({ wallets }) => listWallets(wallets)));
   wallet
     .command('check')
-    .description('try the credentials of GATEHOUSE_WALLETS_FILE with the providers, without moving money')
+    .description('test the credentials in GATEHOUSE_WALLETS_FILE with the providers, without moving money')
     .argument('[wallet]', 'only this wallet')
     .action(async (only?: string) => print(checkOutput(await checkWallets(tools, only))));
   wallet

@@ -10,7 +10,7 @@ import { addWebhookTestCommand } from './webhook-test-command.ts';
 export function addWebhookCommands(program: Command, parts: WebhookParts): void {
   const webhook = program
     .command('webhook')
-    .description('look at what merchants are told, send it again, and keep their endpoints and secrets');
+    .description('show and redeliver webhooks, and manage endpoints and signing secrets');
   addDeliveryCommands(webhook, parts);
   addRedeliveryCommands(webhook, parts);
   addWebhookTestCommand(webhook, parts);

@@ -64,14 +64,20 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
       .description("list a merchant's deliveries, newest first")
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .addOption(deliveryStatesOption('only deliveries in these states'))
-      .option('--order-number <text>', "only those of the order with this order_number, the merchant's own")
-      .option('--order <order_id>', 'only those of this order: ord_…')
+      .option('--order-number <text>', 'only deliveries of the order with this order_number')
+      .option('--order <order_id>', 'only deliveries of this order: ord_…')
       .addOption(endpointOption())
       .addOption(
-        momentOption('--since <time>', 'only those created at this time (UTC) or later, or in the last 24h'),
+        momentOption(
+          '--since <time>',
+          'only deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
+        ),
       )
       .addOption(
-        momentOption('--until <time>', 'only those created before this time (UTC), or more than 24h ago'),
+        momentOption(
+          '--until <time>',
+          'only deliveries created before this time (UTC); 24h: more than 24 hours ago',
+        ),
       )
       .addOption(limitOption())
       .addOption(pageTokenOption()),
@@ -95,7 +101,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
           `Body\n${showBody(story.body)}`,
           showDeliveryAttempts(story),
           ...(isPending(delivery)
-            ? [`See when it is sent next, and why:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
+            ? [`To see when and why it is sent next:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
             : []),
         ];
         return { json: storyJson(story), text: sections.join('\n\n') };

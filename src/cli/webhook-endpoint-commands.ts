@@ -41,8 +41,8 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
   webhook
     .command('endpoints')
     .description('list endpoints and their states: paused ones first, then those with an open circuit')
-    .argument('[merchant_id]', 'mer_…; all merchants when left out')
-    .option('--trouble', 'only those that are paused or whose circuit is open after failures')
+    .argument('[merchant_id]', 'mer_…; default: all merchants')
+    .option('--trouble', 'only paused endpoints and endpoints with an open circuit')
     .addOption(environmentOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -55,7 +55,7 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
       .command('pause')
       .description('send nothing to an endpoint until it is resumed; its deliveries are kept')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .option('--reason <text>', 'why, shown with the endpoint'),
+      .option('--reason <text>', 'the reason, shown with the endpoint'),
     new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
     findMerchant,
     (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>

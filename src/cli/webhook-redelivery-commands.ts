@@ -45,12 +45,20 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
   onMerchantAnd(
     webhook
       .command('redeliver')
-      .description('send one delivery again, or all of a merchant that were created since a time')
+      .description('send one delivery again, or all deliveries of a merchant since a time')
       .addOption(
-        momentOption('--since <time>', 'all created at this time (UTC) or later, or in the last 24h'),
+        momentOption(
+          '--since <time>',
+          'all deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
+        ),
       )
-      .addOption(momentOption('--until <time>', 'and before this time; default: now'))
-      .addOption(deliveryStatesOption('and in one of these states; default: abandoned'))
+      .addOption(
+        momentOption(
+          '--until <time>',
+          'with --since: only deliveries created before this time; default: now',
+        ),
+      )
+      .addOption(deliveryStatesOption('with --since: only these states, abandoned by default'))
       .addOption(environmentOption()),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
@@ -167,7 +175,7 @@ function describe(redelivery: Redelivery): Output {
   const { endTime, pendingCount, redeliveredCount } = redelivery;
   const summary = fields([
     ['Redelivery', redelivery.redeliveryId],
-    ['Of', title(redelivery)],
+    ['Selected', title(redelivery)],
     ['Until', showTime(redelivery.createTimeTo)],
     ['Merchant', redelivery.merchantId],
     ['Started', showTime(redelivery.createTime)],

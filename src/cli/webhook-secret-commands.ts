@@ -25,12 +25,12 @@ interface RotateOptions {
 export function addSigningSecretCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
   const secret = webhook
     .command('secret')
-    .description('create and rotate the secrets with which merchants verify webhooks');
+    .description('create, rotate and list the secrets with which merchants verify webhooks');
 
   onMerchant(
     secret
       .command('list')
-      .description("list a merchant's signing secrets, without the secrets themselves")
+      .description("list a merchant's signing secrets, without their values")
       .addOption(environmentOption()),
     findMerchant,
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
@@ -54,7 +54,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
       .addOption(
         durationOption(
           '--promote-after <time>',
-          'when it replaces the current secret, such as 24h (the default); 0s: at once',
+          'the time until it replaces the current secret, such as 24h (the default); 0s: at once',
         ),
       ),
     findMerchant,

@@ -63,7 +63,7 @@ async function run(signal: AbortSignal): Promise<void> {
   });
   console.log('\nStopping');
   await stop();
-  console.log(`Stopped; the data stay in ${dataFolder}`);
+  console.log(`Stopped. The data are kept in ${dataFolder}`);
 }
 
 try {
@@ -71,7 +71,7 @@ try {
   process.exit(0);
 } catch (error) {
   if (error instanceof Interrupted) {
-    console.error('Interrupted while starting; everything that was started has been stopped');
+    console.error('Interrupted during the start. All started processes are stopped');
     process.exit(error.exitCode);
   }
   const isExplained = error instanceof StartError || error instanceof SettingsError;

@@ -219,7 +219,7 @@ const work = [
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
   ),
   repeatTask("going by the database's clock", clockIntervalMs, clock.adjust),
-  repeatTask('carrying audit entries to core', auditIntervalMs, () =>
+  repeatTask('sending audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
   ),
   repeatTask('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),

@@ -76,8 +76,8 @@ export function openEventBus<WakeTopic extends string>(
       // Ignore the state of a connection that has been replaced.
       if (connection !== connected) return;
       isReached = reached;
-      if (reached) logger.info('reached the broker again');
-      else logger.warn('lost the broker; events wait in the database');
+      if (reached) logger.info('reconnected to the broker');
+      else logger.warn('disconnected from the broker; events wait in the database');
     });
     for (const [topic, waiting] of listeners) {
       connected.subscribe(subjectOf(topic), { callback: () => waiting.forEach((listener) => listener()) });

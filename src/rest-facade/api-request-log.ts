@@ -167,7 +167,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     } catch (error) {
       if (passing.has(ConnectError.from(error).code)) {
         if (!isCoreAway)
-          logger.warn({ err: error }, 'core takes no requests for the request log; tried again');
+          logger.warn({ err: error }, 'core does not accept requests for the request log; trying again');
         isCoreAway = true;
         return false;
       }

@@ -123,7 +123,7 @@ describe('merchant', () => {
       String(page['next_page_token']),
     );
 
-    expect(text.stdout).toContain('There are more than these 2');
+    expect(text.stdout).toContain('There are more entries. Raise --limit');
     expect(text.stdout).toContain(`--page-token ${String(page['next_page_token'])}`);
     expect(page).toMatchObject({ merchants: [{ merchant_id: ids[0] }, { merchant_id: ids[1] }] });
     expect(next).toMatchObject({ merchants: [{ merchant_id: ids[2] }] });

@@ -101,7 +101,7 @@ describe('the one command, when processes are killed', () => {
     const processes = await run.processes();
     run.process.kill('SIGKILL');
     await untilGone(processes.keys());
-    expect(run.output()).toContain('Stopped; the data stay in');
+    expect(run.output()).toContain('Stopped. The data are kept in');
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe('the one command, when processes are killed', () => {
         return;
       }
       expect(exitCode).toBe(130);
-      expect(run.output()).toContain('Interrupted while starting');
+      expect(run.output()).toContain('Interrupted during the start');
     },
   );
 });

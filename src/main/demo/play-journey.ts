@@ -141,7 +141,7 @@ async function startPayment(
     if (call.status !== 429)
       throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
   }
-  print('  The phones of this payment got too many prompts. The limit is 5 in 10 minutes. Try again later.');
+  print('  The phones of this payment got too many prompts. Try again in 10 minutes.');
   return undefined;
 }
 

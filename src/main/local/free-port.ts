@@ -29,12 +29,12 @@ async function portProblem(request: PortRequest, error: unknown, others: readonl
   const { setting, host, port } = request;
   const [other] = others;
   if (hasCode(error, 'EADDRINUSE') && other !== undefined)
-    return `Port ${port} (${setting}) is also that of ${other}. Set one of them to another port, or to 0.`;
+    return `Port ${port} (${setting}) is also set for ${other}. Set one of them to another port, or to 0.`;
   if (hasCode(error, 'EADDRINUSE')) {
     const holder = await findPortHolder(port);
     const who =
       holder === undefined
-        ? `taken. See by whom, as root: ss -ltnp 'sport = :${port}'`
+        ? `taken. To see which program uses it, run as root: ss -ltnp 'sport = :${port}'`
         : `taken by ${holder}`;
     return `Port ${port} on ${host} (${setting}) is ${who}`;
   }
@@ -49,7 +49,7 @@ function refuse(problems: readonly { readonly setting: string; readonly reason: 
   return new StartError(
     [
       ...problems.map(({ reason }) => reason),
-      `Stop what holds the port, or choose another one; 0 takes any free one. For ${all}: ${settings} npm start`,
+      `Stop the program that uses the port, or set another port. 0 selects any free port. For ${all}: ${settings} npm start`,
     ].join('\n'),
   );
 }

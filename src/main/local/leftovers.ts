@@ -68,7 +68,7 @@ const list = (processes: readonly Leftover[]) =>
   processes.map(({ name, pid }) => `${name} ${pid}`).join(', ');
 
 const cannotEnd = (left: readonly Leftover[]) =>
-  `Processes of an earlier start cannot be ended: ${list(left)}. Look at them with: ps -o pid,stat,wchan,cmd -p <pid>`;
+  `Processes of an earlier start cannot be ended: ${list(left)}. Inspect them: ps -o pid,stat,wchan,cmd -p <pid>`;
 
 /**
  * Ends processes that an earlier, killed Gatehouse left running for this data folder. It sends one signal (a fast

@@ -7,7 +7,7 @@ import { systemPath } from './system-path.ts';
 const program = 'nats-server';
 
 const howToGetOne = [
-  `Gatehouse needs ${program} (NATS with JetStream) and there is none on this machine. One of these helps:`,
+  `Gatehouse needs ${program} (NATS with JetStream), which is not installed on this machine. Do one of these:`,
   `  sudo apt-get install ${program}           and start again (then disable its service, if your machine runs one)`,
   `  put the ${program} program on your PATH   from https://nats.io/download`,
   '  GATEHOUSE_NATS_URL=nats://… npm start      with a broker that runs elsewhere',

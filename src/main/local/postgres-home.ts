@@ -37,7 +37,7 @@ export function installedPostgres(): string {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
   } catch {
     throw new StartError(
-      `There is no PostgreSQL to embed for this machine (${name} is not installed).\n` +
+      `There is no PostgreSQL for this machine among the npm packages (${name} is not installed).\n` +
         'Install PostgreSQL 18 yourself and name it: GATEHOUSE_DATABASE_URL=postgres://… npm start',
     );
   }
@@ -78,7 +78,7 @@ function unprivilegedUser(report: (line: string) => void): SystemUser {
     }
   }
   throw new StartError(
-    `PostgreSQL refuses to run as root, and no other user could be made for it. Add one with: useradd --system ${account}\n` +
+    `PostgreSQL refuses to run as root, and the start could not create another user for it. Create one: useradd --system ${account}\n` +
       'or run npm start as an ordinary user.',
   );
 }

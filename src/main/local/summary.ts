@@ -73,18 +73,18 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Keys and tokens  ${dataFolder}/demo.json
   Logs             ${dataFolder}/logs
 
-Register a first order, then ask for its status:
+Register a first order, then verify its status:
 
 ${post('/api/v1/register', order)}
 
 ${post('/api/v1/verify', { order_number: orderNumber })}
 
-In another terminal, see the sandbox's webhooks as they happen, and have them forwarded to a server of your own.
-The first line makes the command "gatehouse" known there, and "npm link" does so for good:
+To print the sandbox's webhooks and forward them to your own server, run these lines in another terminal.
+The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
 
   export PATH="${commandFolder}:$PATH"
   ${folder}gatehouse listen --forward http://localhost:3000/hook
 
-Ctrl-C stops everything; the data stay.
+Ctrl-C stops everything and keeps the data.
 `;
 }

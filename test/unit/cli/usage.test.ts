@@ -43,13 +43,13 @@ describe('help', () => {
     expect(stdout).toMatch(/^Usage: gatehouse /);
   });
 
-  test('names the exit codes and says where the core is looked for', async () => {
+  test('names the exit codes, and the settings with the addresses and the token', async () => {
     const { stdout } = await run('--help');
 
     expect(stdout).toMatch(
       /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {5}.*\n {2}5 /,
     );
-    expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN');
+    expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
 
   test('of a command names the options that every command takes', async () => {

@@ -57,9 +57,9 @@ describe('choosing ports', () => {
     await expect(choosing).rejects.toThrow(
       [
         `Port ${first} on ${host} (GATEHOUSE_REST_SANDBOX_PORT) is taken by ${name}, process ${process.pid}`,
-        `Port ${free} (GATEHOUSE_DASHBOARD_PORT) is also that of GATEHOUSE_CHECKOUT_PORT. Set one of them to another port, or to 0.`,
+        `Port ${free} (GATEHOUSE_DASHBOARD_PORT) is also set for GATEHOUSE_CHECKOUT_PORT. Set one of them to another port, or to 0.`,
         `Port ${second} on ${host} (GATEHOUSE_NATS_PORT) is taken by ${name}, process ${process.pid}`,
-        'Stop what holds the port, or choose another one; 0 takes any free one. For all of them: ' +
+        'Stop the program that uses the port, or set another port. 0 selects any free port. For all of them: ' +
           'GATEHOUSE_REST_SANDBOX_PORT=0 GATEHOUSE_DASHBOARD_PORT=0 GATEHOUSE_NATS_PORT=0 npm start',
       ].join('\n'),
     );
