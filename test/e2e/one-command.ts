@@ -2,6 +2,7 @@ import { afterAll, afterEach } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { DemoFile } from '../../src/main/local/summary.ts';
@@ -41,25 +42,30 @@ export interface RunOptions {
   readonly spawn?: SpawnOptions;
 }
 
-async function parents(): Promise<Map<number, { parent: number; name: string }>> {
-  const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
-  const entries = await Promise.all(
-    pids.map(async (pid) => {
-      const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      const [, name = '', parent = '0'] = /\((.*)\) . ([0-9]+)/.exec(status) ?? [];
-      const args = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      const script = /src\/main\/([a-z-]+)\.ts\0$/.exec(args)?.[1];
-      return [Number(pid), { parent: Number(parent), name: script ?? name }] as const;
-    }),
-  );
-  return new Map(entries);
+/** Gives the content of a file in /proc, or nothing after its process ended. Files in /proc never block. */
+function readProc(pid: number, file: 'stat' | 'cmdline'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
+/** The processes below this one, with the names of their main files or programs. */
 async function withDescendants(root: number): Promise<Map<number, string>> {
-  const all = await parents();
+  const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name)).map(Number);
+  const all = new Map(
+    pids.map((pid) => {
+      const [, program = '', parent = '0'] = /\((.*)\) . ([0-9]+)/.exec(readProc(pid, 'stat')) ?? [];
+      return [pid, { parent: Number(parent), program }];
+    }),
+  );
   const isUnderRoot = (pid: number): boolean =>
     pid === root || (pid > 1 && isUnderRoot(all.get(pid)?.parent ?? 0));
-  return new Map([...all].filter(([pid]) => isUnderRoot(pid)).map(([pid, { name }]) => [pid, name]));
+  const nameOf = (pid: number, program: string): string =>
+    /src\/main\/([a-z-]+)\.ts\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
+  const below = [...all].filter(([pid]) => isUnderRoot(pid));
+  return new Map(below.map(([pid, { program }]) => [pid, nameOf(pid, program)]));
 }
 
 /** Waits until none of these processes is running. */

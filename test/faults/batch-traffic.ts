@@ -23,7 +23,7 @@ export interface BatchTraffic {
   readonly findChanged: () => Promise<string[]>;
 }
 
-const retryMs = 50;
+const retryMs = 100;
 const answerTimeoutMs = 20_000;
 
 export function startBatchTraffic(options: {

@@ -17,7 +17,7 @@ import type { CrashingPostgres } from './stoppable-servers.ts';
 // What is killed after how many acknowledged orders is decided by the seed; what it meets is the machine's.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
-const shops = 48;
+const shops = 24;
 
 let stack: Stack | undefined;
 let postgres: CrashingPostgres | undefined;
@@ -58,7 +58,7 @@ async function replace({ coreSettings }: Stack, address: string | undefined): Pr
 }
 
 /** Each run has another seed, so several runs see what one long run would. */
-const kills = 8;
+const kills = 5;
 const blows = fc.array(
   fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 150 }) }),
   { minLength: kills, maxLength: kills },

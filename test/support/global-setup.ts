@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -11,7 +11,10 @@ import { stopServers } from './global-teardown.ts';
 
 /** Starts one PostgreSQL and one NATS for the whole run, and prepares the migrated database that every test file copies. */
 export default async function setUp(): Promise<void> {
-  const [postgres, nats] = await Promise.all([startTemporaryPostgres(), startTemporaryNats()]);
+  const [postgres, nats] = await Promise.all([
+    startTemporaryPostgres({ settings: { max_connections: '300' } }),
+    startTemporaryNats(),
+  ]);
   stopServers.push(postgres.stop, nats.stop);
   const client = new pg.Client({ connectionString: databaseUrl(postgres.url, 'postgres') });
   await client.connect();
@@ -28,8 +31,10 @@ export default async function setUp(): Promise<void> {
     await database.close();
   }
   shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
-  // Hundreds of processes are started from the same sources: each takes half as long when Node remembers them.
+  // Hundreds of processes are started from the same sources. With the compile cache, each takes half as long.
   const compiled = await mkdtemp(join(tmpdir(), 'gatehouse-compile-cache-'));
+  // Some tests run processes as another user.
+  await chmod(compiled, 0o755);
   stopServers.push(() => rm(compiled, { recursive: true, maxRetries: 5 }));
   shareCompileCache(compiled);
 }

@@ -25,7 +25,10 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
     return rows[0]?.count ?? 0;
   };
   const lock = async (holder: pg.Client): Promise<void> => {
-    await holder.query(`begin; lock table core.orders in ${mode} mode`);
+    // On a busy machine a test may hold the lock for longer than idle transactions may last.
+    await holder.query(
+      `begin; set local idle_in_transaction_session_timeout = 0; lock table core.orders in ${mode} mode`,
+    );
   };
   let holder = await connect(databaseUrl);
   await lock(holder);
