@@ -92,7 +92,8 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
 function greeting({ merchantId, forward, servers: { demo } }: Listening): string {
   const opening = [
     `Listening to SANDBOX events of ${merchantId}:`,
-    'orders that complete, fail or expire from now on. Press Ctrl-C to stop.',
+    'orders that complete, fail or expire, and refunds that complete or fail, from now on.',
+    'Press Ctrl-C to stop.',
   ];
   if (forward === undefined)
     return [...opening, 'To forward them to your server, add: --forward http://localhost:3000/hook', ''].join(
@@ -122,7 +123,7 @@ const Body = Type.Object({
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 /** The longest type there is. */
-const typeWidth = 'order.completed'.length;
+const typeWidth = 'refund.completed'.length;
 
 /** One line: the time, the event, the order and the amount. */
 function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {

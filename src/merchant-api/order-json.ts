@@ -1,8 +1,8 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { OrderStatus, PaymentType } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { isoTime } from './iso-time.ts';
 import { optionPattern } from './payment-option.ts';
 
 /** A payment order as merchants see it, in verify and in webhooks. Twelve fields, in the order of the spec's table. */
@@ -112,10 +112,6 @@ export function orderToJson(order: Order): PaymentOrderJson {
     updated_timestamp: isoTime(required(order.updateTime, order, 'update_time')),
   };
 }
-
-/** ISO 8601 in UTC with milliseconds. Finer fractions are cut off: rounded up, a time could lie in the future. */
-const isoTime = ({ seconds, nanos }: Timestamp): string =>
-  new Date(Number(seconds) * 1000 + Math.trunc(nanos / 1_000_000)).toISOString();
 
 function required<T>(value: T | undefined, order: Order, field: string): T {
   if (value === undefined) throw new TypeError(`order ${order.orderId} has no ${field} that can be shown`);

@@ -1,49 +1,72 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 
-/** What a webhook says, in the order in which it is written. Spec, "Webhooks"; `data` is exactly what verify answers. */
-export const webhookSchema = Type.Object(
-  {
-    id: Type.String({
-      description: "The event's id, the same in every repeat; the header `webhook-id` says it too.",
-      examples: ['evt_01jd4r7c2mf9vx3k8h5w0q6tzn'],
-    }),
-    type: Type.Unsafe<WebhookType>({
-      type: 'string',
-      enum: ['order.completed', 'order.failed', 'order.expired', 'webhook.test'],
-      description:
-        'What happened. New types may come: answer 2xx to one that you do not know, and ignore it.',
-      examples: ['order.completed'],
-    }),
-    created_at: Type.String({
-      format: 'date-time',
-      description: 'When the order ended: ISO 8601 in UTC with milliseconds.',
-      examples: ['2025-11-20T09:31:12.408Z'],
-    }),
-    environment: Type.Unsafe<'sandbox' | 'production'>({
-      type: 'string',
-      enum: ['sandbox', 'production'],
-      description: 'The environment the order lives in.',
-      examples: ['sandbox'],
-    }),
-    sequence: Type.Integer({
-      description: 'Grows with every event of an order. Not all events are sent, so numbers are missing.',
-      examples: [3],
-    }),
-    previous_status: Type.String({ description: "The order's status before.", examples: ['PENDING'] }),
-    data: Type.Ref('PaymentOrder#'),
-  },
-  { $id: 'WebhookEvent', title: 'Webhook' },
-);
+/** The types of webhooks about orders. The last one is sent on request only. */
+const orderTypes = ['order.completed', 'order.failed', 'order.expired', 'webhook.test'] as const;
+/** The types of webhooks about refunds. */
+const refundTypes = ['refund.completed', 'refund.failed'] as const;
 
-/** What merchants are told of. The last is sent on request only. */
-type WebhookType = 'order.completed' | 'order.failed' | 'order.expired' | 'webhook.test';
+type WebhookType = (typeof orderTypes)[number] | (typeof refundTypes)[number];
+
+/** The fields of a webhook, in the order in which they are written. `data` is exactly what verify or refund/verify answers. */
+const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
+  types: Types,
+  data: string,
+) => ({
+  id: Type.String({
+    description: "The event's id, the same in every repeat and equal to the header `webhook-id`.",
+    examples: ['evt_01jd4r7c2mf9vx3k8h5w0q6tzn'],
+  }),
+  type: Type.Unsafe<Types[number]>({
+    type: 'string',
+    enum: [...types],
+    description:
+      'The type of the event. New types may be added: answer 2xx to an unknown type, and ignore it.',
+    examples: [types[0]],
+  }),
+  created_at: Type.String({
+    format: 'date-time',
+    description: 'When the event happened: ISO 8601 in UTC with milliseconds.',
+    examples: ['2025-11-20T09:31:12.408Z'],
+  }),
+  environment: Type.Unsafe<'sandbox' | 'production'>({
+    type: 'string',
+    enum: ['sandbox', 'production'],
+    description: 'The environment of the order.',
+    examples: ['sandbox'],
+  }),
+  sequence: Type.Integer({
+    description: 'Grows with every event of an order. Not all events are sent, so numbers are missing.',
+    examples: [3],
+  }),
+  previous_status: Type.String({
+    description: 'The status of the order or refund in `data` before the event.',
+    examples: ['PENDING'],
+  }),
+  data: Type.Ref(data),
+});
+
+/** A webhook about an order. Spec, "Webhooks". */
+export const webhookSchema = Type.Object(webhookFields(orderTypes, 'PaymentOrder#'), {
+  $id: 'WebhookEvent',
+  title: 'Webhook',
+});
+
+/** A webhook about a refund. It differs in `type` and `data`. */
+export const refundWebhookSchema = Type.Object(webhookFields(refundTypes, 'Refund#'), {
+  $id: 'RefundWebhookEvent',
+  title: 'Webhook about a refund',
+});
 
 type WebhookFields = Static<typeof webhookSchema>;
 
-/** A webhook with its order. */
-export type WebhookJson<Order> = {
-  readonly [Field in keyof WebhookFields]: Field extends 'data' ? Order : WebhookFields[Field];
+/** A webhook with its data: an order or a refund. */
+export type WebhookJson<Data> = {
+  readonly [Field in keyof WebhookFields]: Field extends 'data'
+    ? Data
+    : Field extends 'type'
+      ? WebhookType
+      : WebhookFields[Field];
 };
 
 const header = (description: string, example: string) => ({
@@ -65,28 +88,50 @@ const signatures = {
   ),
 };
 
-/** OpenAPI's description of what is sent to a webhook_url. */
-export const webhooksDescription = {
-  orderEnded: {
-    post: {
-      operationId: 'orderEnded',
-      tags: ['Webhooks'],
-      summary: 'An order has ended',
-      description:
-        'Sent to the `webhook_url` of the order, at least once and in order, until it is answered 2xx within 15 seconds. ' +
-        'Check a signature before you believe it.',
-      // Gatehouse sends it: there is no key in it, and the signatures are what proves it.
-      security: [],
-      parameters: Object.entries(signatures).map(([name, each]) => ({ in: 'header', name, ...each })),
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookEvent' } } },
+interface DescribedWebhook {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly cause: string;
+  readonly schema: string;
+}
+
+const describeWebhook = ({ operationId, summary, cause, schema }: DescribedWebhook) => ({
+  post: {
+    operationId,
+    tags: ['Webhooks'],
+    summary,
+    description:
+      `${cause} Sent to the \`webhook_url\` of the order, at least once and in order, until it is answered 2xx within ` +
+      '15 seconds. Verify a signature before you trust it.',
+    // Gatehouse sends it, so it has no API key. The signatures authenticate it.
+    security: [],
+    parameters: Object.entries(signatures).map(([name, each]) => ({ in: 'header', name, ...each })),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+    },
+    responses: {
+      '2XX': { description: 'Your server has it. It is not sent again.' },
+      '410': {
+        description: 'Your server wants no more webhooks. Nothing is sent to this host until it is resumed.',
       },
-      responses: {
-        '2XX': { description: 'You have it. It is not sent again.' },
-        '410': { description: 'You want no more of them: nothing is sent to this host until it is resumed.' },
-        default: { description: 'It is sent again later: 13 times within 76 hours.' },
-      },
+      default: { description: 'It is sent again later: 13 times within 76 hours.' },
     },
   },
+});
+
+/** OpenAPI's description of the requests to a webhook_url. */
+export const webhooksDescription = {
+  orderEnded: describeWebhook({
+    operationId: 'orderEnded',
+    summary: 'An order has ended',
+    cause: 'The order became COMPLETED, FAILED or EXPIRED.',
+    schema: 'WebhookEvent',
+  }),
+  refundEnded: describeWebhook({
+    operationId: 'refundEnded',
+    summary: 'A refund has ended',
+    cause: 'The refund became COMPLETED or FAILED. Its order stays COMPLETED.',
+    schema: 'RefundWebhookEvent',
+  }),
 };

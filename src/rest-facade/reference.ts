@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { errorDetailSchema, errorSchema } from '../merchant-api/error-envelope.ts';
 import { paymentOrderSchema } from '../merchant-api/order-json.ts';
 import { directReplySchema, registerReplySchema, verifyReplySchema } from '../merchant-api/replies.ts';
-import { webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
+import { refundSchema } from '../merchant-api/refund-json.ts';
+import { refundWebhookSchema, webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
 import { directBodySchema, registerBodySchema, verifyBodySchema } from '../merchant-api/requests.ts';
 
 /** The public URLs of the two environments. */
@@ -22,7 +23,9 @@ const schemas = [
   verifyBodySchema,
   verifyReplySchema,
   paymentOrderSchema,
+  refundSchema,
   webhookSchema,
+  refundWebhookSchema,
   errorSchema,
   errorDetailSchema,
 ];
@@ -78,7 +81,7 @@ export async function addReference(
       info: { title: 'Gatehouse merchant API', version: '1', description },
       tags: [
         { name: 'Orders', description: 'Payment orders and what becomes of them.' },
-        { name: 'Webhooks', description: 'What you are told when an order has ended.' },
+        { name: 'Webhooks', description: 'What your server receives when an order or a refund has ended.' },
         { name: 'Probes', description: 'For load balancers. No key is needed.' },
       ],
       components: {

@@ -8,7 +8,13 @@ import type { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.j
 import type { Exchange } from './logging-receiver.ts';
 import type { Shop } from './webhook-shops.ts';
 
-const ends = new Set([OrderEventType.COMPLETED, OrderEventType.FAILED, OrderEventType.EXPIRED]);
+const ends = new Set([
+  OrderEventType.COMPLETED,
+  OrderEventType.FAILED,
+  OrderEventType.EXPIRED,
+  OrderEventType.REFUND_COMPLETED,
+  OrderEventType.REFUND_FAILED,
+]);
 
 /** What core says it has committed and these shops must be told of, order by order as it happened. */
 export async function committedEnds(

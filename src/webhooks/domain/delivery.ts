@@ -5,7 +5,13 @@ export type Environment = 'SANDBOX' | 'PRODUCTION';
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
 
 /** The events that merchants receive. The last one is sent on request only. */
-export type WebhookEventType = 'order.completed' | 'order.failed' | 'order.expired' | 'webhook.test';
+export type WebhookEventType =
+  | 'order.completed'
+  | 'order.failed'
+  | 'order.expired'
+  | 'refund.completed'
+  | 'refund.failed'
+  | 'webhook.test';
 
 /** How an attempt ended. */
 export type AttemptResult =

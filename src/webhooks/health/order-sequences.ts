@@ -8,7 +8,7 @@ export interface OrderSequences {
   readonly isNext: (event: OrderEvent) => boolean;
 }
 
-/** Only the latest orders that have not ended are stored. */
+/** Only the latest orders that have not ended, or have an open refund, are stored. */
 const remembered = 100_000;
 
 export function createOrderSequences(): OrderSequences {

@@ -4,9 +4,11 @@ import {
   OrderEventType,
   OrderStatus,
 } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../merchant-api/order-json.ts';
 import type { PaymentOrderJson } from '../../merchant-api/order-json.ts';
+import { refundToJson } from '../../merchant-api/refund-json.ts';
+import type { RefundJson } from '../../merchant-api/refund-json.ts';
 import type { WebhookJson } from '../../merchant-api/webhook-json.ts';
 import type { Environment, WebhookEventType } from '../domain/delivery.ts';
 
@@ -20,9 +22,11 @@ const typesOfEnds = new Map<OrderEventType, WebhookEventType>([
   [OrderEventType.COMPLETED, 'order.completed'],
   [OrderEventType.FAILED, 'order.failed'],
   [OrderEventType.EXPIRED, 'order.expired'],
+  [OrderEventType.REFUND_COMPLETED, 'refund.completed'],
+  [OrderEventType.REFUND_FAILED, 'refund.failed'],
 ]);
 
-/** The webhook type of an event; undefined when the event did not end the order. */
+/** The webhook type of an event; undefined when the event ended neither the order nor a refund. */
 export const webhookEventType = ({ type }: OrderEvent): WebhookEventType | undefined => typesOfEnds.get(type);
 
 /** @throws TypeError when the event has no order in an environment, which no stored event lacks. */
@@ -34,7 +38,7 @@ export function environmentOf({ eventId, order }: OrderEvent): Environment {
 
 /**
  * The body of the webhook for an order's event. It is stored with the delivery and never generated again. `data` equals
- * the answer of verify for the order at the time of the event.
+ * the answer of verify for the order, or of refund/verify for the refund, at the time of the event.
  * @throws TypeError when the event is incomplete, which no stored event is, or has no webhook type.
  */
 export function eventBody(event: OrderEvent): Buffer {
@@ -42,7 +46,7 @@ export function eventBody(event: OrderEvent): Buffer {
   const { order, occurTime } = event;
   if (type === undefined || order === undefined || occurTime === undefined)
     throw new TypeError(
-      `event ${event.eventId} has no webhook: it did not end the order, or lacks the order or its time`,
+      `event ${event.eventId} has no webhook: it ended neither the order nor a refund, or lacks the order or its time`,
     );
   return bytesOf({
     id: event.eventId,
@@ -50,9 +54,19 @@ export function eventBody(event: OrderEvent): Buffer {
     created_at: timestampDate(occurTime).toISOString(),
     environment: environmentWords[environmentOf(event)],
     sequence: Number(event.sequence),
-    previous_status: OrderStatus[event.previousStatus],
-    data: orderToJson(order),
+    ...subjectOf(event, order),
   });
+}
+
+/** A refund's webhook is about the refund. Until it ends, its status for merchants is PENDING. */
+function subjectOf(
+  { eventId, type, refund, previousStatus }: OrderEvent,
+  order: Order,
+): Pick<Body, 'previous_status' | 'data'> {
+  if (type !== OrderEventType.REFUND_COMPLETED && type !== OrderEventType.REFUND_FAILED)
+    return { previous_status: OrderStatus[previousStatus], data: orderToJson(order) };
+  if (refund === undefined) throw new TypeError(`event ${eventId} of a refund lacks the refund`);
+  return { previous_status: 'PENDING', data: refundToJson(refund) };
 }
 
 /** Sorts before every real order id. */
@@ -92,4 +106,6 @@ export function testEventBody(event: {
   });
 }
 
-const bytesOf = (webhook: WebhookJson<PaymentOrderJson>): Buffer => Buffer.from(JSON.stringify(webhook));
+type Body = WebhookJson<PaymentOrderJson | RefundJson>;
+
+const bytesOf = (webhook: Body): Buffer => Buffer.from(JSON.stringify(webhook));

@@ -16,7 +16,7 @@ export interface WrittenDeliveries {
 /** Writes deliveries of events. */
 export interface DeliveryWriter {
   /**
-   * Creates a missing delivery for each event that ended an order with a webhook_url, and moves the reader. Both happen
+   * Creates a missing delivery for each event that ended an order with a webhook_url, or a refund of one, and moves the reader. Both happen
    * in one short transaction. Events older than the retention are skipped, because their delivery may have been sent
    * and removed. Safe to repeat. Written over `client` when given, else over any connection.
    * @throws TypeError for an event that this version does not know; nothing is written then.
@@ -52,7 +52,7 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
   };
 }
 
-/** Whether the merchant is notified of the event: it ended an order that has a webhook_url. */
+/** Whether the merchant is notified of the event: it ended an order that has a webhook_url, or a refund of such an order. */
 export const needsDelivery = (event: OrderEvent): boolean =>
   webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
 

@@ -107,26 +107,34 @@ describe('/openapi.json', () => {
     }
   });
 
-  test('describes the webhook with its signatures, and its order as verify has it', () => {
-    const parameters = at('webhooks', 'orderEnded', 'post', 'parameters') as { name: string }[];
-    expect(parameters.map(({ name }) => name)).toEqual([
-      'webhook-id',
-      'webhook-timestamp',
-      'webhook-signature',
-      'X-SVC-HMAC-Signature',
-    ]);
-    expect(keysAt('components', 'schemas', 'WebhookEvent', 'properties')).toEqual([
-      'id',
-      'type',
-      'created_at',
-      'environment',
-      'sequence',
-      'previous_status',
-      'data',
-    ]);
-    expect(at('components', 'schemas', 'WebhookEvent', 'properties', 'data')).toEqual({
-      $ref: '#/components/schemas/PaymentOrder',
-    });
+  test('describes the webhooks with their signatures, and their order or refund as the API answers it', () => {
+    expect(keysAt('webhooks')).toEqual(['orderEnded', 'refundEnded']);
+    for (const [webhook, schema, data] of [
+      ['orderEnded', 'WebhookEvent', 'PaymentOrder'],
+      ['refundEnded', 'RefundWebhookEvent', 'Refund'],
+    ] as const) {
+      const content = at('webhooks', webhook, 'post', 'requestBody', 'content', 'application/json');
+      expect(content).toEqual({ schema: { $ref: `#/components/schemas/${schema}` } });
+      const parameters = at('webhooks', webhook, 'post', 'parameters') as { name: string }[];
+      expect(parameters.map(({ name }) => name)).toEqual([
+        'webhook-id',
+        'webhook-timestamp',
+        'webhook-signature',
+        'X-SVC-HMAC-Signature',
+      ]);
+      expect(keysAt('components', 'schemas', schema, 'properties')).toEqual([
+        'id',
+        'type',
+        'created_at',
+        'environment',
+        'sequence',
+        'previous_status',
+        'data',
+      ]);
+      expect(at('components', 'schemas', schema, 'properties', 'data')).toEqual({
+        $ref: `#/components/schemas/${data}`,
+      });
+    }
   });
 
   test('lists payment_option as a query parameter with its form', () => {

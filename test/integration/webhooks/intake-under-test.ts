@@ -74,7 +74,13 @@ export interface IntakeDesk {
   readonly close: () => Promise<void>;
 }
 
-const numbersOfEnds = new Set([OrderEventType.COMPLETED, OrderEventType.FAILED, OrderEventType.EXPIRED]);
+const numbersOfEnds = new Set([
+  OrderEventType.COMPLETED,
+  OrderEventType.FAILED,
+  OrderEventType.EXPIRED,
+  OrderEventType.REFUND_COMPLETED,
+  OrderEventType.REFUND_FAILED,
+]);
 
 export async function openIntakeDesk({
   cores = 1,

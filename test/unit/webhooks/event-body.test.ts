@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -7,9 +8,12 @@ import {
   OrderEventType,
   OrderStatus,
   PaymentType,
+  RefundSchema,
+  RefundStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../../src/merchant-api/order-json.ts';
+import { refundToJson } from '../../../src/merchant-api/refund-json.ts';
 import { eventBody, testEventBody, webhookEventType } from '../../../src/webhooks/intake/event-body.ts';
 
 const completed = (own: { type?: OrderEventType; environment?: Environment } = {}): OrderEvent =>
@@ -36,6 +40,28 @@ const completed = (own: { type?: OrderEventType; environment?: Environment } = {
       createTime: timestampFromDate(new Date('2026-11-21T09:29:00.000Z')),
       updateTime: timestampFromDate(new Date('2026-11-21T09:30:00.007Z')),
     },
+  });
+
+/** The event of a refund that has ended, as documented in docs/webhooks.md. */
+const refunded = (type: OrderEventType, status: RefundStatus): OrderEvent =>
+  create(OrderEventSchema, {
+    ...completed({ type }),
+    eventId: 'evt_01jd4s1n6h2y8v5t0c3k7m9r4x',
+    sequence: 5n,
+    occurTime: timestampFromDate(new Date('2025-11-21T08:15:02.731Z')),
+    previousStatus: OrderStatus.COMPLETED,
+    refund: create(RefundSchema, {
+      refundId: 'rfd_01jd4s1k7w9q3m5x8b2n6c0v4z',
+      refundNumber: 'RET-2025-0007',
+      orderNumber: 'INV-2025-0042',
+      status,
+      amount: '40.50',
+      currency: 'ETB',
+      reason: 'One book came back',
+      failureReason: status === RefundStatus.FAILED ? 'account_state' : '',
+      createTime: timestampFromDate(new Date('2025-11-21T08:15:00.000Z')),
+      updateTime: timestampFromDate(new Date('2025-11-21T08:15:02.731Z')),
+    }),
   });
 
 describe('the body of an event', () => {
@@ -70,17 +96,49 @@ describe('the body of an event', () => {
     expect(JSON.parse(body.toString())).toMatchObject({ environment: 'production' });
   });
 
-  test.each([OrderEventType.CREATED, OrderEventType.PAYMENT_STARTED, OrderEventType.PAYMENT_DECLINED])(
-    'is there for no step on the way (%i)',
-    (type) => {
-      expect(webhookEventType(completed({ type }))).toBeUndefined();
-      expect(() => eventBody(completed({ type }))).toThrow(TypeError);
-    },
-  );
+  test.each([
+    OrderEventType.CREATED,
+    OrderEventType.PAYMENT_STARTED,
+    OrderEventType.PAYMENT_DECLINED,
+    OrderEventType.REFUND_REQUESTED,
+    OrderEventType.REFUND_APPROVED,
+    OrderEventType.STRAY_PAYMENT_SETTLED,
+  ])('does not exist for an intermediate step (%i)', (type) => {
+    expect(webhookEventType(completed({ type }))).toBeUndefined();
+    expect(() => eventBody(completed({ type }))).toThrow(TypeError);
+  });
 
   test('is not made up when the event lacks its order', () => {
     const event = create(OrderEventSchema, { eventId: 'evt_1', type: OrderEventType.COMPLETED });
     expect(() => eventBody(event)).toThrow(/evt_1/);
+  });
+});
+
+describe('the body of a refund that has ended', () => {
+  test('is the documented bytes', () => {
+    const page = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');
+    const body = eventBody(refunded(OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED)).toString();
+
+    expect(page).toContain(`\n\`\`\`text\n${body}\n\`\`\`\n`);
+  });
+
+  test.each([
+    [OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED, 'refund.completed', 'COMPLETED'],
+    [OrderEventType.REFUND_FAILED, RefundStatus.FAILED, 'refund.failed', 'FAILED'],
+  ])('has the refund as refund/verify answers it (%i)', (type, status, name, shown) => {
+    const event = refunded(type, status);
+
+    expect(webhookEventType(event)).toBe(name);
+    expect(JSON.parse(eventBody(event).toString())).toMatchObject({
+      type: name,
+      previous_status: 'PENDING',
+      data: event.refund && refundToJson(event.refund),
+    });
+    expect(event.refund && refundToJson(event.refund)).toMatchObject({ status: shown });
+  });
+
+  test('is not made up when the event lacks its refund', () => {
+    expect(() => eventBody(completed({ type: OrderEventType.REFUND_FAILED }))).toThrow(/lacks the refund/);
   });
 });
 

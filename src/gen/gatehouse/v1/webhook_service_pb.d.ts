@@ -272,7 +272,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   eventId: string;
 
   /**
-   * order.completed, order.failed, order.expired or webhook.test.
+   * order.completed, order.failed, order.expired, refund.completed, refund.failed or webhook.test.
    *
    * @generated from field: string event_type = 5;
    */
@@ -1569,7 +1569,7 @@ export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.Listen
   eventId: string;
 
   /**
-   * order.completed, order.failed or order.expired.
+   * order.completed, order.failed, order.expired, refund.completed or refund.failed.
    *
    * @generated from field: string event_type = 2;
    */
