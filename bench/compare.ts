@@ -1,11 +1,12 @@
 /**
- * This checkout beside another one of the project, on one machine in one run:
+ * Compares this checkout with another one of the project, on one machine in one run:
  *
  *     git worktree add ../before main && npm install --prefix ../before
  *     npm run bench:compare -- ../before --only register,verify
  *
- * Core and facade of each have a database of their own on one PostgreSQL and take turns, so that whatever else the machine
- * does hits both. Printed is this one divided by the other: the median of the pairs, and the pairs.
+ * Core and facade of each use their own database on one PostgreSQL and take turns, so that other load on the machine
+ * affects both alike. The output is the result of this checkout divided by that of the other: the median of the pairs,
+ * and each pair.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -49,7 +50,7 @@ function readComparison(): Comparison {
     .option('--seconds <number>', 'duration of one run', wholeNumber, 2)
     .option('--repeats <number>', 'pairs of runs', wholeNumber, 5)
     .parse();
-  // Commander types neither: checkoutIn gives the first, the options above the second.
+  // Commander does not type these values: checkoutIn returns the first, and the options above the second.
   const [folder] = command.processedArgs as [string];
   return { folder, ...command.opts<Omit<Comparison, 'folder'>>() };
 }
@@ -61,12 +62,13 @@ function checkoutIn(text: string): string {
   return folder;
 }
 
-/** Samples of this checkout and of the other, by scenario, in the order in which they were taken. */
+/** Samples of this checkout and of the other, by scenario, in the order of measurement. */
 type Pairs = ReadonlyMap<Scenario, readonly { readonly here: Sample; readonly there: Sample }[]>;
 
 const compare = ({ folder, only, connections, ...turns }: Comparison): Promise<Pairs> =>
   withEverythingStopped(async (cleanUps) => {
-    // Of one size each and named apart by it: the same seeded orders, but for one.
+    // Both systems have the same size, and their names differ only by it. The seeded orders are the same, except for
+    // one.
     const { databases, merchant, nextRun, postgres } = await prepare([orders, orders + 1], cleanUps);
     const contenders: Contender[][] = [];
     for (const [index, checkout] of [root, folder].entries()) {

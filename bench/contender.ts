@@ -1,17 +1,17 @@
 import { cpuSecondsOf } from './load/process-usage.ts';
 
-/** What one run of a contender came to. */
+/** The result of one run of a contender. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
-  /** Requests that were answered with an error, or not at all: a run that has any says nothing about speed. */
+  /** Requests with an error or without an answer. A run with any of them says nothing about speed. */
   readonly failed: number;
-  /** CPU time for each request, by process, in microseconds. That of what follows a commit, up to the broker, is in it. */
+  /** CPU time for each request, by process, in microseconds. It includes the work after a commit, up to the broker. */
   readonly cpu_us: Readonly<Record<string, number>>;
 }
 
-/** Something that is loaded in turns with others. */
+/** A system that is loaded in turns with others. */
 export interface Contender {
   readonly name: string;
   readonly run: (connections: number, seconds: number) => Promise<Sample>;
@@ -24,10 +24,12 @@ export interface Measured {
   readonly samples: readonly Sample[];
 }
 
-/** Processes by what they are called in tables; asked anew each time, for PostgreSQL's come and go. */
+/**
+ * Processes by their names in tables. The list is read again each time, because PostgreSQL's processes start and exit.
+ */
 export type ProcessGroups = Readonly<Record<string, () => readonly number[]>>;
 
-/** Does something, and says how much CPU time it cost each group. */
+/** Runs a function, and returns the CPU time that each group used meanwhile. */
 export async function withCpu<T>(
   groups: ProcessGroups,
   work: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * The dashboard over a table of a million orders: the time to the first byte of its pages, and what busy pages and guessed
- * passwords do to registrations.
+ * The dashboard over a table of a million orders: the time to the first byte of its pages, and the effect of busy pages
+ * and guessed passwords on registrations.
  *
  *     npm run bench:dashboard -- --orders 1000000
  */
@@ -81,7 +81,7 @@ async function timePages(read: Read): Promise<void> {
   }
 }
 
-/** Does something without pause, some at a time, until it is told to stop; gives how often it was done. */
+/** Repeats a task without pause, some at a time, until it is stopped. Returns how often the task ran. */
 function keepBusy(act: (count: number) => Promise<unknown>): () => Promise<number> {
   let isOver = false;
   let done = 0;

@@ -1,6 +1,7 @@
 /**
- * The benchmark in half a minute: three ratios at 64 connections beside those that a quiet machine had. It reports; with
- * --strict it fails when one is below half of what is expected. --update keeps what it measures as what is expected.
+ * The benchmark in half a minute. It compares three ratios at 64 connections with those of an idle machine, and reports
+ * the result. With --strict it fails when a ratio is below half of the expected one. --update stores the measured ratios
+ * as the expected ones.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -71,7 +72,7 @@ if (missing !== undefined) {
   const [loadBefore = Number.NaN] = loadavg();
   const ratios = await measure();
   if (options.update) await update(ratios);
-  // What this file writes with --update.
+  // The file that --update writes.
   const expected = JSON.parse(await readFile(expectedFile, 'utf8')) as ExpectedRatios;
   const verdicts = judgeRatios(expected, ratios);
   console.log(`\nload average before: ${loadBefore.toFixed(1)}`);

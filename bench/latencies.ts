@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 
-/** How long things took, in milliseconds. */
+/** Durations in milliseconds. */
 export interface Latencies {
   readonly p50: number;
   readonly p99: number;
@@ -17,5 +17,5 @@ export function latenciesOf(values: readonly number[]): Latencies {
 export const inWords = ({ p50, p99, max }: Latencies): string =>
   `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms`;
 
-/** What else the machine had to do, for every figure is worth no more than that. */
+/** The load of the machine. Every figure depends on it. */
 export const load = (): string => `load ${loadavg()[0]?.toFixed(1)}`;

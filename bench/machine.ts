@@ -4,26 +4,26 @@ import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { capture } from './load/capture.ts';
 
-/** What figures are worth nothing without. */
+/** The facts without which the figures mean nothing. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
   readonly kernel: string;
-  /** Of one writer that waits for each of them, 8 kB at a time: the most commits that one connection can have. */
+  /** Syncs per second of one writer that waits for each sync of 8 kB. One connection cannot have more commits. */
   readonly diskSyncsPerSecond: number;
   readonly node: string;
   readonly generators: string;
   /** By name, as the running server has them. */
   readonly postgres: Readonly<Record<string, string>>;
-  /** When the measurement began: what else the machine was doing. */
+  /** The load of the machine at the beginning of the measurement. */
   readonly loadAverage: number;
 }
 
 const tmpfsType = 0x01021994;
 const syncForMs = 1_000;
 
-/** @throws when data would lie in memory, where a sync costs nothing */
+/** @throws when the data would be in memory, where a sync costs nothing */
 export async function describeMachine(postgres: Readonly<Record<string, string>>): Promise<Machine> {
   const { type } = await statfs(tmpdir());
   if (type === tmpfsType)
@@ -44,7 +44,7 @@ export async function describeMachine(postgres: Readonly<Record<string, string>>
   };
 }
 
-/** As pg_test_fsync does with fdatasync, which PostgreSQL uses on Linux. */
+/** Like pg_test_fsync with fdatasync, which PostgreSQL uses on Linux. */
 function measureSyncs(): number {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sync-'));
   const file = openSync(join(folder, 'file'), 'w');

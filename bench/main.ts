@@ -1,7 +1,7 @@
 /**
- * Loads Gatehouse and its yardsticks side by side on this machine, prints what each did, and with --out writes it down:
- * see docs/performance/README.md. Everything is started for the run, in folders of its own, with PostgreSQL as durable as
- * delivered.
+ * Loads Gatehouse and the systems that it is compared with, in turns on this machine. Prints the results, and with --out
+ * writes them to files: see docs/performance/README.md. The run starts everything in its own folders, with PostgreSQL's
+ * delivered durability.
  */
 import { mkdir } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -23,7 +23,7 @@ import { withEverythingStopped } from './system/with-everything-stopped.ts';
 import type { Prepared } from './system/prepare.ts';
 import { installMissingTools, missingTools } from './tools.ts';
 
-/** The order is that of measuring: the sizes last but for what floods the machine. */
+/** The order of measurement: the sizes come before the last part, because that one floods the machine. */
 const measurers: {
   readonly [P in Part]: (prepared: Prepared, options: BenchOptions) => Promise<PartReports[P]>;
 } = {

@@ -7,13 +7,13 @@ export interface Turns {
   readonly warmUpSeconds: number;
 }
 
-/** Runs the contenders one after the other, again and again: what else the machine does hits all of them alike. */
+/** Runs the contenders in turns, several times, so that other load on the machine affects all of them alike. */
 export async function measureInTurns(
   contenders: readonly Contender[],
   { connections, seconds, repeats, warmUpSeconds }: Turns,
 ): Promise<Measured[]> {
   const measured = new Map<string, Measured & { readonly samples: Sample[] }>();
-  // What was never run before is slower than it will ever be again.
+  // The first run is slower than all later ones, so it does not count.
   for (const contender of contenders) await contender.run(16, warmUpSeconds);
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     for (const count of connections) {

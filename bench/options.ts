@@ -4,7 +4,7 @@ import type { Part } from './report/reports.ts';
 
 interface Values {
   readonly parts?: readonly Part[];
-  /** Contenders of the part `load` whose names contain it. */
+  /** Contenders of the part `load` whose names contain this text. */
   readonly only: string;
   readonly connections: readonly number[];
   readonly seconds: number;
@@ -16,24 +16,24 @@ interface Values {
   readonly overloadConnections: number;
   readonly minutes: number;
   readonly sharedBuffers?: string;
-  /** Where results go; empty for the screen alone. */
+  /** The folder for results; empty to print them only. */
   readonly out: string;
   readonly install: boolean;
 }
 
 export interface BenchOptions extends Omit<Values, 'parts' | 'seeded' | 'profile' | 'sharedBuffers'> {
   readonly parts: ReadonlySet<Part>;
-  /** Orders in the table: the first of the sizes for everything, all of them for the part about size. */
+  /** The numbers of orders in the table. The part about size uses all of them, and the others use the first. */
   readonly sizes: readonly number[];
   readonly profileFolder: string;
-  /** Instead of those it is delivered with. */
+  /** Settings that replace the delivered ones. */
   readonly postgresSettings: Readonly<Record<string, string>>;
 }
 
-/** Memory takes its minutes, so it is measured when it is asked for. */
+/** The memory part takes minutes, so it runs only on request. */
 const usualParts: readonly Part[] = ['load', 'size', 'webhooks', 'overload'];
 
-/** Ends the process with help, or with an error, when that is what the arguments call for. */
+/** Ends the process with the help or an error, if the arguments require it. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const command = benchmark('bench', 'Loads Gatehouse and its yardsticks in turns, and prints the results.')
     .option('--parts <names>', `parts to run, of ${allParts.join(', ')}`, namesOf(allParts))
@@ -55,7 +55,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     .opts<Values>();
   return {
     ...values,
-    // A name of contenders chooses their part.
+    // The name of a contender selects its part.
     parts: new Set(parts ?? (values.only === '' ? usualParts : ['load'])),
     sizes: seeded.toSorted((a, b) => a - b),
     profileFolder: profile,

@@ -1,4 +1,4 @@
-/** The middle of the values; the mean of the two middle ones when their number is even. */
+/** The median: the middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -7,12 +7,12 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
-/** Half the distance between the largest and the smallest, as a part of the median. */
+/** Half the distance between the largest and the smallest value, as a fraction of the median. */
 export function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
 }
 
-/** The value below or at which a part of the values lies, 0.99 say: the nearest rank. */
+/** A percentile by the nearest rank: the given fraction of the values, such as 0.99, is at or below the result. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;

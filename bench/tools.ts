@@ -9,7 +9,10 @@ interface Tool {
   readonly purpose: string;
 }
 
-/** What the benchmark takes from the system; everything else comes with npm or is started as `npm start` does. */
+/**
+ * The programs that the benchmark needs from the system. npm installs everything else, or it is started as `npm start`
+ * does.
+ */
 const tools: readonly Tool[] = [
   { program: 'wrk', debianPackage: 'wrk', purpose: 'loads what speaks HTTP' },
   { program: 'pgbench', debianPackage: 'postgresql', purpose: "PostgreSQL's own load generator" },
@@ -31,7 +34,7 @@ function isThere(program: string): boolean {
 const aptGet = (packages: readonly string[]): string =>
   `apt-get install --yes --no-install-recommends ${packages.join(' ')}`;
 
-/** What is not on this machine, and how to get it; undefined when all of it is there. */
+/** The missing programs, and how to install them; undefined when none is missing. */
 export function missingTools(): string | undefined {
   const missing = tools.filter(({ program }) => !isThere(program));
   if (missing.length === 0) return undefined;
@@ -42,11 +45,11 @@ export function missingTools(): string | undefined {
     'As root, on Debian or Ubuntu:',
     `  apt-get update && RUNLEVEL=1 ${aptGet(packages)}`,
     'or the same by: npm run bench -- --install',
-    // pgbench is in the server's package, which starts a server of its own; RUNLEVEL=1 is how invoke-rc.d is told not to.
+    // pgbench is in the server's package, which would start its own server. RUNLEVEL=1 makes invoke-rc.d start none.
   ].join('\n');
 }
 
-/** Installs with apt-get what is missing. @throws when that is not possible, saying what to do */
+/** Installs missing programs with apt-get. @throws when that is not possible, with what to do */
 export function installMissingTools(): void {
   const explained = missingTools();
   if (explained === undefined) return;

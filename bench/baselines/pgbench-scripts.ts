@@ -5,7 +5,7 @@ import { writtenByCore } from '../system/fill-database.ts';
 import type { BenchMerchant } from '../system/fill-database.ts';
 import { withClient } from '../system/servers.ts';
 
-/** What pgbench runs, and the values that it sends each time. */
+/** The script of pgbench, and the values that it sends each time. */
 export interface PgbenchScripts {
   readonly texts: Readonly<
     Record<'insert in a transaction' | 'insert in one statement' | 'select by key', string>
@@ -13,11 +13,11 @@ export interface PgbenchScripts {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** One after the other for each client, as Gatehouse's order numbers are in its run. */
+/** Consecutive numbers for each client, like Gatehouse's order numbers in its run. */
 const nextNumber = `\\set n :n + 1
 `;
 
-/** Of a row, what differs from order to order; everything else is sent or written as core wrote it. */
+/** The values of a row that differ between orders. All others are sent or written as core wrote them. */
 const ownOfOrder: Readonly<Record<string, string>> = {
   merchant_id: ':merchant::uuid',
   id: 'uuidv7()',
@@ -35,7 +35,7 @@ const ownOfEvent: Readonly<Record<string, string>> = {
   payload: ':payload::bytea',
 };
 
-/** Statements that write the very rows that core wrote for a registration: column by column, as read from the tables. */
+/** Statements that write the same rows as core wrote for a registration, column by column, as read from the tables. */
 export async function pgbenchScripts(databaseUrl: string, merchant: BenchMerchant): Promise<PgbenchScripts> {
   return withClient(databaseUrl, async (client) => {
     const key = [merchant.storedId, writtenByCore.registered];

@@ -3,7 +3,7 @@ import type { Contender } from '../contender.ts';
 import { runWrk } from '../load/run-wrk.ts';
 import type { LoggedProcess } from '../system/logged-process.ts';
 
-/** Fastify that answers verify's JSON and does nothing for it. */
+/** Fastify that answers with the JSON of verify, from memory. */
 export function bareFastifyContender(
   fastify: LoggedProcess,
   { apiKey, seeded, nextRun }: { apiKey: string; seeded: number; nextRun: () => number },

@@ -9,7 +9,7 @@ import { captureTimed } from '../load/capture.ts';
 import { familyOf } from '../load/process-usage.ts';
 
 export interface PgbenchOptions {
-  /** A database that holds what Gatehouse's does, with nobody else connected to it. */
+  /** A database with the same content as Gatehouse's, without other connections. */
   readonly databaseUrl: string;
   readonly scripts: PgbenchScripts;
   readonly seeded: number;
@@ -17,7 +17,7 @@ export interface PgbenchOptions {
   readonly nextRun: () => number;
 }
 
-/** PostgreSQL allows 100 connections unless told otherwise, and pgbench has nobody to share its own with. */
+/** pgbench opens a connection for each client, and PostgreSQL's default limit is 100. */
 export const mostPgbenchClients = 80;
 
 /** PostgreSQL's own load generator in C, with prepared statements. */
@@ -65,7 +65,8 @@ async function runPgbench(options: {
       `--time=${options.seconds}`,
       ...Object.entries(options.variables).map(([name, value]) => `--define=${name}=${value}`),
       `--file=${options.file}`,
-      // What percentiles are read from; of few enough that writing it costs nothing.
+      // The transactions of which pgbench logs the duration, for percentiles. They are few, so that the log costs
+      // nothing.
       '--log',
       `--log-prefix=${logPrefix}`,
       `--sampling-rate=${clients === 1 ? 1 : 0.2}`,

@@ -6,12 +6,12 @@ import type { Scenario, WrkResult } from '../load/run-wrk.ts';
 import type { BenchMerchant } from '../system/fill-database.ts';
 import type { Gatehouse } from '../system/gatehouse.ts';
 
-/** What all contenders of one Gatehouse share. */
+/** The parts that all contenders of one Gatehouse share. */
 export interface UnderLoad {
   readonly gatehouse: Gatehouse;
   readonly merchant: BenchMerchant;
   readonly postmaster: number;
-  /** Each number once, so that no two runs write the same order numbers. */
+  /** Gives each number once, so that no two runs write the same order numbers. */
   readonly nextRun: () => number;
 }
 
@@ -22,7 +22,9 @@ export const processesOf = ({ gatehouse, postmaster }: UnderLoad): ProcessGroups
   nats: () => [gatehouse.nats],
 });
 
-/** Gatehouse over REST. @param newest - verify asks for so many of the youngest seeded orders; for all when it is left out */
+/**
+ * Gatehouse over REST. @param newest - verify requests this many of the newest seeded orders; all of them by default
+ */
 export function restContender(
   scenario: Scenario,
   under: UnderLoad,
@@ -45,7 +47,7 @@ export function restContender(
         seededFrom: seeded - newest + 1,
       };
       const { result: results, cpuSeconds } = await withCpu(processesOf(under), async () => {
-        // Several facades are loaded by a wrk each, with order numbers of its own.
+        // Each of several facades is loaded by its own wrk, with its own order numbers.
         const all = await Promise.all(
           urls.map((url, index) => runWrk({ ...wrk, url, run: index === 0 ? run : nextRun() })),
         );
@@ -66,7 +68,7 @@ export function restContender(
   };
 }
 
-/** @throws when fewer orders of a run are in PostgreSQL, with their events, than were acknowledged */
+/** @throws when PostgreSQL has fewer orders of a run, with their events, than the API acknowledged */
 async function requireStored(
   { gatehouse, merchant }: UnderLoad,
   run: number,
@@ -77,7 +79,7 @@ async function requireStored(
     `select count(*)::int as stored from core.orders o
      join core.order_events e on e.merchant_id = o.merchant_id and e.order_id = o.id and e.sequence = 1
      where o.merchant_id = $1 and o.environment = 'SANDBOX' and o.order_number >= $2 and o.order_number < $3`,
-    // The next character after '-': everything that begins with the run's own prefix.
+    // The character after '-', so that the range contains everything with the run's prefix.
     [merchant.storedId, `B${run}-`, `B${run}.`],
   );
   const stored = rows[0]?.stored ?? 0;

@@ -1,6 +1,6 @@
 import type { Ratio } from './ratios.ts';
 
-/** Ratios of a quiet machine, by name, as kept in bench/expected-ratios.json. */
+/** The ratios of an idle machine, by name, as stored in bench/expected-ratios.json. */
 export type ExpectedRatios = Readonly<Record<string, number>>;
 
 export interface Verdict {
@@ -11,10 +11,10 @@ export interface Verdict {
   readonly verdict: 'as expected' | 'halved' | 'not measured';
 }
 
-/** Below this part of what is expected, something has happened to the code; what is above may be noise. */
+/** A ratio below this fraction of the expected one shows a change of the code. Any other difference may be noise. */
 const halved = 0.5;
 
-/** Ratios are of rates: more is better, and too much is nobody's trouble. */
+/** Ratios are of rates, so only a low one is a problem. */
 export function judgeRatios(expected: ExpectedRatios, measured: readonly Ratio[]): Verdict[] {
   return Object.entries(expected).map(([name, wanted]) => {
     const value = measured.find((each) => each.name === name)?.value;

@@ -1,7 +1,10 @@
 import type { Measured } from '../contender.ts';
 import { median } from '../statistics.ts';
 
-/** What a contender came to beside another of the same run: machines differ and are shared, ratios less so. */
+/**
+ * The result of a contender divided by that of another in the same run. Ratios differ less between machines than
+ * figures do.
+ */
 export interface Ratio {
   readonly name: string;
   readonly value: number;

@@ -3,7 +3,7 @@ import { keptPart } from '../parts/overload.ts';
 import type { Reports } from '../report/reports.ts';
 import { medianOf, ratiosOf } from './ratios.ts';
 
-/** What was aimed at, and how near the last measurement came. */
+/** A target, and the last measurement of it. */
 export interface Target {
   readonly text: string;
   /** Undefined when it was not measured. */
@@ -52,7 +52,7 @@ export function judgeTargets(reports: Reports): Target[] {
   ];
 }
 
-/** The p50 of a scenario with the most orders, beside that with the fewest. */
+/** The p50 of a scenario with the most orders, divided by that with the fewest. */
 export function sizeRatio(reports: Reports, scenario: string, connections: number): number | undefined {
   const sizes = reports.size?.report.sizes ?? [];
   const [few, many] = [sizes[0], sizes.at(-1)];
@@ -62,7 +62,7 @@ export function sizeRatio(reports: Reports, scenario: string, connections: numbe
 }
 
 const largestMegabytes = 200;
-/** More than this from the first half of the minutes to the second is growth, not noise. */
+/** A larger ratio between the two halves of the measured time is growth, not noise. */
 const largestGrowth = 1.1;
 
 function memoryTargets({ memory }: Reports): Target[] {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Everything a program printed. @throws when it fails */
+/** The complete output of a program. @throws when the program fails */
 export function capture(
   program: string,
   args: readonly string[],
@@ -24,17 +24,17 @@ export function capture(
 
 export interface TimedOutput {
   readonly output: string;
-  /** Of the program itself, user and system. */
+  /** CPU time of the program itself, user and system. */
   readonly cpuSeconds: number;
 }
 
-/** The same, with the CPU time it took. @throws when it fails */
+/** The output, and the CPU time that the program used. @throws when the program fails */
 export async function captureTimed(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TimedOutput> {
-  // bash's own `time` is what tells a finished child's CPU time.
+  // bash's own `time` reports the CPU time of a finished child.
   const script = 'TIMEFORMAT="CPU %U %S"; time "$@"';
   const output = await capture('bash', ['-c', script, 'time', program, ...args], environment);
   const [, user = '0', system = '0'] = /^CPU ([0-9.]+) ([0-9.]+)$/m.exec(output) ?? [];

@@ -1,13 +1,13 @@
 import { open } from 'node:fs/promises';
 
-/** What Node started with --trace-gc writes among a process's log lines, read on from where it was read before. */
+/** The lines of Node's --trace-gc in a process's log, read from where the previous reading ended. */
 export interface GcTrace {
   /** Megabytes in use after the last collection of the whole heap; NaN before the first. */
   readonly heapAfterCollection: () => Promise<number>;
 }
 
 const chunkBytes = 1024 * 1024;
-/** "Mark-Compact 45.1 (60.2) -> 30.1 (55.0) MB": before and after, with what is reserved in brackets. */
+/** "Mark-Compact 45.1 (60.2) -> 30.1 (55.0) MB": before and after, with the reserved memory in brackets. */
 const wholeCollection = /Mark-Compact[^\n]*? [0-9.]+ \([0-9.]+\) -> ([0-9.]+) \(/g;
 
 export function readGcTrace(logFile: string): GcTrace {

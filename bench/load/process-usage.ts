@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
 const ticksPerSecond = 100;
-/** Of `fieldsOf`: utime, with stime, cutime and cstime behind it. */
+/** Indexes into `fieldsOf`: utime, followed by stime, cutime and cstime. */
 const userTicksField = 12;
 
-/** CPU seconds since they began. A child that has ended counts for its parent from then on: proc(5). */
+/** CPU seconds since the processes began. The time of an exited child is added to its parent: proc(5). */
 export function cpuSecondsOf(pids: readonly number[]): number {
   const ticks = pids.flatMap((pid) =>
     fieldsOf(pid)
@@ -14,7 +14,10 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
 }
 
-/** Of /proc/<pid>/stat, from the state on; the name before it may hold anything. Nothing of a process that is gone. */
+/**
+ * The fields of /proc/<pid>/stat from the state on, because the name before it may contain anything. Empty for an
+ * exited process.
+ */
 function fieldsOf(pid: number): string[] {
   const text = readOf(pid, 'stat');
   return text === '' ? [] : ['', ...text.slice(text.lastIndexOf(')') + 2).split(' ')];
@@ -33,13 +36,16 @@ function statusOf(pid: number, name: string): number {
   return Number(new RegExp(`^${name}:\\s+([0-9]+) kB$`, 'm').exec(readOf(pid, 'status'))?.[1] ?? 0) * 1024;
 }
 
-/** Resident at this moment. */
+/** The resident memory now. */
 export const residentBytesOf = (pid: number): number => statusOf(pid, 'VmRSS');
 
-/** The most that was ever resident at a time. */
+/** The largest resident memory so far. */
 export const peakBytesOf = (pid: number): number => statusOf(pid, 'VmHWM');
 
-/** Of processes that share memory, such as PostgreSQL's: each one's own, and what is shared once. */
+/**
+ * The memory of processes that share memory, such as PostgreSQL's: the private memory of each, and the shared memory
+ * once.
+ */
 export function sharingBytesOf(pids: readonly number[]): number {
   const own = pids.reduce((sum, pid) => sum + statusOf(pid, 'RssAnon'), 0);
   return own + Math.max(...pids.map((pid) => statusOf(pid, 'RssShmem')));

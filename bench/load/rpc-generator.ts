@@ -1,6 +1,6 @@
 /**
- * The generator of RPC scenarios, a process of its own: keeps so many calls in flight for so many seconds, over one
- * connection, and prints what came of them. What it shall do is in its environment.
+ * The generator of RPC scenarios, in its own process. It keeps a number of calls in flight for some seconds over one
+ * connection, and prints the results. Its environment contains the scenario.
  */
 import { createClient } from '@connectrpc/connect';
 import type { Interceptor } from '@connectrpc/connect';
@@ -26,7 +26,7 @@ const settings = cleanEnv(process.env, {
   BATCH: num(),
 });
 
-/** Makes one call; gives how many of its items failed. */
+/** Makes one call, and returns the number of its failed items. */
 type Call = () => Promise<number>;
 
 let count = 0;
@@ -65,7 +65,7 @@ function connectCalls(): Record<RpcMethod, Call> {
   };
 }
 
-/** The fields of `registration`, in the words of the .proto file. */
+/** The fields of `registration`, with the names of the .proto file. */
 const plainRegistration = (): object => ({
   merchant_id: settings.MERCHANT,
   environment: 'ENVIRONMENT_SANDBOX',
@@ -108,7 +108,7 @@ function grpcCalls(): Record<RpcMethod, Call> {
 const call = (settings.PROTOCOL === 'grpc' ? grpcCalls() : connectCalls())[settings.METHOD];
 const itemsACall = settings.METHOD === 'batch register' ? settings.BATCH : 1;
 let failed = 0;
-/** Keeps calls in flight for a while, and gives how long each took, in milliseconds. */
+/** Keeps calls in flight for a while, and returns the duration of each, in milliseconds. */
 async function callFor(ms: number): Promise<number[]> {
   const latencies: number[] = [];
   const endMs = performance.now() + ms;
@@ -124,7 +124,7 @@ async function callFor(ms: number): Promise<number[]> {
   return latencies;
 }
 
-await call(); // Connects, and fails here when there is anything to fail for.
+await call(); // Connects, and fails here if the connection is not possible.
 const warmUp = await callFor(500);
 const cpuBefore = process.cpuUsage();
 const begunMs = performance.now();

@@ -10,7 +10,7 @@ const StatusCounts = Type.Object({
   p50_ms: Type.Number(),
   p99_ms: Type.Number(),
 });
-/** What became of the requests that were answered with a status, and how soon. */
+/** The requests with a status, and the time until their answers. */
 export type StatusCounts = Static<typeof StatusCounts>;
 
 export interface OverloadRun extends WrkRun {
@@ -21,11 +21,11 @@ export interface OverloadRun extends WrkRun {
 export interface OverloadResult {
   readonly seconds: number;
   readonly statuses: readonly StatusCounts[];
-  /** Never answered: connections refused or broken, and what waited for ten seconds. */
+  /** Requests without an answer: connections that were refused or broken, and requests that waited for ten seconds. */
   readonly broken: number;
 }
 
-/** Loads a URL with wrk from very many clients. @throws when wrk fails */
+/** Loads a URL with wrk from thousands of clients. @throws when wrk fails */
 export async function runOverload(options: OverloadRun): Promise<OverloadResult> {
   const { output } = await captureWrk('overload.lua', options, { THINK_MS: String(options.thinkMs) });
   const { seconds, broken } = readResult(WrkResult, 'RESULT', output);

@@ -19,25 +19,25 @@ export interface RpcRun {
   readonly seconds: number;
 }
 
-/** Orders in a call of `batch register`. */
+/** Orders in one call of `batch register`. */
 export const ordersABatch = 50;
 
 const RpcResult = Type.Object({
   /** Orders, not calls. */
   requests: Type.Number(),
-  /** Made before, so that the generator's own code is compiled. */
+  /** Calls before the measurement, so that the generator's own code is compiled. */
   warmUpRequests: Type.Number(),
   seconds: Type.Number(),
-  /** Of a call. */
+  /** Durations of a call. */
   p50_ms: Type.Number(),
   p99_ms: Type.Number(),
   failed: Type.Number(),
-  /** Of the generator itself, for `requests`. */
+  /** CPU time of the generator itself, for `requests`. */
   cpuSeconds: Type.Number(),
 });
 export type RpcResult = Static<typeof RpcResult>;
 
-/** Loads core with a generator in JavaScript, over one connection. @throws when the generator fails */
+/** Loads core over one connection with a generator in JavaScript. @throws when the generator fails */
 export async function runRpc(run: RpcRun): Promise<RpcResult> {
   const output = await capture(process.execPath, [join(import.meta.dirname, 'rpc-generator.ts')], {
     PROTOCOL: run.protocol,

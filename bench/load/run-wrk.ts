@@ -12,15 +12,18 @@ export interface WrkRun {
   readonly apiKey: string;
   readonly connections: number;
   readonly seconds: number;
-  /** From 1 on, one for each run against a database: order numbers and phones of this run are its own. */
+  /**
+   * The number of the run, from 1 for each database. Its order numbers and phones contain it, so no other run uses
+   * them.
+   */
   readonly run: number;
-  /** Orders S-00000001 to this one are there to be asked for. */
+  /** Orders S-00000001 to this one exist and can be requested. */
   readonly seeded: number;
-  /** The first of them that is asked for; the very first when it is left out. */
+  /** The first of these orders to request; S-00000001 by default. */
   readonly seededFrom?: number;
 }
 
-/** A phone is asked once: so many may be asked in a run before they are those of the next. */
+/** Each phone gets one prompt. A run can use this many phones before it reaches those of the next run. */
 const phonesARun = 400_000;
 
 export const WrkResult = Type.Object({
@@ -28,13 +31,13 @@ export const WrkResult = Type.Object({
   seconds: Type.Number(),
   p50_ms: Type.Number(),
   p99_ms: Type.Number(),
-  /** Answered with 400 or more; nothing that is measured answers with a redirect. */
+  /** Answers with 400 or more. No measured endpoint answers with a redirect. */
   refused: Type.Number(),
-  /** Not answered: connect, read, write and timeout errors. */
+  /** Requests without an answer: connect, read, write and timeout errors. */
   broken: Type.Number(),
 });
 export type WrkResult = Static<typeof WrkResult> & {
-  /** Of the generator itself, user and system. */
+  /** CPU time of the generator itself, user and system. */
   readonly generatorCpuSeconds: number;
 };
 
@@ -44,7 +47,7 @@ export async function runWrk(options: WrkRun): Promise<WrkResult> {
   return { ...readResult(WrkResult, 'RESULT', output), generatorCpuSeconds: cpuSeconds };
 }
 
-/** Runs one of the scripts of this folder, two generator threads at most. */
+/** Runs one of the scripts in this folder, with at most two generator threads. */
 export function captureWrk(script: string, options: WrkRun, more: Readonly<Record<string, string>> = {}) {
   const { connections, seconds, url } = options;
   const args = [`-t${Math.min(2, connections)}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '10s'];
@@ -60,7 +63,7 @@ export function captureWrk(script: string, options: WrkRun, more: Readonly<Recor
   });
 }
 
-/** The line of JSON behind a word. @throws when there is none */
+/** The JSON line after a word. @throws when there is none */
 export function readResult<T extends Parameters<typeof Value.Check>[0]>(
   schema: T,
   word: string,

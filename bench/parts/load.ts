@@ -25,7 +25,7 @@ export interface LoadReport {
   readonly peakMegabytes: PeakMemory;
 }
 
-/** Throughput and latency against connections, of Gatehouse and of its yardsticks. */
+/** Throughput and latency by the number of connections, of Gatehouse and of the other contenders. */
 export async function measureLoad(prepared: Prepared, options: LoadOptions): Promise<LoadReport> {
   const cleanUps = prepared.cleanUps.nest();
   const { baselineUrl, databases, merchant, nextRun, postgres } = prepared;

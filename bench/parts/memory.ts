@@ -15,7 +15,7 @@ export interface MemoryOptions {
   readonly minutes: number;
 }
 
-/** A process at a moment. Megabytes. */
+/** The memory of a process at one time, in megabytes. */
 export interface MemorySample {
   readonly seconds: number;
   readonly process: 'facade' | 'core';
@@ -36,7 +36,7 @@ export interface MemoryReport {
 const sampleEveryMs = 5_000;
 const sayEverySeconds = 60;
 
-/** The memory of facade and core over minutes of one registration to three status checks. */
+/** The memory of facade and core during minutes of load, with three status checks for each registration. */
 export async function measureMemory(
   prepared: Prepared,
   { connections, minutes }: MemoryOptions,
@@ -102,7 +102,7 @@ const lastOf = (samples: readonly MemorySample[]): string =>
     )
     .join('; ');
 
-/** Medians of the first and of the second half of the time: what grows shows in their difference. */
+/** Medians of the first and of the second half of the time. Their difference is the growth. */
 export function halvesOf(
   samples: readonly MemorySample[],
   process: MemorySample['process'],

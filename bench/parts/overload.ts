@@ -9,7 +9,7 @@ import type { Prepared } from '../system/prepare.ts';
 
 export interface OverloadOptions {
   readonly peakConnections: readonly number[];
-  /** More than both queues and all batches in flight hold together: what comes must be refused. */
+  /** More clients than both queues and all batches in flight hold together, so that requests must be refused. */
   readonly connections: number;
   readonly seconds: number;
   readonly repeats: number;
@@ -17,9 +17,9 @@ export interface OverloadOptions {
 
 export interface OverloadTurn {
   readonly peakPerSecond: number;
-  /** Requests that arrived a second, whatever became of them. */
+  /** Requests per second, whatever their answer. */
   readonly offeredPerSecond: number;
-  /** Registrations that were made. */
+  /** Successful registrations. */
   readonly acceptedPerSecond: number;
   readonly statuses: readonly StatusCounts[];
   readonly broken: number;
@@ -36,7 +36,7 @@ const timesCapacity = 2;
 const calibrations = 4;
 const created = 201;
 
-/** Registrations at twice the rate that Gatehouse makes at its best, in turns with its best. */
+/** Offers registrations at twice Gatehouse's best rate, in turns with a run at the best rate. */
 export async function measureOverload(prepared: Prepared, options: OverloadOptions): Promise<OverloadReport> {
   const cleanUps = prepared.cleanUps.nest();
   const { databases, merchant, nextRun, postgres } = prepared;
@@ -78,7 +78,7 @@ export async function measureOverload(prepared: Prepared, options: OverloadOptio
   }
 }
 
-/** How long clients may think if all of them together are to send so many requests a second; 0 when they cannot. */
+/** How long clients wait between requests if all together send this many a second; 0 when they cannot send so many. */
 async function thinkTimeFor(
   perSecond: number,
   connections: number,
@@ -124,6 +124,6 @@ function inWords({
   return `overload: peak ${peakPerSecond.toFixed(0)}/s, offered ${part(offered)} x, accepted ${part(acceptedPerSecond)} x, ${answers.join(', ')}, ${broken} broken`;
 }
 
-/** Accepted throughput under overload, as a part of the peak: the median of the turns. */
+/** The rate of accepted requests in an overload, as a fraction of the peak: the median of the turns. */
 export const keptPart = ({ turns }: OverloadReport): number =>
   median(turns.map(({ acceptedPerSecond, peakPerSecond }) => acceptedPerSecond / peakPerSecond));

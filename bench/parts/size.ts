@@ -6,14 +6,14 @@ import type { Turns } from '../measure-in-turns.ts';
 import { startGatehouse } from '../system/gatehouse.ts';
 import type { Prepared } from '../system/prepare.ts';
 
-/** What a table size came to: the contenders' names say the scenario alone. */
+/** The results of one table size. Here the names of contenders contain the scenario only. */
 export interface SizeReport {
   readonly sizes: readonly { readonly orders: number; readonly measured: readonly Measured[] }[];
 }
 
 /**
- * Verify and register with few and with many orders in the table: a whole Gatehouse for each size, in turns. "Newest" asks
- * for as many orders of the large table as the small one has.
+ * Verify and register with few and with many orders in the table. Each size has its own Gatehouse, and they take turns.
+ * "Newest" requests as many orders of the large table as the small one has.
  */
 export async function measureSizes(prepared: Prepared, turns: Turns): Promise<SizeReport> {
   const cleanUps = prepared.cleanUps.nest();

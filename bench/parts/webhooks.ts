@@ -5,7 +5,7 @@ import { startWholeSystem } from '../webhooks/whole-system.ts';
 
 const merchants = 100;
 
-/** From the commit of an order's end to the receipt of its webhook, on a system of its own. */
+/** The time from the commit of an order's end to the receipt of its webhook, on a separate system. */
 export async function measureWebhooks(options: CommitToReceiptOptions): Promise<CommitToReceipt> {
   const receiver = await startReceiverProcess();
   try {

@@ -12,9 +12,9 @@ import type { Reports } from './reports.ts';
 interface Point {
   readonly x: number;
   readonly y: number;
-  /** What the line's colour says. */
+  /** The meaning of the line's colour. */
   readonly line: string;
-  /** What its dashes say. */
+  /** The meaning of the line's dashes. */
   readonly dash?: string;
 }
 
@@ -27,7 +27,7 @@ interface Chart {
   readonly points: readonly Point[];
 }
 
-/** Draws what was measured into a folder, as SVG files that pages can show. */
+/** Draws the results into a folder, as SVG files that pages can show. */
 export async function drawCurves({ load, size, memory }: Reports, folder: string): Promise<void> {
   const charts = {
     ...(load === undefined ? {} : loadCharts(load.report.measured)),

@@ -53,7 +53,7 @@ function machineInWords(machine: Machine): string {
   );
 }
 
-/** Puts the figures into a folder's README.md, between the two marks. A folder without one gets one. */
+/** Writes the figures into a folder's README.md, between the two marks. Creates the file if it is missing. */
 export async function writeReadme(folder: string, reports: Reports): Promise<void> {
   const path = join(folder, 'README.md');
   const text = await readFile(path, 'utf8').catch(() => `# Measured\n\n${begin}\n${end}\n`);

@@ -8,7 +8,7 @@ import type { OverloadReport } from '../parts/overload.ts';
 import type { SizeReport } from '../parts/size.ts';
 import type { CommitToReceipt } from '../webhooks/commit-to-receipt.ts';
 
-/** What the parts of the benchmark come to. */
+/** The results of the parts of the benchmark. */
 export interface PartReports {
   readonly load: LoadReport;
   readonly size: SizeReport;
@@ -20,10 +20,10 @@ export interface PartReports {
 export type Part = keyof PartReports;
 export const allParts = ['load', 'size', 'webhooks', 'overload', 'memory'] as const satisfies readonly Part[];
 
-/** A report with when, where and how it was measured. Parts can be measured one at a time. */
+/** A report with the time, place and method of its measurement. Parts can be measured separately. */
 export interface Dated<T> {
   readonly at: string;
-  /** Of the command line. */
+  /** The arguments of the command line. */
   readonly options: string;
   readonly machine: Machine;
   readonly report: T;
@@ -34,7 +34,7 @@ export type Reports = { readonly [P in Part]?: Dated<PartReports[P]> };
 
 const fileOf = (folder: string, part: Part): string => join(folder, `${part}.json`);
 
-/** What was written by `writeReports`, from whenever it was. */
+/** Reads what `writeReports` wrote, at any earlier time. */
 export async function readReports(folder: string): Promise<Reports> {
   const read = async (part: Part): Promise<[Part, unknown] | undefined> => {
     try {
@@ -48,14 +48,14 @@ export async function readReports(folder: string): Promise<Reports> {
   return Object.fromEntries(found);
 }
 
-/** Writes one file for each part that was measured, and leaves those of the others as they are. */
+/** Writes one file for each measured part, and does not change the files of the others. */
 export async function writeReports(folder: string, reports: Reports): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [part, report] of Object.entries(reports) as [Part, unknown][])
     await writeFile(fileOf(folder, part), await asFormatted(JSON.stringify(report), 'json'));
 }
 
-/** As the check of formats wants it. */
+/** In the form that the check of formats requires. */
 export async function asFormatted(text: string, parser: 'json' | 'markdown'): Promise<string> {
   const config = await prettier.resolveConfig(join(import.meta.dirname, '../../package.json'));
   return prettier.format(text, { ...config, parser });

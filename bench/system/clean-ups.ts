@@ -1,9 +1,9 @@
-/** What was started and must be stopped again, the last first. */
+/** The things that were started and must be stopped, the last one first. */
 export interface CleanUps {
   readonly add: (cleanUp: () => unknown) => void;
-  /** Does them all, once; what fails is thrown when all have been tried. */
+  /** Runs all clean-ups once. Errors are thrown after all have been tried. */
   readonly run: () => Promise<void>;
-  /** Clean-ups of a part: run with these, unless they ran before. */
+  /** The clean-ups of a part. They run with these, unless they ran earlier. */
   readonly nest: () => CleanUps;
 }
 

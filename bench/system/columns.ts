@@ -1,13 +1,13 @@
 import type pg from 'pg';
 
-/** A column that a statement writes: all but those that PostgreSQL fills by itself. */
+/** A column that a statement writes: all except those that PostgreSQL fills itself. */
 export interface Column {
   readonly name: string;
-  /** As in a cast. */
+  /** The type in the form of a cast. */
   readonly type: string;
 }
 
-/** Read from the catalogue, so that what is written here is what core's tables are, whatever they become. */
+/** Read from the catalogue, so that the rows always have the columns of core's tables. */
 export async function columnsOf(client: pg.Client, table: string): Promise<readonly Column[]> {
   const { rows } = await client.query<Column>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute

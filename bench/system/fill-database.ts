@@ -9,18 +9,18 @@ import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startGatehouse } from './gatehouse.ts';
 import type { BenchPostgres } from './servers.ts';
 
-/** The merchant whose orders are registered and asked for. */
+/** The merchant of the registered and requested orders. */
 export interface BenchMerchant {
   readonly id: string;
-  /** As stored. */
+  /** In the stored form. */
   readonly storedId: string;
   readonly testKey: string;
 }
 
-/** Orders that core itself wrote: what is written by others is a copy of these. */
+/** Orders that core wrote. All other orders are copies of these. */
 export const writtenByCore = { registered: 'S-REGISTERED', ended: 'S-ENDED' } as const;
 
-/** Makes a database with a merchant and two orders of core's own. Nobody is connected to it when this is done. */
+/** Makes a database with a merchant and two orders that core wrote. No connection is open when it returns. */
 export async function fillDatabase(
   postgres: BenchPostgres,
   name: string,

@@ -12,11 +12,11 @@ import type { CleanUps } from './clean-ups.ts';
 import { compileOnce, root, startLogged } from './logged-process.ts';
 import type { LoggedProcess } from './logged-process.ts';
 
-/** Facades, cores and their broker on a database that is there. */
+/** Facades, cores and their broker on an existing database. */
 export interface Gatehouse {
   readonly databaseUrl: string;
   readonly database: pg.Client;
-  /** Orders S-00000001 to this one are there to be asked for. */
+  /** Orders S-00000001 to this one exist and can be requested. */
   readonly seeded: number;
   readonly cores: readonly LoggedProcess[];
   readonly facades: readonly LoggedProcess[];
@@ -25,10 +25,13 @@ export interface Gatehouse {
   readonly connectUrl: string;
   /** Service tokens, by role. */
   readonly tokens: { readonly operator: string; readonly checkout: string; readonly dashboard: string };
-  /** Where the dashboard's pages are; empty when it was not asked for. */
+  /** The URL of the dashboard; empty when it was not started. */
   readonly dashboardUrl: string;
   readonly nats: number;
-  /** Waits until the broker has confirmed every event: nobody else pays for them then. Gives the seconds it took. */
+  /**
+   * Waits until the broker has confirmed every event, so that the next run does not pay for them. Returns the seconds
+   * that it took.
+   */
   readonly settle: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
@@ -40,9 +43,9 @@ export interface GatehouseOptions {
   readonly facades?: number;
   /** Whether the dashboard is started, with the process that sends webhooks. */
   readonly withDashboard?: boolean;
-  /** The checkout whose core and facade are started: this one when it is left out. */
+  /** The checkout of the project whose core and facade are started; this one by default. */
   readonly folder?: string;
-  /** Where core and facade leave CPU profiles when they end; empty for none. */
+  /** The folder in which core and facade write CPU profiles at their exit; empty for none. */
   readonly profileFolder?: string;
   readonly nodeOptions?: readonly string[];
 }
@@ -50,7 +53,7 @@ export interface GatehouseOptions {
 const token = (): string => randomBytes(32).toString('hex');
 const settledWithinMs = 120_000;
 
-/** @throws when a part does not start; nothing is left running then */
+/** @throws when a part does not start; everything is stopped then */
 export async function startGatehouse(options: GatehouseOptions): Promise<Gatehouse> {
   const cleanUps = createCleanUps();
   try {
@@ -86,7 +89,7 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
     GATEHOUSE_SERVICE_TOKEN: tokens.facade,
     GATEHOUSE_REST_PRODUCTION_PORT: '0',
     GATEHOUSE_REST_SANDBOX_PORT: '0',
-    // Counted, as in production, and never reached.
+    // The limit is counted, as in production, and never reached.
     GATEHOUSE_RATE_LIMIT_PER_KEY: '10000000',
   });
   const startDashboard = async (): Promise<LoggedProcess | undefined> => {

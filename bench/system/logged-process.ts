@@ -4,34 +4,34 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { waitUntil } from '../../test/support/wait-until.ts';
 
-/** One of Node's processes, which writes its log into a file by itself: a reader would cost what is measured. */
+/** A Node process that writes its log into a file itself, because a reader of its output would cost CPU time. */
 export interface LoggedProcess {
   readonly pid: number;
   readonly logFile: string;
-  /** What it said when it became ready. */
+  /** The facts in its log line `ready`. */
   readonly ready: Readonly<Record<string, unknown>>;
-  /** Ends it and removes its log. */
+  /** Stops the process and removes its log. */
   readonly stop: () => Promise<void>;
 }
 
 export interface ProcessToStart {
-  /** Of a checkout of this project: this one when it is left out. */
+  /** The folder of a checkout of this project; this one by default. */
   readonly folder?: string;
   readonly file: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** Of Node itself. */
+  /** Options of Node itself. */
   readonly nodeOptions?: readonly string[];
 }
 
-/** Where this checkout is. */
+/** The folder of this checkout. */
 export const root = resolve(import.meta.dirname, '../..');
 
-/** Where Node keeps what it compiled, as `npm start` and the image have it: Node's own folder for that. */
+/** Node's folder for compiled code, which `npm start` and the image use too. */
 const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 
 /**
- * Leaves in the compile cache all that a process is made of: without its settings it ends when that is loaded. What is there
- * counts for the same options of Node only.
+ * Fills the compile cache with all modules of a process. Without its settings, the process exits when they are loaded.
+ * The cache is valid for the same options of Node only.
  */
 export function compileOnce(file: string, folder: string, nodeOptions: readonly string[]): void {
   spawnSync(process.execPath, [...nodeOptions, file], {
@@ -40,7 +40,7 @@ export function compileOnce(file: string, folder: string, nodeOptions: readonly 
   });
 }
 
-/** Starts a file of this project with just these settings and waits until it says it is ready. @throws when it ends */
+/** Starts a file of this project with exactly these settings, and waits until it is ready. @throws when it exits */
 export async function startLogged({
   folder: checkout = root,
   file,

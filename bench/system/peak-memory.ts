@@ -8,8 +8,8 @@ const lookEveryMs = 500;
 const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
 
 /**
- * Watches until asked: the kernel keeps the peak of a process (of several facades or cores, the largest is told), but
- * PostgreSQL's processes share memory and must be looked at together.
+ * Watches until it is asked. The kernel records the peak of a process; of several facades or cores, the largest counts.
+ * PostgreSQL's processes share memory, so their memory is sampled together.
  */
 export function watchPeakMemory(gatehouse: Gatehouse, postmaster: number): { stop: () => PeakMemory } {
   let postgres = 0;

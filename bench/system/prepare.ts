@@ -5,19 +5,19 @@ import { seedOrders } from './seed-orders.ts';
 import { startPostgres } from './servers.ts';
 import type { BenchPostgres } from './servers.ts';
 
-/** A PostgreSQL with a database for each table size, and one for the baselines, in which nobody else works. */
+/** A PostgreSQL with a database for each table size, and one for the baselines, which has no other users. */
 export interface Prepared {
   readonly postgres: BenchPostgres;
   readonly merchant: BenchMerchant;
-  /** By the number of orders in it, the smallest first. */
+  /** By the number of orders, the smallest first. */
   readonly databases: readonly { readonly seeded: number; readonly url: string }[];
   readonly baselineUrl: string;
   readonly nextRun: () => number;
-  /** Of everything that is started for the run, PostgreSQL among it. */
+  /** The clean-ups of everything that the run starts, PostgreSQL included. */
   readonly cleanUps: CleanUps;
 }
 
-/** Seeds; nothing of Gatehouse runs yet. What was started is stopped by the clean-ups, also when this fails. */
+/** Seeds the databases. No process of Gatehouse runs yet. The clean-ups stop everything, also after a failure. */
 export async function prepare(
   sizes: readonly number[],
   cleanUps: CleanUps,

@@ -7,7 +7,7 @@ import type { BenchMerchant } from './fill-database.ts';
 const ordersAStatement = 250_000;
 const connections = 2;
 
-/** Of an order, what is its own; everything else is that of an order that core ended. */
+/** The values that belong to one order. All others are those of an order that core ended. */
 const ownOfOrder: Readonly<Record<string, string>> = {
   id: 's.id',
   order_number: 's.order_number',
@@ -23,9 +23,9 @@ const ownOfEvent: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes orders S-<from> to S-<to> of the last thirty days with the events that core wrote for one like them, through the
- * tables' own indexes and checks. The events' payloads are that one order's, byte by byte. No core may be running: it
- * would send all of them to the broker. Gives the seconds it took, with the vacuum and the checkpoint that follow.
+ * Makes orders S-<from> to S-<to> of the last thirty days, through the tables' own indexes and checks. Their events are
+ * copies of the events of one order that core ended, with the same payload. No core may run, because it would send all
+ * of them to the broker. Returns the seconds that it took, with the vacuum and the checkpoint that follow.
  */
 export async function seedOrders(
   databaseUrl: string,
@@ -72,13 +72,13 @@ insert into core.orders (${names(orders)})
 select ${values(orders, ownOfOrder)} from seeds s cross join template t`;
 }
 
-/** What autovacuum and the next checkpoint would do while something is measured. */
+/** Does the work of autovacuum and of the next checkpoint now, so that they do not run during a measurement. */
 async function tidyUp(databaseUrl: string): Promise<void> {
   const vacuum = (table: string) =>
     withClient(databaseUrl, (client) => client.query(`vacuum (analyze) core.${table}`));
   await Promise.all(['orders', 'order_events'].map(vacuum));
   await withClient(databaseUrl, async (client) => {
-    // Both tasks that follow the events would go through all of them beside what is measured.
+    // Both tasks that read events would otherwise read all of these during a measurement.
     for (const follower of ['event_relay', 'order_counts_cursor']) {
       await client.query(
         `update core.${follower} f set xid = e.xid, position = e.position

@@ -6,14 +6,14 @@ import { databaseUrl } from '../../test/support/servers.ts';
 import { parentOf } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';
 
-/** A PostgreSQL as durable as delivered, in a folder of its own. */
+/** A PostgreSQL with the delivered durability, in its own folder. */
 export interface BenchPostgres {
   readonly postmaster: number;
-  /** What bears on speed or on durability, by name. */
+  /** The settings that affect speed or durability, by name. */
   readonly settings: Readonly<Record<string, string>>;
   /** Makes a database with core's tables. */
   readonly createDatabase: (name: string) => Promise<string>;
-  /** Makes a database that holds just what another holds, to which nobody may be connected. */
+  /** Makes a database with the same content as another one, which must have no connections. */
   readonly copyDatabase: (from: string, name: string) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
@@ -34,8 +34,8 @@ const toldSettings = [
 ];
 
 /**
- * @param own - settings instead of those it is delivered with
- * @throws when it does not start, or would acknowledge what is not on the disk
+ * @param own - settings that replace the delivered ones
+ * @throws when it does not start, or would acknowledge data that are not on the disk
  */
 export async function startPostgres(own: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
   const cleanUps = createCleanUps();
@@ -62,7 +62,8 @@ export async function startPostgres(own: Readonly<Record<string, string>> = {}):
         return url;
       },
       copyDatabase: async (from, name) => {
-        // The strategy that copies files: the other writes every page into the log, where the measured would pay for it.
+        // This strategy copies files. The other one writes every page into the log, which would slow down the
+        // measurement.
         await admin.query(`create database ${name} template ${from} strategy file_copy`);
         return databaseUrl(server.url, name);
       },
@@ -87,7 +88,7 @@ async function migrate(url: string): Promise<void> {
   await database.close();
 }
 
-/** Runs statements on a connection of their own. */
+/** Runs statements on a separate connection. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,7 +1,10 @@
 import { createCleanUps } from './clean-ups.ts';
 import type { CleanUps } from './clean-ups.ts';
 
-/** Does something and stops what it started, also when the user interrupts it: millions of rows lie in temporary folders. */
+/**
+ * Runs a function and stops everything that it started, also after an interrupt, because temporary folders hold
+ * millions of rows.
+ */
 export async function withEverythingStopped<T>(work: (cleanUps: CleanUps) => Promise<T>): Promise<T> {
   const cleanUps = createCleanUps();
   const interrupted = (): void => {

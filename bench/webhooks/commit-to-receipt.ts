@@ -7,23 +7,26 @@ import { endSteadily } from './whole-system.ts';
 import type { OpenOrder, WholeSystem } from './whole-system.ts';
 
 export interface CommitToReceiptOptions {
-  /** Orders measured one at a time, and how many a second else, for how long. */
+  /** The number of orders that are measured one at a time, and the rate and duration of the other measurement. */
   readonly samples: number;
   readonly rate: number;
   readonly seconds: number;
   readonly repeats: number;
 }
 
-/** Each time it was measured. */
+/** One result for each measurement. */
 export interface CommitToReceipt {
   readonly oneAtATime: readonly Latencies[];
   readonly atRate: readonly Latencies[];
-  /** Ends a second that core carried, of `rate`. */
+  /** The ends per second that core achieved, of `rate`. */
   readonly perSecond: readonly number[];
   readonly rate: number;
 }
 
-/** How long after the commit of an order's end its webhook arrives: one order at a time, and at a rate. */
+/**
+ * Measures the time from the commit of an order's end to the arrival of its webhook: one order at a time, and at a
+ * rate.
+ */
 export async function measureCommitToReceipt(
   system: WholeSystem,
   receiver: ReceiverProcess,
@@ -81,7 +84,7 @@ async function oneAtATime(
   return latenciesOf(latencies);
 }
 
-/** Waits for the webhook of every order that has ended, and gives how long each took. */
+/** Waits for the webhook of every ended order, and returns the times that they took. */
 async function arrivalsOf(system: WholeSystem, { arrived }: ReceiverProcess): Promise<number[]> {
   const commits = [...(await system.commits())];
   while (commits.some(([id]) => !arrived.has(id))) await delay(20);

@@ -9,7 +9,7 @@ import { clockMs } from './receiver-process.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 
 export interface DispatchingOptions {
-  /** Due on the dead endpoint. */
+  /** The number of deliveries that are due on the dead endpoint. */
   readonly due: number;
   readonly samples: number;
   readonly rate: number;
@@ -19,7 +19,10 @@ export interface DispatchingOptions {
 
 const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id, data: 'x'.repeat(600) }));
 
-/** How soon and how fast one dispatcher sends what is due, also beside very many deliveries on a merchant's dead endpoint. */
+/**
+ * Measures the latency and the rate at which one dispatcher sends due deliveries, also beside a million due deliveries
+ * on a merchant's dead endpoint.
+ */
 export async function measureDispatching(
   receiver: ReceiverProcess,
   options: DispatchingOptions,
@@ -33,7 +36,7 @@ export async function measureDispatching(
     body: body(String(index)),
   });
 
-  /** Commits deliveries one by one, at a rate, and tells how long after its commit each arrived. */
+  /** Commits deliveries one by one, at a rate, and returns the time from each commit to its arrival. */
   const measureLatency = async (desk: DispatchDesk, name: string): Promise<Latencies> => {
     const committed = new Map<string, number>();
     const begun = clockMs();

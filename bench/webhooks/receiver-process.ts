@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 type Message = { readonly port: number } | { readonly arrivals: readonly [string, number][] };
 
-/** Merchants' server, in a process of its own. */
+/** The merchants' server, in its own process. */
 export interface ReceiverProcess {
   readonly port: number;
   /** When each webhook arrived for the first time, by `clockMs`. Those of the last few milliseconds may be missing. */

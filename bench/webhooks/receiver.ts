@@ -1,11 +1,14 @@
-/** A merchant's server in a process of its own: says which webhook arrived when, by the clock that all processes share. */
+/**
+ * A merchant's server in its own process. It reports the arrival of each webhook, by the clock that all processes
+ * share.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 let arrivals: [string, number][] = [];
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   arrivals.push([String(request.headers['webhook-id']), Number(process.hrtime.bigint()) / 1e6]);
-  // A dead merchant takes the request and says nothing.
+  // A dead merchant accepts the request and never answers.
   if (request.headers.host?.startsWith('localhost') === true) return;
   request.resume().once('end', () => response.writeHead(204).end());
 });

@@ -11,7 +11,7 @@ const stretchSeconds = 15;
 interface Memory {
   /** Megabytes. */
   readonly resident: number;
-  /** Megabytes in use of V8's heap: garbage that has not been collected counts. */
+  /** Megabytes in use of V8's heap, including garbage that is not collected yet. */
   readonly heap: number;
 }
 
@@ -24,7 +24,7 @@ async function memoryOf({ pid, ready }: GatehouseProcess): Promise<Memory> {
   };
 }
 
-/** Ends orders at a steady rate for minutes, and says how the memory of the process that sends webhooks goes. */
+/** Ends orders at a steady rate for minutes, and reports the memory of the process that sends webhooks. */
 export async function measureMemory(
   system: WholeSystem,
   receiver: ReceiverProcess,
@@ -47,7 +47,7 @@ export async function measureMemory(
   }
   while (missing() > 0) await delay(100);
   const half = Math.ceil(samples.length / 2);
-  // What is left after a collection is what a process really keeps.
+  // The memory after a collection is what a process really keeps.
   const least = (some: readonly Memory[]): string => Math.min(...some.map(({ heap }) => heap)).toFixed(0);
   console.log(
     `memory of the webhooks process at ${rate} orders/s for ${minutes} min: least heap ${least(samples.slice(0, half))} MB ` +

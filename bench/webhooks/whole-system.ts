@@ -11,15 +11,15 @@ import { databaseUrl, shareServers, templateDatabase } from '../../test/support/
 import { startStack } from '../../test/support/stack.ts';
 import { clockMs } from './receiver-process.ts';
 
-/** Core, broker, webhooks and a durable PostgreSQL that knows when it committed what. */
+/** Core, broker, webhooks, and a durable PostgreSQL that records the time of each commit. */
 export interface WholeSystem {
   readonly webhooks: GatehouseProcess;
   readonly database: pg.Pool;
-  /** Registers orders of all merchants in turn, and gives what it takes to end each. */
+  /** Registers orders of all merchants in turn, and returns the means to end each. */
   readonly register: (count: number) => Promise<OpenOrder[]>;
-  /** Their customer gives up: one commit each. */
+  /** Cancels orders as their customers, with one commit each. */
   readonly end: (order: OpenOrder) => Promise<unknown>;
-  /** When each event of an order's end since the last call was committed, by `clockMs`. */
+  /** The commit time of each event that ended an order since the last call, by `clockMs`. */
   readonly commits: () => Promise<ReadonlyMap<string, number>>;
   readonly stop: () => Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     ]);
     await postgres.stop();
     await postgres.start();
-    // The stack makes the broker itself.
+    // An empty URL makes the stack start its own broker.
     shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
     const stack = await startStack({ ownProcesses: true, facades: 0, webhooks: 1 });
     cleanUps.push(stack.stop);
@@ -102,7 +102,7 @@ async function registerOrder(
   return { token: checkoutUrl.split('/').at(-1) ?? '' };
 }
 
-/** PostgreSQL says it by the clock on the wall: its distance to `clockMs` is taken when asked. */
+/** PostgreSQL reports commit times by the system clock. The difference to `clockMs` is measured at each call. */
 function commitsSince(database: pg.Pool): WholeSystem['commits'] {
   let after = '0';
   return async () => {
@@ -120,13 +120,13 @@ function commitsSince(database: pg.Pool): WholeSystem['commits'] {
 
 export interface Ended {
   readonly perSecond: number;
-  /** Orders that core, overloaded, did not end. */
+  /** Orders that an overloaded core did not end. */
   readonly refused: number;
 }
 
 /**
- * Ends orders at a steady rate, or as fast as core ends so many at a time when that is slower: what waits for core is not
- * what is measured here.
+ * Ends orders at a steady rate. If core is slower, it ends so many at a time, because waiting for core is not the
+ * measured time.
  */
 export async function endSteadily(
   system: WholeSystem,
