@@ -163,7 +163,7 @@ test('a developer finds out why a request was refused, and sees no whole phone n
   expect(text).not.toContain('0911223344');
 });
 
-test('an operator lets a merchant in, and who saves second is told', async () => {
+test('an operator activates a merchant, and the second of two people who save sees a notice', async () => {
   const page = await open(site.operator);
   await page.goto(`${site.origin}/operator/merchants`);
   await page.locator('#name').fill('Sheger <b>Books</b>');

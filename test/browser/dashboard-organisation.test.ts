@@ -70,7 +70,7 @@ describe('the team', () => {
     await context.close();
   });
 
-  test('the second of two who change a role at once is told, and sees how it is now', async () => {
+  test('of two people who change a role at once, the second sees a notice and the current role', async () => {
     const merchantId = await newMerchant();
     const [owner, other] = [
       await users.member(merchantId),

@@ -181,7 +181,7 @@ describe('a customer', () => {
     await heading('The time to pay has run out');
   });
 
-  test('whose connection is gone for a while is told so, and then how it went', async () => {
+  test('sees a notice while offline, and the result when online again', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet A app');

@@ -83,7 +83,7 @@ describe('merchant update', () => {
     expect(freed).toMatchObject({ name: 'After', terms: { currencies: [], requests_per_second: 0 } });
   });
 
-  test('is told in the audit log', async () => {
+  test('appears in the audit log', async () => {
     const { id } = await update('--name', 'Renamed');
 
     const { stdout } = await cli.run('audit', 'list', '--merchant', id);

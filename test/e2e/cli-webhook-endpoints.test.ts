@@ -31,7 +31,7 @@ describe('webhook redeliver', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   });
 
-  test('all since a time are sent again; how far it is is told until they have come to an end', async () => {
+  test('all since a time are sent again, and progress is shown until the end', async () => {
     const receiver = await desk.openReceiver();
     const own = await desk.stack.createMerchant();
     for (let count = 0; count < 3; count += 1)

@@ -246,7 +246,7 @@ describe('what docs/operating/running.md says of containers, done with the proce
     }
   });
 
-  test('every process that counts callers by address is told of the proxies before it', () => {
+  test('every process that counts callers by address has the setting for its proxies', () => {
     const setting = 'GATEHOUSE_TRUSTED_PROXIES';
     for (const [name, read] of Object.entries(readers)) {
       const { environment } = services.find((service) => service.name === name) ?? { environment: {} };

@@ -169,7 +169,7 @@ describe('an order that ends', () => {
     expect(body['data']).toEqual(await verified('W-3'));
   });
 
-  test('without a webhook_url nobody is told, and an order that goes on is nobody told of', async () => {
+  test('without a webhook_url, and while an order is open, no webhook is sent', async () => {
     const receiver = await openReceiver();
     const silent = { order_number: 'W-4', amount: '100.50', currency: 'ETB', phone: '0911223344' };
     await api.post(shop, '/api/v1/direct?payment_option=walleta_ussd', silent);
@@ -240,7 +240,7 @@ describe('in production', () => {
   });
 });
 
-test('processes that send webhooks come and go, and every order is told of once and for all', async () => {
+test('every order’s webhook is sent once while webhooks processes start and stop', async () => {
   const receiver = await openReceiver();
   const numbers = Array.from({ length: 60 }, (_, index) => `M-${index}`);
   const [first, second] = api.stack.webhooks;

@@ -110,7 +110,7 @@ function giveMoods(trade: Trade, moods: readonly Whim[]): void {
 }
 
 test.each(seeds)(
-  'kill -9 of anything: every event is told, signed, in order, in the same words (GATEHOUSE_TEST_SEED=%i)',
+  'kill -9 of any process: every event is sent, signed, in order, with the same bytes (GATEHOUSE_TEST_SEED=%i)',
   async (seed) => {
     const [chosen] = fc.sample(plan, { seed, numRuns: 1 });
     if (chosen === undefined) throw new Error('no plan');

@@ -54,7 +54,7 @@ test('killed after the receipt and before the record: another sends the same byt
   const lanes = await heldLanes(site);
   take(trade);
   await site.replaceWebhooks(webhooks!);
-  await waitUntil('it is told again', () => timesTold(trade, eventId) > 1);
+  await waitUntil('it is sent again', () => timesTold(trade, eventId) > 1);
   await trade.stop();
   await trade.untilDelivered();
 
@@ -76,7 +76,7 @@ test('frozen for longer than its lease: another goes on with everything, and not
   frozen!.signal('SIGSTOP');
   take(trade);
   const other = await site.stack.startWebhooks();
-  await waitUntil('it is told again', () => timesTold(trade, eventId) > 1);
+  await waitUntil('it is sent again', () => timesTold(trade, eventId) > 1);
   await waitUntil('the other takes in events', () => other.log.some(({ msg }) => msg === 'ingesting events'));
   await trade.arrival(20);
   frozen!.signal('SIGCONT');

@@ -38,7 +38,7 @@ const helpNumbers = {
   codes: AccountHelp.REMOVE_SECOND_FACTOR,
 } as const satisfies Record<HelpName, AccountHelp>;
 
-interface Said {
+interface UsersPageState {
   readonly invite?: FormState;
   readonly help?: FormState;
   readonly notice?: Notice;
@@ -186,7 +186,7 @@ async function askAbout<T>(
 }
 
 /** The message of refused help. */
-function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFailure): Said {
+function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFailure): UsersPageState {
   const words = wordsFor(request, dictionary);
   const refusals: Readonly<Record<string, { readonly title: string; readonly body: string }>> =
     words.refusals;
@@ -196,7 +196,7 @@ function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFa
   return { help, notice: { tone: 'bad', ...notice }, status: 409 };
 }
 
-const nobody = (help: FormState, error: string): Said => ({
+const nobody = (help: FormState, error: string): UsersPageState => ({
   help: { ...help, errors: { email: error } },
   status: 404,
 });
@@ -220,7 +220,7 @@ async function showUsers(
   { clients, sendPage, timeZone }: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,
-  { invite = emptyForm(), help = emptyForm(), notice, status = 200 }: Said = {},
+  { invite = emptyForm(), help = emptyForm(), notice, status = 200 }: UsersPageState = {},
 ): Promise<FastifyReply> {
   const { language } = request;
   const words = wordsFor(request, dictionary);

@@ -28,7 +28,7 @@ const Someone = Type.Object({ email: Email });
 
 const userIdOf = ({ params }: FastifyRequest): string => (params as { readonly userId: string }).userId;
 
-interface Said {
+interface TeamPageState {
   readonly form?: FormState;
   readonly notice?: Notice;
   readonly status?: number;
@@ -46,7 +46,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   const showTeam = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    { form = emptyForm({ role: 'developer' }), notice, status = 200 }: Said = {},
+    { form = emptyForm({ role: 'developer' }), notice, status = 200 }: TeamPageState = {},
   ): Promise<FastifyReply> => {
     const { language } = request;
     const words = wordsFor(request, teamWords);
@@ -158,7 +158,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
 }
 
 /** The message of a refused change. */
-function refused(request: FastifyRequest, { reason }: RpcFailure): Said {
+function refused(request: FastifyRequest, { reason }: RpcFailure): TeamPageState {
   const words = wordsFor(request, teamWords);
   if (reason === 'LAST_OWNER') return { notice: { tone: 'bad', ...words.lastOwner }, status: 409 };
   if (reason === 'CHANGED_MEANWHILE')

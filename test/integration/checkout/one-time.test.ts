@@ -136,7 +136,7 @@ describe('submitting', () => {
 });
 
 describe('another browser', () => {
-  test('is told that the payment is open elsewhere, and nothing about it', async () => {
+  test('sees that the payment is open elsewhere, and no details of it', async () => {
     const order = await orders.register();
     await createCustomer().post(order.url, payment);
 

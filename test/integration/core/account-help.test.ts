@@ -49,7 +49,7 @@ const actionsOf = async ({ userId }: User) => {
 };
 
 describe('without mail, a new password', () => {
-  test('takes two operators: the second is given the link, and the owner is told of each step', async () => {
+  test('takes two operators: the second gets the link, and each step notifies the owner', async () => {
     const user = await owner();
     const { secret } = await site.desk.enableTotp(user.userId, -1);
     const session = await site.desk.openSession(user.userId);
@@ -164,7 +164,7 @@ test('a second factor is removed by two operators, and not with the password', a
   expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
 });
 
-test('an operator who invites another owner is told on to the owners there are', async () => {
+test('the existing owners are notified when an operator invites another owner', async () => {
   const { id: merchantId } = await site.stack.createMerchant();
   const user = await site.desk.addUser({ merchantId, role: MemberRole.OWNER });
   const { client, options } = byToken('abebe');

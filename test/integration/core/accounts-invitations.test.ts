@@ -251,7 +251,7 @@ describe('invitations are limited', () => {
     ...own,
   });
 
-  test('by who invites, on every core: 20 an hour, and the wait is told', async () => {
+  test('of one inviter are limited to 20 an hour over all cores, and the refusal has the wait', async () => {
     const inviter = await desk.addUser({ merchantId, role: MemberRole.OWNER });
     for (let count = 0; count < 20; count += 1)
       await desk.accounts[count % 2]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));

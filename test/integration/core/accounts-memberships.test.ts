@@ -40,7 +40,7 @@ describe('a role', () => {
     expect(await rolesOf(elsewhere)).toEqual([OWNER]);
   });
 
-  test('that somebody else has changed in the meantime is left, and the second is told', async () => {
+  test('that another person has changed meanwhile stays, and the second call is refused', async () => {
     const merchantId = await newMerchant();
     const user = await desk.addUser({ merchantId, role: VIEWER });
     const outcomes = await Promise.all([

@@ -139,7 +139,7 @@ describe('changing a password', () => {
     await desk.accounts[0].verifyPassword({ email: user.email, password, remoteAddress: '192.0.2.1' });
   });
 
-  test('twice at once is done once: the second is told', async () => {
+  test('twice at once is done once, and the second call is refused', async () => {
     const user = await addUser();
     const outcomes = await Promise.all(
       [0, 1].map((core) =>

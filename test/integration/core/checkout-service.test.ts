@@ -230,7 +230,7 @@ test('only the options that wallets are set up for are offered and taken', async
   await desk.payHosted(order, 'walleta_ussd');
 });
 
-test('all that is wrong with a submission is told at once', async () => {
+test('a submission gets all its errors at once', async () => {
   const order = await desk.registerHosted({ merchantId });
 
   expect(

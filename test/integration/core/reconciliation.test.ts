@@ -283,7 +283,7 @@ describe('starting', () => {
     expect((await desk.lease())?.reconciliation).toMatchObject({ reconciliationId, tries: 2 });
   });
 
-  test('a date that is none or in the future is refused, and all that is wrong is told at once', async () => {
+  test('an invalid or future date is refused, and all errors are reported at once', async () => {
     const issueOf = async (date: string) =>
       (await failureOf(desk.operator.startReconciliation({ ...walletA, date }))).issues['date'];
     for (const date of ['', '2026-02-30', '2026-2-3', 'yesterday'])

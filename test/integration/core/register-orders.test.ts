@@ -176,7 +176,7 @@ describe('a registration that cannot be', () => {
     expect(await countOf('orders', merchantId)).toBe(0);
   });
 
-  test('is told so with validate_only, which writes nothing either way', async () => {
+  test('gets the same error with validate_only, which never writes anything', async () => {
     const good = await orders.registerOrder(registration({ merchantId, validateOnly: true }));
     const fields = await wrongFields(
       orders.registerOrder(registration({ merchantId, amount: '0', validateOnly: true })),

@@ -122,7 +122,7 @@ function answerOf(socket: Socket): Promise<string> {
 
 describe('streams', () => {
   test.each(['gRPC', 'Connect over HTTP/1.1', 'Connect over HTTP/2'])(
-    'a watcher over %s is told SERVER_DRAINING, so that it resumes elsewhere',
+    'a watcher over %s receives SERVER_DRAINING, so that it resumes elsewhere',
     async (protocol) => {
       const orders =
         protocol === 'gRPC' ? grpcClient().orders : connectClient(protocol.endsWith('2') ? '2' : '1.1');

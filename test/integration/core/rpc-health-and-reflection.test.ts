@@ -87,7 +87,7 @@ describe('grpc.health.v1, without a token', () => {
     }
   });
 
-  test('a watcher is told NOT_SERVING when the process begins to stop', async () => {
+  test('a watcher receives NOT_SERVING when the process begins to stop', async () => {
     const core = await stack.startCore();
     const client = plainGrpcClient(String(core.ready['grpc']));
     const statuses: unknown[] = [];

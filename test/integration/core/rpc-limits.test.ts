@@ -91,7 +91,7 @@ describe('while the database is blocked', () => {
     await expectCoreToServe();
   });
 
-  test('a call over Connect is told DEADLINE_EXCEEDED with its reason', async () => {
+  test('a call over Connect gets DEADLINE_EXCEEDED with its reason', async () => {
     const held = await holdRegistrations(stack.databaseUrl);
     const response = await post('RegisterOrder', plainRegistration(), { 'connect-timeout-ms': '300' });
     await held.release();

@@ -190,7 +190,7 @@ describe('money that is not the order’s', () => {
     );
   });
 
-  test('that comes when the order has ended is LATE and does not change it, however often it is told', async () => {
+  test('that arrives after the end of the order is LATE, and reporting it again changes nothing', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.timedOut());
     const told: string[] = [];

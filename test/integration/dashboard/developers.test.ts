@@ -80,7 +80,7 @@ describe('keys', () => {
     expect((await visitor.get(at('keys'))).body).not.toContain('till is revoked.');
   });
 
-  test('two people who replace the same key: the second is told', async () => {
+  test('of two people who replace the same key, the second sees a notice', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     await visitor.post(at('keys'), { label: 'shared' });
     const id = await idOf(merchant.id, 'shared');
@@ -196,7 +196,7 @@ describe('webhooks', () => {
     expect(await shown('state=nonsense&page=')).toBe(true);
   });
 
-  test('an endpoint is paused and resumed, and the second of two people is told', async () => {
+  test('an endpoint is paused and resumed, and the second of two people sees a notice', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
     const endpoint = 'http://127.0.0.1:9';
@@ -262,7 +262,7 @@ describe('signing secrets', () => {
     expect(signingSecrets.map(({ ending }) => next.endsWith(ending))).toEqual([true]);
   });
 
-  test('the second of two people who make one is told, and no secret is replaced unseen', async () => {
+  test('of two people who create one, the second sees a notice, and no secret is replaced unseen', async () => {
     const { visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 

@@ -320,7 +320,7 @@ describe('without the authenticator', () => {
     expect(await isIn(reset)).toBe(true);
   });
 
-  test('and without recovery codes, two operators take them away, and the user is told at the next sign-in', async () => {
+  test('and without recovery codes, two operators remove them, and the next sign-in says so', async () => {
     const { user } = await protectedUser();
     const operators = await Promise.all([desk.users.operator(), desk.users.operator()]);
     await makeOperatorsOld(stack);

@@ -83,7 +83,7 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
 };
 const isReason = (name: string): name is ErrorReason => Object.hasOwn(errorReasons, name);
 
-describe('what a merchant is told when core refuses', () => {
+describe('the merchant’s answer when core refuses', () => {
   test.each(Object.keys(errorReasons).filter(isReason))('%s', async (reason) => {
     const told = expected[reason] ?? internal;
     const answers = await allEndpoints(await failingWith(rpcError(reason, 'a secret of core')));

@@ -84,7 +84,7 @@ test('says where it listens, serves both wallets and the page, and ends well whe
   expect(JSON.stringify(simulator.log)).not.toMatch(/secret-of|key-of/);
 });
 
-test('takes its time as fast as it is told to', async () => {
+test('scales its delays by the setting', async () => {
   simulator = await startProcess('wallet-simulator', {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',

@@ -456,14 +456,17 @@ export function describeOutcomes(
       expect(await pay(started, payment)).toMatchObject({ kind: 'unknown', why: 'unrecognised_status' });
     });
 
-    testOf('another_amount')('another amount than asked for is told as it is', async () => {
-      const started = await begin();
-      const payment = started.paymentThat('another_amount');
+    testOf('another_amount')(
+      'reports the amount of the wallet when it differs from the requested one',
+      async () => {
+        const started = await begin();
+        const payment = started.paymentThat('another_amount');
 
-      const outcome = await pay(started, payment);
+        const outcome = await pay(started, payment);
 
-      expect(sameDecimal(requirePaid(outcome).amount, payment.amount)).toBe(false);
-    });
+        expect(sameDecimal(requirePaid(outcome).amount, payment.amount)).toBe(false);
+      },
+    );
 
     testOf('still_pending')('a payment nobody has answered is pending, and pending again', async () => {
       const started = await begin();

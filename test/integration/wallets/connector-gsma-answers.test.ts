@@ -422,7 +422,7 @@ test.each([
   ['degraded', { kind: 'degraded', detail: 'the wallet says it is degraded' }],
   ['unavailable', { kind: 'unavailable', detail: 'the wallet says it is unavailable' }],
   ['asleep', { kind: 'unavailable', detail: 'the wallet says it is asleep' }],
-])('a heartbeat of status %s is told', async (serviceStatus, expected) => {
+])('reads a heartbeat of status %s', async (serviceStatus, expected) => {
   subject.wallet.on(routes.heartbeat, json(200, { serviceStatus }));
 
   expect((await subject.connector.health(options)).result).toEqual(expected);

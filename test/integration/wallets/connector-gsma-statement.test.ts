@@ -119,7 +119,7 @@ test('an entry tells what reconciliation needs', async () => {
   ]);
 });
 
-test('an entry that cannot be read is told by its place, and the others are read', async () => {
+test('an unreadable entry is reported by its position, and the other entries are read', async () => {
   const page = [...rows(0, 2), transaction({ amount: 100.5 }), 'what', ...rows(4, 5)];
   subject.wallet.on(routes.statement, json(200, page, { 'x-records-available-count': '5' }));
 

@@ -48,7 +48,7 @@ const busy = (status: number, seconds: string) =>
     { 'retry-after': seconds },
   );
 
-test('a request that is to be made later is unknown, and how much later is told', async () => {
+test('a wallet that asks for a later request leaves the attempt UNKNOWN, with the delay', async () => {
   subject.wallet.on(routes.initiate, busy(429, '30'));
 
   const served = await serve({ sentBefore: false });

@@ -42,7 +42,7 @@ const unheardOf = { ...refusal, errorCategory: 'identification', errorCode: 'ide
 const failed = requestState({ serverCorrelationId: reversalStateId, status: 'failed', error: refusal });
 const saysNo = json(400, refusal);
 
-test('everything the wallet is told bears the name of the reversal, not that of the stray payment', async () => {
+test('every request to the wallet carries the id of the reversal, not that of the stray payment', async () => {
   await serve();
 
   const [request] = subject.wallet.requestsTo(routes.reverse);

@@ -236,7 +236,7 @@ test('events behind the place of the intake are counted over all pages', async (
   expect(status).toMatchObject({ eventLag: 5, oldestEventAt: ago(99) });
 });
 
-test('a core that does not answer leaves the lag unknown, and the rest is told', async () => {
+test('without an answer of core the lag is unknown, and the status has everything else', async () => {
   const status = await readStatus(() => {
     throw new ConnectError('away', Code.Unavailable);
   });

@@ -87,7 +87,7 @@ test('SIGTERM lets what is on its way have its answer: nothing is sent twice', a
   expect(receiver.webhooks).toHaveLength(1);
 });
 
-test('without the broker every order is told of all the same', async () => {
+test('without the broker, every order’s webhook is still sent', async () => {
   const stack = await openStack(1, { GATEHOUSE_NATS_URL: `nats://${await deadAddress()}` });
   const receiver = await openReceiver();
 

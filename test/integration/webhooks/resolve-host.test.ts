@@ -91,7 +91,7 @@ test.each([
   ['failure', { A: 'SERVFAIL', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
   ['failure beside no address', { A: 'NXDOMAIN', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
 ] satisfies [string, Record<RecordType, Answer>, string][])(
-  '%s is told as it is, and the system is not asked as well',
+  'the answer %s is passed on, and the system’s resolver is not asked',
   async (_what, answers, code) => {
     const { resolve } = await resolveWith(answers);
 

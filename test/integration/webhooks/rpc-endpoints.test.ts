@@ -295,7 +295,7 @@ describe('a test event', () => {
   });
 });
 
-test('the status of the pipeline is told', async () => {
+test('returns the status of the pipeline', async () => {
   expect(await reader().getPipelineStatus({})).toMatchObject({
     isTakingIn: true,
     eventLag: 3n,

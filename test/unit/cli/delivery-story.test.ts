@@ -102,7 +102,7 @@ describe('what came of an attempt', () => {
     expect(showResult(attempt({ ...changes, result: DeliveryAttemptResult[result] }))).toBe(words);
   });
 
-  test('is told with what went wrong, what was asked for and what was answered', () => {
+  test('shows the error, the request and the answer', () => {
     expect(showAnswer(attempt({ retryAfter: '120' }))).toEqual([
       refused.detail,
       'asked to wait: Retry-After: 120',
@@ -110,7 +110,7 @@ describe('what came of an attempt', () => {
     ]);
   });
 
-  test('is told without what there was not', () => {
+  test('omits what the delivery does not have', () => {
     expect(showAnswer(attempt({ detail: '', responseBody: ' \n' }))).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ test.each([
   [{ actor: 'operator' }, 'A program'],
   [{ actor: 'dashboard' }, 'The user, by a link or a password'],
   [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who could not sign in'],
-])('who did it is told: %j', (own, text) => {
+])('names the actor: %j', (own, text) => {
   expect(auditActor(entry(own), english)).toBe(text);
 });
 

@@ -62,7 +62,7 @@ test('an earlier delivery is linked, and what a viewer may not do is not recomme
   expect(shown(paused, { mayChange: false }).steps).toEqual([]);
 });
 
-test('an open circuit is told with the time of the next attempt, and how to close it', () => {
+test('an open circuit has the time of the next attempt and the way to close it', () => {
   const { sentences, steps } = shown({
     ...explained({
       cause: DeliveryCause.CIRCUIT_OPEN,

@@ -139,7 +139,7 @@ describe('a phone', () => {
   });
 });
 
-test('what an requester is told is never too short, is a step too long at most, and says no moment', () => {
+test('the stated wait is never too short, at most one step too long, and reveals no exact time', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: promptWindowMs }),

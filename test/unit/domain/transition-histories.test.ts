@@ -138,7 +138,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('a change of status is told by the event of that name, and only by it', () => {
+  test('a change of status gives the event of that name, and only this event', () => {
     always(({ steps }) => {
       for (const { before, result, after } of steps) {
         const told = result.ok ? result.value.events.map(({ type }) => type) : [];

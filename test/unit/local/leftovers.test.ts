@@ -43,7 +43,7 @@ describe('what an earlier start left running', () => {
     expect(await exited).toEqual([null, 'SIGKILL']);
   });
 
-  test('is told apart from what runs for another data folder', async () => {
+  test('is distinguished from the processes of another data folder', async () => {
     const other = await startFor(await newFolder());
     expect(await end(await newFolder())).toEqual([]);
     expect(other.exitCode ?? other.signalCode).toBeNull();

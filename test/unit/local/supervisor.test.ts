@@ -57,7 +57,7 @@ describe('a supervised process', () => {
     );
   });
 
-  test('one that ends by itself is started again at once, and the operator is told', async () => {
+  test('one that ends by itself is started again at once, and the output says so', async () => {
     const one = await start(node(`console.log('ready');${keepRunning}`));
     const first = one.pid() ?? 0;
     process.kill(first, 'SIGKILL');

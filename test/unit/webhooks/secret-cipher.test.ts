@@ -78,7 +78,7 @@ describe('several keys', () => {
     );
   });
 
-  test('another key under the same name is told apart from a missing one', () => {
+  test('another key under the same name gives another error than a missing one', () => {
     const stored = cipher.seal('whsec_secret', name);
     const without = createSecretCipher([key('first')], randomBytes);
     expect(() => without.open(stored, name)).toThrow('cannot be decrypted with the key "first"');
