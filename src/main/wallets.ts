@@ -7,6 +7,7 @@ import { v7 } from 'uuid';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsSettings } from '../wallets/settings.ts';
@@ -55,6 +56,7 @@ const transport = createGrpcTransport({
 });
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
+const refunds = createClient(RefundService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
 const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
@@ -101,6 +103,7 @@ const app = buildCallbackApp({
   wallets: served,
   payments,
   strayPayments,
+  refunds,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   now,
@@ -118,6 +121,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
     connector,
     payments,
     strayPayments,
+    refunds,
     tokens,
     now,
     newRequestId: () => v7(),

@@ -4,6 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -28,6 +29,7 @@ export interface CallbackAppOptions {
   readonly wallets: readonly CallbackWallet[];
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly now: () => Date;
@@ -43,7 +45,7 @@ const bodyLimit = 64 * 1024;
  * callback causes an immediate query. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
-  const { wallets, payments, strayPayments, logger } = options;
+  const { wallets, payments, strayPayments, refunds, logger } = options;
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
@@ -109,6 +111,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
     try {
       if (id.startsWith('pat_')) await payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
+      else if (id.startsWith('rfd_')) await refunds.hastenRefund({ ...news, refundId: id });
       else await strayPayments.hastenReversal({ ...news, reversalId: id });
     } catch (error) {
       // If the attempt or reversal does not exist, the wallet need not repeat the callback. After any other error it should.

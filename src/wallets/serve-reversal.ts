@@ -1,13 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type {
-  LeasedReversal,
-  RecordReversalOutcomeRequestSchema,
-} from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { RecordReversalOutcomeRequestSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CallbackTokens } from './callback-token.ts';
 import type { Failure } from './connector/failure-reason.ts';
 import type { ReversalOutcome } from './connector/outcomes.ts';
 import type { Answer, RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
+import type { ReversalTask } from './reversal-task.ts';
 import { isUnwell } from './serve-attempt.ts';
 
 export type ReversalReport = NonNullable<
@@ -37,7 +35,7 @@ const pending = (providerReference: string, detail: string): ReversalReport => (
  */
 export async function serveReversal(
   parts: ServeReversalParts,
-  leased: LeasedReversal,
+  task: ReversalTask,
   options: CallOptions,
 ): Promise<ServedReversal> {
   const exchanges: RawExchange[] = [];
@@ -50,21 +48,20 @@ export async function serveReversal(
     return result;
   };
   const { connector, tokens, now } = parts;
-  const { strayPayment: stray, reversalId } = leased;
-  const providerTransactionId = stray?.providerTransactionId ?? '';
+  const { reversalId, providerTransactionId, attemptId, amount, currency } = task;
   /** What every request about this reversal says of it. */
   const common = {
     reversalId,
     providerTransactionId,
-    attemptId: stray?.paymentAttemptId ?? '',
-    amount: stray?.amount ?? '',
-    currency: stray?.currency ?? '',
-    callbackToken: tokens.make(stray?.merchantId ?? '', reversalId),
+    attemptId,
+    amount,
+    currency,
+    callbackToken: tokens.make(task.merchantId, reversalId),
   };
 
   const query = async (providerReference: string): Promise<ReversalReport> => {
     const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { ...common, callbackNotes: leased.callbackNotes, ...reference };
+    const inquiry = { ...common, callbackNotes: task.callbackNotes, ...reference };
     return reportOf(keep(await connector.queryReversal(inquiry, options)), providerReference);
   };
   const send = async (): Promise<ReversalReport> => {
@@ -72,8 +69,8 @@ export async function serveReversal(
       await connector.reverse(
         {
           ...common,
-          ...(leased.paymentReference === '' ? {} : { paymentReference: leased.paymentReference }),
-          description: 'payment returned: its order could not take it',
+          ...(task.paymentReference === '' ? {} : { paymentReference: task.paymentReference }),
+          description: task.description,
           requestedAt: now(),
         },
         options,
@@ -83,7 +80,7 @@ export async function serveReversal(
       case 'accepted':
         return query(acknowledgement.providerReference);
       case 'refused':
-        return refusedAtSending(leased, acknowledgement);
+        return refusedAtSending(task, acknowledgement);
       case 'unknown':
         return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
       case 'not_sent':
@@ -108,9 +105,9 @@ export async function serveReversal(
     return found.kind === 'not_found' ? send() : pending('', found.detail);
   };
 
-  const outcome = !leased.sentBefore
+  const outcome = !task.sentBefore
     ? await send()
-    : await (leased.providerReference === '' ? recoverOrSend() : query(leased.providerReference));
+    : await (task.providerReference === '' ? recoverOrSend() : query(task.providerReference));
   return { outcome, exchanges, isWell };
 }
 
@@ -122,11 +119,11 @@ const looksBeforeRefused = 8;
  * succeeded. So it is queried several more times, and an operator who settles it by hand is warned.
  */
 function refusedAtSending(
-  { sentBefore, strayPayment }: LeasedReversal,
+  { sentBefore, tries }: ReversalTask,
   { reason, providerText: detail }: Failure,
 ): ReversalReport {
   if (!sentBefore) return { case: 'refused', value: { reason, detail, definite: true } };
-  if ((strayPayment?.tries ?? 0) < looksBeforeRefused)
+  if (tries < looksBeforeRefused)
     return pending('', `sent again and refused: ${`${reason} ${detail}`.trim()}`);
   const warning =
     'asked for more than once: see with the wallet whether it went back before paying it by hand';

@@ -1,4 +1,5 @@
 import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { PaymentOption } from '../contract/payment-option.ts';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
@@ -7,7 +8,8 @@ import type {
   PaymentAttemptService,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
-import type { LeasedReversal, StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { LeasedRefund, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
+import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
@@ -15,7 +17,10 @@ import { createMerchantShare } from './merchant-share.ts';
 import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { serveAttempt } from './serve-attempt.ts';
+import { taskOfRefund, taskOfStrayPayment } from './reversal-task.ts';
+import type { ReversalTask } from './reversal-task.ts';
 import { serveReversal } from './serve-reversal.ts';
+import type { ServedReversal } from './serve-reversal.ts';
 
 export interface WalletWorkParts {
   /** The name in the log, such as "walleta". */
@@ -25,6 +30,7 @@ export interface WalletWorkParts {
   readonly connector: WalletConnector;
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly tokens: CallbackTokens;
   readonly now: () => Date;
   readonly newRequestId: () => string;
@@ -109,39 +115,76 @@ function timeSinceLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date
   return () => new Date(leasedAt.getTime() + performance.now() - startedAt);
 }
 
-/** The reversals of one wallet. They are sent, and queried until the wallet has decided. */
-export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedReversal> {
-  const { wallet, environment, paymentOptions, strayPayments, logger, newRequestId } = parts;
+/** A leased reversal, and where its outcome is reported. */
+interface LeasedTask {
+  readonly task: ReversalTask;
+  /** What it returns, for the log. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly record: (served: ServedReversal, requestId: string) => Promise<unknown>;
+}
+
+/** The reversals and refunds of one wallet. They are sent, and queried until the wallet has decided. */
+export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
+  const { wallet, environment, paymentOptions, strayPayments, refunds, logger, newRequestId } = parts;
+  const scope = { environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } };
+  const reportOf = ({ outcome, exchanges }: ServedReversal) => ({
+    outcome,
+    exchanges: exchanges.map(exchangeMessage),
+  });
+  const sources = [
+    async (maxReversals: number): Promise<LeasedTask[]> => {
+      const { reversals } = await strayPayments.leaseReversals({ ...scope, maxReversals });
+      return reversals.map((leased) => {
+        const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
+        const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
+        return {
+          task: taskOfStrayPayment(leased),
+          subject: { stray_payment_id: strayPaymentId },
+          record: (served, requestId) =>
+            strayPayments.recordReversalOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
+        };
+      });
+    },
+    async (maxRefunds: number): Promise<LeasedTask[]> => {
+      const leasedRefunds = await refunds
+        .leaseRefunds({ ...scope, maxRefunds })
+        .then((response) => response.refunds, noneFromEarlierCore);
+      return leasedRefunds.map((leased) => {
+        const { merchantId = '', refundId = '' } = leased.refund ?? {};
+        const key = { merchantId, refundId, leaseId: leased.leaseId };
+        return {
+          task: taskOfRefund(leased),
+          subject: { refund_id: refundId },
+          record: (served, requestId) =>
+            refunds.recordRefundOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
+        };
+      });
+    },
+  ];
   return {
     name: `${wallet} reversals`,
-    async lease(maxReversals) {
-      const request = {
-        environment,
-        paymentOptions: [...paymentOptions],
-        maxReversals,
-        lease: { seconds: leaseSeconds },
-      };
-      return (await strayPayments.leaseReversals(request)).reversals;
+    async lease(limit) {
+      // Each source is the first in turn, so that neither waits for the other under load.
+      sources.reverse();
+      const tasks: LeasedTask[] = [];
+      for (const leaseFrom of sources)
+        if (tasks.length < limit) tasks.push(...(await leaseFrom(limit - tasks.length)));
+      return tasks;
     },
-    async serve(leased) {
+    async serve({ task, subject, record }) {
       const requestId = newRequestId();
-      const served = await serveReversal(parts, leased, { signal: workSignal(parts.stop) });
-      const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
-      await strayPayments.recordReversalOutcome(
-        {
-          merchantId,
-          strayPaymentId,
-          leaseId: leased.leaseId,
-          outcome: served.outcome,
-          exchanges: served.exchanges.map(exchangeMessage),
-        },
-        { headers: { 'x-request-id': requestId } },
-      );
-      logger.info(
-        { request_id: requestId, wallet, stray_payment_id: strayPaymentId, outcome: served.outcome.case },
-        'reversal',
-      );
+      const served = await serveReversal(parts, task, { signal: workSignal(parts.stop) });
+      await record(served, requestId);
+      logger.info({ request_id: requestId, wallet, ...subject, outcome: served.outcome.case }, 'reversal');
       return served.isWell;
     },
   };
+}
+
+const headersOf = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
+
+/** A core of the version before has no refunds. */
+function noneFromEarlierCore(error: unknown): LeasedRefund[] {
+  if (error instanceof ConnectError && error.code === Code.Unimplemented) return [];
+  throw error;
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
+import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
 import type { FaultySubject } from './connector-conformance.ts';
 import { requestState, reversalStateId, routes, startGsma } from './gsma-subject.ts';
@@ -27,9 +28,8 @@ const serve = (leased: MessageInitShape<typeof LeasedReversalSchema> = {}, tries
   const money = { providerTransactionId: 'REF-1', amount: '99.00', currency: 'ETB' };
   const strayPayment = create(StrayPaymentSchema, { merchantId, strayPaymentId, tries, ...money });
   const parts = { connector: subject.connector, tokens, now: () => new Date() };
-  return serveReversal(parts, create(LeasedReversalSchema, { strayPayment, reversalId, ...leased }), {
-    signal: new AbortController().signal,
-  });
+  const task = taskOfStrayPayment(create(LeasedReversalSchema, { strayPayment, reversalId, ...leased }));
+  return serveReversal(parts, task, { signal: new AbortController().signal });
 };
 
 const refusal = {
