@@ -10,7 +10,7 @@ export const connectorRefunds: Readonly<Record<string, ConnectorRefunds>> = {
   'mpesa-daraja': 'whole',
   'mpesa-ethiopia': 'whole',
   'mtn-momo': 'any',
-  telebirr: 'whole',
+  telebirr: 'any',
 };
 
 /** The answer for a connector by its name in the wallets file; `none` for one that this version does not know. */

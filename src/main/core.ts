@@ -153,6 +153,7 @@ const paymentParts = {
 };
 
 const makeAttemptDue = createMakeAttemptDue(paymentParts);
+const refundWork = createRefundWork(paymentParts);
 
 const accountParts = {
   database,
@@ -209,7 +210,7 @@ const services = [
     createRefund: createCreateRefund({ ...paymentParts, findMerchant, wallets }),
     decideApproval: createDecideApproval(paymentParts),
     reader: createRefundReader(database, wallets),
-    work: createRefundWork(paymentParts),
+    work: refundWork,
     findMerchant,
     mayKeyRefund: createMayKeyRefund(apiKeys, now),
   }),
@@ -217,6 +218,7 @@ const services = [
     store: createReconciliationStore({
       ...paymentParts,
       makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
+      hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
     }),
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,

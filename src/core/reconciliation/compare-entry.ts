@@ -2,6 +2,7 @@ import type { DifferenceKind, StatementEntryStatus, StatementEntryType } from '.
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
+import type { Reversal } from '../domain/reversal.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';
@@ -40,7 +41,15 @@ export type KnownMoney =
       readonly strayPaymentId: StoredId<'stp'>;
       /** The stored name of the reversal at the wallet. */
       readonly reversalId: string;
-    });
+    })
+  | KnownRefund;
+
+/** A refund that the wallet got. Its transaction id is that of the payment. */
+export type KnownRefund = KnownFacts & {
+  readonly what: 'refund';
+  readonly status: Reversal['status'];
+  readonly refundId: StoredId<'rfd'>;
+};
 
 /** The records that may match an entry. */
 export interface Records {
@@ -52,6 +61,8 @@ export interface Records {
   readonly original: KnownMoney | undefined;
   /** Whether the same statement contains a reversal of this payment. */
   readonly hasReversal: boolean;
+  /** The refund that this entry carries out. No other entry has the same one. */
+  readonly refund: KnownRefund | undefined;
 }
 
 export interface ComparedPeriod {
@@ -67,9 +78,14 @@ export interface FoundDifference {
   readonly advice: string;
 }
 
-/** The wallet took money for an attempt that did not succeed here. Only the wallet can explain it. */
+/**
+ * The wallet took money for an attempt that did not succeed here, or carried out a refund that is undecided here. Only the wallet
+ * can explain it.
+ */
 export const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
-  kind === 'STATUS_DIFFERS' && known?.what === 'attempt' && known.status !== 'SUCCEEDED';
+  kind === 'STATUS_DIFFERS' &&
+  ((known?.what === 'attempt' && known.status !== 'SUCCEEDED') ||
+    (known?.what === 'refund' && known.status === 'REVERSAL_DUE'));
 
 /**
  * The difference of one entry; undefined when it matches the records or belongs to another day. Only money counts. A
@@ -103,15 +119,17 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
   entry: undefined,
   known,
   advice:
-    known.what === 'attempt'
-      ? `the wallet told us that it is paid; ask it for transaction ${known.providerTransactionId}. ${look(known)}`
-      : `the wallet told us of this stray payment; ask it for transaction ${known.providerTransactionId} before settling it by hand`,
+    known.what === 'refund'
+      ? `the wallet told us that this refund was paid; ask it what became of the refund of transaction ${known.providerTransactionId}. ${look(known)}`
+      : known.what === 'attempt'
+        ? `the wallet told us that it is paid; ask it for transaction ${known.providerTransactionId}. ${look(known)}`
+        : `the wallet told us of this stray payment; ask it for transaction ${known.providerTransactionId} before settling it by hand`,
 });
 
 function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
   const { byTransaction: known, byRequest } = records;
   const isToday = isOn(period.day, entry.occurredAt);
-  if (known !== undefined) {
+  if (known !== undefined && known.what !== 'refund') {
     if (!isToday && !isOn(period.day, known.updatedAt)) return undefined;
     return compareAmount(entry, known) ?? compareStatus(entry, known, records, period);
   }
@@ -134,18 +152,20 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
 
 function compareReversal(
   entry: Entry,
-  { original, byRequest }: Records,
+  { original, byRequest, refund }: Records,
   { day }: ComparedPeriod,
 ): FoundDifference | undefined {
   if (entry.status !== 'COMPLETED' || !isOn(day, entry.occurredAt)) return undefined;
+  if (refund !== undefined) return compareRefund(entry, refund);
   const known = original ?? byRequest;
   if (known === undefined) {
     const advice = 'money went back that we did not send back; ask the wallet why';
     return { kind: 'MISSING_HERE', entry, known, advice };
   }
+  if (known.what === 'refund') return compareRefund(entry, known);
   if (known.what === 'attempt') {
     if (known.status !== 'SUCCEEDED') return undefined;
-    const advice = `the payer got a payment back whose order is COMPLETED; tell the merchant, and ask the wallet why. ${look(known)}`;
+    const advice = `the payer got money back that no refund of ours returns; tell the merchant, and ask the wallet why. ${look(known)}`;
     return { kind: 'STATUS_DIFFERS', entry, known, advice };
   }
   const differs = compareAmount(entry, known);
@@ -154,7 +174,30 @@ function compareReversal(
   return { kind: 'STATUS_DIFFERS', entry, known, advice };
 }
 
-function compareAmount(entry: Entry, known: KnownMoney): FoundDifference | undefined {
+function compareRefund(entry: Entry, known: KnownRefund): FoundDifference | undefined {
+  const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
+  if (entry.currency !== known.currency || !sameDecimal(entry.amount, known.amount))
+    return {
+      kind: 'AMOUNT_DIFFERS',
+      entry,
+      known,
+      advice: `we have a refund of ${known.amount} ${known.currency} on record; have the wallet say which is right. ${look(known)}`,
+    };
+  switch (known.status) {
+    case 'REVERSED':
+      return undefined;
+    case 'REVERSAL_DUE':
+      return differs(
+        `the wallet carried out a refund that is undecided here; it is asked again now, and its answer decides. ${look(known)}`,
+      );
+    case 'REVERSAL_REFUSED':
+      return differs(
+        `this refund is FAILED here, and the wallet has carried it out; tell the merchant before it refunds again. ${look(known)}`,
+      );
+  }
+}
+
+function compareAmount(entry: Entry, known: Exclude<KnownMoney, KnownRefund>): FoundDifference | undefined {
   if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
   const advice =
     known.what === 'attempt'
@@ -165,8 +208,8 @@ function compareAmount(entry: Entry, known: KnownMoney): FoundDifference | undef
 
 function compareStatus(
   entry: Entry,
-  known: KnownMoney,
-  { hasReversal }: Records,
+  known: Exclude<KnownMoney, KnownRefund>,
+  { hasReversal, refund }: Records,
   { readUntil }: ComparedPeriod,
 ): FoundDifference | undefined {
   const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
@@ -191,9 +234,9 @@ function compareStatus(
   if (!moved)
     return differs(`the wallet told us that it is paid; ask it what became of it since. ${look(known)}`);
   // A reversal with its own entry is reported there.
-  if (entry.status === 'REVERSED' && !hasReversal)
+  if (entry.status === 'REVERSED' && !hasReversal && refund === undefined)
     return differs(
-      `the payer got a payment back whose order is COMPLETED; tell the merchant, and ask the wallet why. ${look(known)}`,
+      `the payer got money back that no refund of ours returns; tell the merchant, and ask the wallet why. ${look(known)}`,
     );
   return undefined;
 }

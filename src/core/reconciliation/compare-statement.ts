@@ -3,8 +3,22 @@ import { StatementEntryRow } from '../database/entities.ts';
 import { isPublicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { compareEntry, missingInStatement } from './compare-entry.ts';
-import type { ComparedPeriod, Entry, FoundDifference, KnownMoney, Records } from './compare-entry.ts';
-import { findByRequest, findByTransaction, findMissing } from './known-money.sql.ts';
+import type {
+  ComparedPeriod,
+  Entry,
+  FoundDifference,
+  KnownMoney,
+  KnownRefund,
+  Records,
+} from './compare-entry.ts';
+import { sameDecimal } from './same-decimal.ts';
+import {
+  findByRequest,
+  findByTransaction,
+  findCompletedRefunds,
+  findMissing,
+  findRefunds,
+} from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
 
 const batchSize = 500;
@@ -20,8 +34,9 @@ export async function* compareStatement(
   period: ComparedPeriod,
 ): AsyncGenerator<FoundDifference> {
   const reversed = await findReversed(em, reconciliationId);
+  const matched = new Set<string>();
   for await (const entries of readEntries(em, reconciliationId)) {
-    const recordsOf = await findRecords(em, scope, entries, reversed);
+    const recordsOf = await findRecords(em, scope, entries, { reversed, matched });
     for (const entry of entries) {
       const difference = compareEntry(entry, recordsOf(entry), period);
       if (difference !== undefined) yield difference;
@@ -31,6 +46,8 @@ export async function* compareStatement(
   const until = day.until < readUntil ? day.until : readUntil;
   for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until }))
     yield missingInStatement(known);
+  for (const refund of await findCompletedRefunds(em, scope, { from: day.from, until }))
+    if (!matched.has(refund.refundId)) yield missingInStatement(refund);
 }
 
 async function* readEntries(
@@ -55,7 +72,14 @@ async function findRecords(
   em: EntityManager,
   scope: WalletScope,
   entries: readonly Entry[],
-  reversed: ReadonlySet<string>,
+  {
+    reversed,
+    matched,
+  }: {
+    readonly reversed: ReadonlySet<string>;
+    /** The refunds of earlier entries, to which those of these entries are added. */
+    readonly matched: Set<string>;
+  },
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
   // Our ids are looked up only when the wallet's id is unknown. That is rare, and costs more.
@@ -65,12 +89,54 @@ async function findRecords(
   const requestIds = textsOf(strangers, ({ requestId }) => storedRequestId(requestId) ?? []);
   const requests =
     requestIds.length === 0 ? new Map<string, KnownMoney>() : await findByRequest(em, scope, requestIds);
+  const refunds = await findRefunds(em, scope, {
+    transactions: textsOf(entries.filter(isMoney), transactionIdsOf),
+    ids: textsOf(entries, ({ requestId }) =>
+      isPublicId('rfd', requestId) ? storedId('rfd', requestId) : [],
+    ),
+  });
+  const refundOf = new Map<Entry, KnownRefund>();
+  for (const entry of entries) {
+    const refund = takeRefund(entry, refunds, reversed, matched);
+    if (refund !== undefined) refundOf.set(entry, refund);
+  }
   return (entry) => ({
+    refund: refundOf.get(entry),
     byTransaction: transactions.get(entry.providerTransactionId),
     byRequest: requests.get(storedRequestId(entry.requestId) ?? ''),
     original: transactions.get(entry.originalTransactionId),
     hasReversal: reversed.has(entry.providerTransactionId),
   });
+}
+
+/**
+ * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
+ * carries out a refund of the same transaction and amount. A payment that is reversed without an entry of its own counts too.
+ */
+function takeRefund(
+  entry: Entry,
+  refunds: readonly KnownRefund[],
+  reversed: ReadonlySet<string>,
+  matched: Set<string>,
+): KnownRefund | undefined {
+  const isReversal = entry.type === 'REVERSAL' && entry.status === 'COMPLETED';
+  const isReversedPayment =
+    entry.type === 'PAYMENT' && entry.status === 'REVERSED' && !reversed.has(entry.providerTransactionId);
+  if (!isReversal && !isReversedPayment) return undefined;
+  const free = refunds.filter(({ refundId }) => !matched.has(refundId));
+  const named = isPublicId('rfd', entry.requestId) ? storedId('rfd', entry.requestId) : undefined;
+  const [transaction = ''] = transactionIdsOf(entry);
+  const found =
+    named === undefined
+      ? free.find(
+          ({ providerTransactionId, amount, currency }) =>
+            providerTransactionId === transaction &&
+            currency === entry.currency &&
+            sameDecimal(amount, entry.amount),
+        )
+      : free.find(({ refundId }) => refundId === named);
+  if (found !== undefined) matched.add(found.refundId);
+  return found;
 }
 
 const transactionIdsOf = ({ type, providerTransactionId, originalTransactionId }: Entry): string[] =>

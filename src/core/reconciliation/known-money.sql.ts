@@ -7,7 +7,8 @@ import type {
   PaymentOption,
   StrayPaymentStatus,
 } from '../domain/order.ts';
-import type { KnownMoney } from './compare-entry.ts';
+import type { Reversal } from '../domain/reversal.ts';
+import type { KnownMoney, KnownRefund } from './compare-entry.ts';
 import type { Day } from './reconciliation-day.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
@@ -131,6 +132,52 @@ export function findMissing(
   );
 }
 
+interface RefundOnRecord {
+  readonly merchant_id: StoredId<'mer'>;
+  readonly payment_attempt_id: StoredId<'pat'>;
+  readonly refund_id: StoredId<'rfd'>;
+  readonly provider_transaction_id: string;
+  readonly minor_units: string;
+  readonly currency: string;
+  readonly status: Reversal['status'];
+  readonly updated_at: string;
+}
+
+// A refund that operators settled is decided by their evidence, which the statement may not have.
+const sentRefunds = `
+select r.merchant_id, r.payment_attempt_id, r.id as refund_id, r.provider_transaction_id,
+  r.amount_minor_units::text as minor_units, r.currency, r.status, r.updated_at
+from core.refunds r
+where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and r.tries > 0`;
+
+/** The refunds that the wallet got, of these transactions or with these stored ids. COMPLETED ones come first. */
+export async function findRefunds(
+  em: EntityManager,
+  scope: WalletScope,
+  { transactions, ids }: { readonly transactions: readonly string[]; readonly ids: readonly string[] },
+): Promise<KnownRefund[]> {
+  const rows = await em.execute<RefundOnRecord[]>(
+    `${sentRefunds} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
+order by array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
+    [...scopeValues(scope), list(transactions), list(ids)],
+  );
+  return rows.map(refundMoney);
+}
+
+/** The refunds that the wallet reported as carried out on a day, and that no operators settled. */
+export async function findCompletedRefunds(
+  em: EntityManager,
+  scope: WalletScope,
+  { from, until }: Day,
+): Promise<KnownRefund[]> {
+  const rows = await em.execute<RefundOnRecord[]>(
+    `${sentRefunds} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
+order by r.id`,
+    [...scopeValues(scope), from.toISOString(), until.toISOString()],
+  );
+  return rows.map(refundMoney);
+}
+
 /** The start of the oldest payment that ended on a day; undefined without one. */
 export async function oldestBegun(
   em: EntityManager,
@@ -173,6 +220,18 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
   reversalId: row.reversal_id,
   providerTransactionId: row.provider_transaction_id,
   amount: row.amount,
+  currency: row.currency,
+  status: row.status,
+  updatedAt: new Date(row.updated_at),
+});
+
+const refundMoney = (row: RefundOnRecord): KnownRefund => ({
+  what: 'refund',
+  merchantId: row.merchant_id,
+  paymentAttemptId: row.payment_attempt_id,
+  refundId: row.refund_id,
+  providerTransactionId: row.provider_transaction_id,
+  amount: Money.formatMinorUnits(BigInt(row.minor_units), Currency.of(row.currency)),
   currency: row.currency,
   status: row.status,
   updatedAt: new Date(row.updated_at),

@@ -174,7 +174,7 @@ export function reconciliationMessage(
 }
 
 export function differenceMessage(difference: Difference): DifferenceMessage {
-  const { merchantId, paymentAttemptId, strayPaymentId, occurredAt } = difference;
+  const { merchantId, paymentAttemptId, strayPaymentId, refundId, occurredAt } = difference;
   return create(DifferenceSchema, {
     number: difference.number,
     kind: kinds[difference.kind],
@@ -188,6 +188,7 @@ export function differenceMessage(difference: Difference): DifferenceMessage {
     merchantId: merchantId == null ? '' : publicId('mer', merchantId),
     paymentAttemptId: paymentAttemptId == null ? '' : publicId('pat', paymentAttemptId),
     strayPaymentId: strayPaymentId == null ? '' : publicId('stp', strayPaymentId),
+    refundId: refundId == null ? '' : publicId('rfd', refundId),
     ...(occurredAt == null ? {} : { occurTime: timestampFromDate(occurredAt) }),
     advice: difference.advice,
   });

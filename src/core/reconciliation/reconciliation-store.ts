@@ -87,13 +87,18 @@ export interface ReconciliationStoreOptions {
     readonly merchantId: PublicId<'mer'>;
     readonly attemptId: PublicId<'pat'>;
   }) => Promise<unknown>;
+  /** The same for a refund. */
+  readonly hastenRefund: (refund: {
+    readonly merchantId: PublicId<'mer'>;
+    readonly refundId: PublicId<'rfd'>;
+  }) => Promise<unknown>;
 }
 
 /** A wrong account gives a difference for each entry. Differences beyond this number are counted, not stored. */
 const mostKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
-  const { database, newId, newLeaseId, now, onDue, makeAttemptDue } = options;
+  const { database, newId, newLeaseId, now, onDue, makeAttemptDue, hastenRefund } = options;
 
   const underLease = async (
     em: EntityManager,
@@ -186,11 +191,10 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       });
       for (const { known } of doubted) {
         if (known === undefined) continue;
-        const { merchantId, paymentAttemptId } = known;
-        await makeAttemptDue({
-          merchantId: publicId('mer', merchantId),
-          attemptId: publicId('pat', paymentAttemptId),
-        });
+        const merchantId = publicId('mer', known.merchantId);
+        if (known.what === 'refund')
+          await hastenRefund({ merchantId, refundId: publicId('rfd', known.refundId) });
+        else await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
       }
       return completed;
     },
@@ -288,7 +292,7 @@ function differenceRow(
     merchantId: known?.merchantId ?? null,
     paymentAttemptId: known?.paymentAttemptId ?? null,
     strayPaymentId: known?.what === 'stray' ? known.strayPaymentId : null,
-    refundId: null,
+    refundId: known?.what === 'refund' ? known.refundId : null,
     occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
     advice,
   };

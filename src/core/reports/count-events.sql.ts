@@ -45,7 +45,7 @@ with page as materialized (
   select xid::text as last_xid, position::text as last_position from page order by page.xid desc, page.position desc limit 1
 )
 select merchant_id, environment, type, quarter, count(*)::text as events, last_xid, last_position,
-  array_agg(payload) filter (where type not in ('CREATED', 'PAYMENT_STARTED')) as payloads
+  array_agg(payload) filter (where type not in ('CREATED', 'PAYMENT_STARTED', 'REFUND_REQUESTED', 'REFUND_APPROVED')) as payloads
 from page cross join last
 group by merchant_id, environment, type, quarter, last_xid, last_position`,
     values: [after.xid, after.position, limit],

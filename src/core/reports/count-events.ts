@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { PoolClient } from 'pg';
 import { OrderEventSchema, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent, Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
@@ -76,7 +76,8 @@ function countedOf(group: EventGroup): CountedEvents[] {
 
 type Details = Pick<CountedEvents, 'currency' | 'paymentOption' | 'reason' | 'minorUnits'>;
 
-function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEvent): Details {
+function detailsOf(type: EventGroup['type'], { order, paymentAttempt, refund }: OrderEvent): Details {
+  if (refund !== undefined) return refundDetails(type, refund);
   if (type === 'COMPLETED' && order !== undefined) {
     const { currency, deducted } = order;
     const money = Money.parse(deducted, 'deducted', Currency.of(currency));
@@ -85,6 +86,7 @@ function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEve
     return { currency, paymentOption, reason: '', minorUnits: money.value.minorUnits };
   }
   const none = { currency: '', minorUnits: 0n };
+  if (type === 'STRAY_PAYMENT_SETTLED') return { ...none, paymentOption: '', reason: '' };
   if (type === 'EXPIRED') return { ...none, paymentOption: '', reason: 'session_ended' };
   if (paymentAttempt === undefined) return { ...none, paymentOption: '', reason: 'cancelled' };
   const timedOut = paymentAttempt.status === PaymentAttemptStatus.TIMED_OUT;
@@ -93,6 +95,15 @@ function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEve
     paymentOption: paymentOptionOf(paymentAttempt.paymentOption) ?? '',
     reason: timedOut ? 'timed_out' : paymentAttempt.declineReason,
   };
+}
+
+/** Only a COMPLETED refund moved money. */
+function refundDetails(type: EventGroup['type'], refund: Refund): Details {
+  const { currency, amount, failureReason: reason } = refund;
+  const money = Money.parse(amount, 'amount', Currency.of(currency));
+  if (!money.ok) throw new Error(`the refund ${refund.refundId} has the amount ${amount} ${currency}`);
+  const minorUnits = type === 'REFUND_COMPLETED' ? money.value.minorUnits : 0n;
+  return { currency, paymentOption: paymentOptionOf(refund.paymentOption) ?? '', reason, minorUnits };
 }
 
 /** One item per row of the counts, because a statement can change a row only once. They are sorted to avoid deadlocks. */

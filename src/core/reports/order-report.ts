@@ -10,6 +10,13 @@ export interface CollectedAmount {
   readonly orders: bigint;
 }
 
+/** Money that wallets confirmed as refunded. */
+export interface RefundedAmount {
+  readonly currency: string;
+  readonly amount: string;
+  readonly refunds: bigint;
+}
+
 export interface OrderCounts {
   readonly registered: bigint;
   readonly completed: bigint;
@@ -19,6 +26,8 @@ export interface OrderCounts {
   readonly cancelled: bigint;
   /** By currency code. */
   readonly collected: readonly CollectedAmount[];
+  /** By currency code. */
+  readonly refunded: readonly RefundedAmount[];
 }
 
 export interface OptionCounts {
@@ -26,6 +35,7 @@ export interface OptionCounts {
   readonly succeeded: bigint;
   readonly failed: bigint;
   readonly collected: readonly CollectedAmount[];
+  readonly refunded: readonly RefundedAmount[];
 }
 
 export interface ReasonCount {
@@ -83,6 +93,7 @@ function countsOf(rows: readonly ReportRow[]): OrderCounts {
     expired: eventsOf(rows, 'EXPIRED'),
     cancelled: eventsOf(rows.filter(isAbandonment), 'FAILED'),
     collected: collectedIn(rows),
+    refunded: refundedIn(rows),
   };
 }
 
@@ -91,14 +102,22 @@ const optionCountsOf = (option: PaymentOption, rows: readonly ReportRow[]): Opti
   succeeded: eventsOf(rows, 'COMPLETED'),
   failed: eventsOf(rows, 'PAYMENT_DECLINED') + eventsOf(rows, 'FAILED'),
   collected: collectedIn(rows),
+  refunded: refundedIn(rows),
 });
 
 const eventsOf = (rows: readonly ReportRow[], type: ReportRow['type']): bigint =>
   rows.reduce((sum, row) => (row.type === type ? sum + BigInt(row.events) : sum), 0n);
 
-function collectedIn(rows: readonly ReportRow[]): CollectedAmount[] {
+const collectedIn = (rows: readonly ReportRow[]): CollectedAmount[] =>
+  sumsOf(rows, 'COMPLETED').map(({ count: orders, ...money }) => ({ ...money, orders }));
+
+const refundedIn = (rows: readonly ReportRow[]): RefundedAmount[] =>
+  sumsOf(rows, 'REFUND_COMPLETED').map(({ count: refunds, ...money }) => ({ ...money, refunds }));
+
+/** The money of one type of events, by currency code. */
+function sumsOf(rows: readonly ReportRow[], type: ReportRow['type']) {
   const byCurrency = Map.groupBy(
-    rows.filter(({ type }) => type === 'COMPLETED'),
+    rows.filter((row) => row.type === type),
     ({ currency }) => currency,
   );
   return [...byCurrency]
@@ -106,6 +125,6 @@ function collectedIn(rows: readonly ReportRow[]): CollectedAmount[] {
     .map(([currency, own]) => {
       const minorUnits = own.reduce((sum, row) => sum + BigInt(row.minor_units), 0n);
       const amount = Money.formatMinorUnits(minorUnits, Currency.of(currency));
-      return { currency, amount, orders: eventsOf(own, 'COMPLETED') };
+      return { currency, amount, count: eventsOf(own, type) };
     });
 }

@@ -32,7 +32,7 @@ select width_bucket(quarter, $3::timestamptz[]) - 1 as step, type, currency, pay
   sum(events)::text as events, sum(minor_units)::text as minor_units
 from core.order_counts
 where merchant_id = $1 and environment = $2 and quarter >= ($3::timestamptz[])[1] and quarter < $4
-  and type in ('CREATED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED')
+  and type in ('CREATED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED', 'REFUND_COMPLETED')
 group by 1, 2, 3, 4, 5`,
     values: [span.merchantId, span.environment, span.starts, span.to],
   });

@@ -114,15 +114,17 @@ function parseStep(step: ReportStep): Result<Step, Issue> {
   }
 }
 
-const countsMessage = ({ collected, ...counts }: OrderCounts) => ({
+const countsMessage = ({ collected, refunded, ...counts }: OrderCounts) => ({
   ...counts,
   collected: collected.map((amount) => ({ ...amount })),
+  refunded: refunded.map((amount) => ({ ...amount })),
 });
 
-const optionMessage = ({ option, collected, ...counts }: OptionCounts) => ({
+const optionMessage = ({ option, collected, refunded, ...counts }: OptionCounts) => ({
   ...counts,
   paymentOption: option,
   collected: collected.map((amount) => ({ ...amount })),
+  refunded: refunded.map((amount) => ({ ...amount })),
 });
 
 /** An optional time, left out when there is none. */

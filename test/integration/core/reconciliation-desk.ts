@@ -102,7 +102,7 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
     },
     async moveTo(merchantId, date) {
       const values = [`${date}T12:00:00Z`, storedId('mer', merchantId)];
-      for (const table of ['payment_attempts', 'stray_payments'])
+      for (const table of ['payment_attempts', 'stray_payments', 'refunds'])
         await database.query(
           `update core.${table} set created_at = $1, updated_at = $1 where merchant_id = $2`,
           values,
@@ -112,6 +112,7 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
       for (const table of ['reconciliation_differences', 'statement_entries', 'reconciliations'])
         await database.query(`delete from core.${table}`);
       await database.query('delete from core.stray_payments');
+      await database.query('delete from core.refunds');
       await database.query(
         "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",
       );

@@ -9,6 +9,8 @@ import {
   StatementEntryStatus,
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
 import { at, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { ReconciliationDesk, Entry } from './reconciliation-desk.ts';
@@ -387,6 +389,91 @@ describe('reading a statement', () => {
       expect(await wrongFields(desk.wallets.recordStatementPage({ ...leased, entries: [own] }))).toBe(
         'entries',
       );
+  });
+});
+
+describe('refunds', () => {
+  const refundEntry = (own: Entry): Entry =>
+    entryOf('rev-1', { type: StatementEntryType.REVERSAL, originalTransactionId: 'p-1', ...own });
+
+  /** A payment of 100.50 whose refunds of 40.00 ended in these ways, as the wallet told us. */
+  async function refundsOf(...ends: readonly ('done' | 'refused' | 'pending')[]): Promise<string[]> {
+    const { paymentAttemptId } = await desk.payment(merchantId, completed('p-1'));
+    const { order } = await stack
+      .client(PaymentAttemptService, 'reader')
+      .getPaymentAttempt({ merchantId, paymentAttemptId });
+    const refundIds: string[] = [];
+    for (const [index, end] of ends.entries()) {
+      const { refund } = await stack.client(RefundService, 'writer').createRefund({
+        merchantId,
+        environment: Environment.SANDBOX,
+        order: { case: 'orderId', value: order?.orderId ?? '' },
+        refundNumber: `R-${index}`,
+        amount: '40',
+        reason: 'back',
+      });
+      const refundId = refund?.refundId ?? '';
+      refundIds.push(refundId);
+      const wallets = stack.client(RefundService, 'wallets');
+      const { refunds: leased } = await wallets.leaseRefunds({
+        environment: Environment.SANDBOX,
+        paymentOptions: ['walleta_ussd'],
+        maxRefunds: 1,
+        lease: { seconds: 60n },
+      });
+      const outcomes = {
+        done: { case: 'done', value: {} },
+        refused: { case: 'refused', value: { reason: 'account_state', definite: true } },
+        pending: { case: 'pending', value: { detail: 'lost' } },
+      } as const;
+      const { leaseId = '' } = leased[0] ?? {};
+      await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: outcomes[end] });
+    }
+    await desk.moveTo(merchantId, day);
+    return refundIds;
+  }
+
+  test('that both have are no difference, whether the wallet repeats our id or not', async () => {
+    const [first = ''] = await refundsOf('done', 'done');
+    const { differences } = await desk.reconcile(day, [
+      entryOf('p-1'),
+      refundEntry({ amount: '40', requestId: first }),
+      refundEntry({ providerTransactionId: 'rev-2', amount: '40.00' }),
+    ]);
+
+    expect(differences).toEqual([]);
+  });
+
+  test('that the statement has once more, lacks, or has with another amount or end, are differences', async () => {
+    const [done = '', refused = '', pending = ''] = await refundsOf('done', 'refused', 'pending');
+    const { differences } = await desk.reconcile(day, [
+      entryOf('p-1'),
+      refundEntry({ providerTransactionId: 'rev-1', amount: '39', requestId: done }),
+      refundEntry({ providerTransactionId: 'rev-2', amount: '40', requestId: refused }),
+      refundEntry({ providerTransactionId: 'rev-3', amount: '40', requestId: pending }),
+      refundEntry({ providerTransactionId: 'rev-4', amount: '40' }),
+    ]);
+
+    expect(differences).toMatchObject([
+      { kind: DifferenceKind.AMOUNT_DIFFERS, refundId: done, walletAmount: '39', ourAmount: '40.00' },
+      { kind: DifferenceKind.STATUS_DIFFERS, refundId: refused, ourStatus: 'reversal_refused' },
+      { kind: DifferenceKind.STATUS_DIFFERS, refundId: pending, ourStatus: 'reversal_due' },
+      { kind: DifferenceKind.STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-4' },
+    ]);
+    expect(differences[3]?.advice).toContain('no refund of ours');
+    const due = await desk.database.query('select 1 from core.refunds where due_at <= now() and id = $1', [
+      storedId('rfd', pending),
+    ]);
+    expect(due.rowCount).toBe(1);
+  });
+
+  test('that the statement does not have are missing in it', async () => {
+    const [refundId = ''] = await refundsOf('done');
+    const { differences } = await desk.reconcile(day, [entryOf('p-1')]);
+
+    expect(differences).toMatchObject([
+      { kind: DifferenceKind.MISSING_IN_STATEMENT, refundId, ourAmount: '40.00', ourStatus: 'reversed' },
+    ]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -10,9 +11,11 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
@@ -382,4 +385,29 @@ test('refunds are listed newest first, by page, state, order and time', async ()
   const page = await refunds.listRefunds({ merchantId, pageSize: 2 });
   expect(page.refunds).toHaveLength(2);
   expect(await numbers({ pageSize: 2, pageToken: page.nextPageToken })).toEqual(['R-1']);
+});
+
+test('the report of the period has what was refunded, and the orders stay collected', async () => {
+  await paidOrder();
+  await record(await lease(await refund('R-1', '40')), done);
+  await record(await lease(await refund('R-2', '10')), refused(true));
+  const quarterMs = 900_000;
+  const fromMs = Math.floor(Date.now() / quarterMs) * quarterMs - quarterMs;
+  const span = { fromTime: timestampFromMs(fromMs), toTime: timestampFromMs(fromMs + 4 * quarterMs) };
+  const report = await waitUntil('both refunds are counted', async () => {
+    const found = await stack
+      .client(ReportService, 'reader')
+      .getOrderReport({ merchantId, environment, ...span });
+    return found.total?.refunded.length === 1 && found.behindSince === undefined && found;
+  });
+
+  expect(report.total).toMatchObject({
+    completed: 1n,
+    collected: [{ currency: 'ETB', amount: '100.50', orders: 1n }],
+    refunded: [{ currency: 'ETB', amount: '40.00', refunds: 1n }],
+  });
+  expect(report.options).toMatchObject([
+    { paymentOption: 'walleta_ussd', failed: 0n, refunded: [{ amount: '40.00' }] },
+  ]);
+  expect(report.failures).toEqual([]);
 });

@@ -1,0 +1,297 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { OrderEvent, OrderInFull } from '../../../src/core/domain/order.ts';
+import type { Refund } from '../../../src/core/domain/refund-record.ts';
+import {
+  approveRefund,
+  createRefund,
+  declineRefund,
+  hastenRefund,
+  heldMinorUnits,
+  leaseRefund,
+  recordRefundOutcome,
+  refundStatus,
+  settleRefund,
+} from '../../../src/core/domain/refund.ts';
+import type { RefundStatus } from '../../../src/core/domain/refund.ts';
+import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
+import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import { buildAttempt, buildOrder, money } from './build-order.ts';
+
+const etb = money('1').currency;
+const deducted = 10_050n;
+const wallet = (refunds: Wallet['refunds']): Wallet => ({
+  id: 'walleta',
+  options: ['walleta_ussd'],
+  environments: ['SANDBOX'],
+  currencies: [{ currency: etb, leastMinorUnits: undefined, greatestMinorUnits: undefined, decimals: 2 }],
+  reconcile: true,
+  refunds,
+});
+const paid = buildOrder({
+  status: 'COMPLETED',
+  deductedMinorUnits: deducted,
+  latestAttempt: buildAttempt({ status: 'SUCCEEDED' }),
+  lastEventSequence: 3,
+});
+const limits = { ETB: '60' };
+const start = Date.UTC(2026, 2, 1, 13);
+
+/** What a wallet does with the request of one name: it pays at most once, whatever it answers. */
+interface Ledger {
+  readonly paidOut: Map<string, bigint>;
+}
+
+type Move =
+  | { readonly type: 'create'; readonly minorUnits: bigint | undefined; readonly by: 'anna' | 'ben' }
+  | { readonly type: 'approve' | 'decline'; readonly index: number; readonly by: 'anna' | 'ben' }
+  | { readonly type: 'lease' | 'hasten' | 'crash'; readonly index: number }
+  /** The wallet executes the request or refuses it for good, and its answer arrives or is lost. */
+  | {
+      readonly type: 'answer';
+      readonly index: number;
+      readonly executes: boolean;
+      readonly answer: 'definite' | 'indefinite' | 'lost';
+    }
+  | { readonly type: 'settle'; readonly index: number }
+  | { readonly type: 'stray' };
+
+const index = fc.nat({ max: 5 });
+const by = fc.constantFrom('anna' as const, 'ben' as const);
+const move: fc.Arbitrary<Move> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('create' as const),
+      minorUnits: fc.option(fc.bigInt({ min: 1n, max: 11_000n }), { nil: undefined }),
+      by,
+    }),
+  },
+  fc.record({ type: fc.constantFrom('approve' as const, 'decline' as const), index, by }),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constantFrom('lease' as const, 'hasten' as const, 'crash' as const),
+      index,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('answer' as const),
+      index,
+      executes: fc.boolean(),
+      answer: fc.constantFrom('definite' as const, 'indefinite' as const, 'lost' as const),
+    }),
+  },
+  fc.record({ type: fc.constant('settle' as const), index }),
+  fc.constant({ type: 'stray' as const }),
+);
+const histories = fc.record({
+  refunds: fc.constantFrom('any' as const, 'whole' as const),
+  moves: fc.array(move, { maxLength: 60, size: 'max' }),
+});
+
+interface World {
+  readonly order: OrderInFull;
+  readonly refunds: readonly Refund[];
+  readonly events: readonly OrderEvent[];
+  readonly ledger: Ledger;
+  readonly isStrayToo: boolean;
+}
+
+/** Plays a history, and calls `check` after each step with the world before and after it. */
+function play(
+  { refunds: capability, moves }: { readonly refunds: 'any' | 'whole'; readonly moves: readonly Move[] },
+  check: (world: World, before: World) => void,
+): World {
+  let world: World = {
+    order: paid,
+    refunds: [],
+    events: [],
+    ledger: { paidOut: new Map() },
+    isStrayToo: false,
+  };
+  const leases = new Map<string, string>();
+  for (const [step, each] of moves.entries()) {
+    const now = new Date(start + step * 3_700_000);
+    const before = world;
+    world = next(world, each, now, step);
+    check(world, before);
+  }
+  return world;
+
+  function next(current: World, each: Move, now: Date, step: number): World {
+    const { order, refunds, ledger } = current;
+    const put = (refund: Refund, changed?: { order: OrderInFull; events: readonly OrderEvent[] }): World => ({
+      ...current,
+      order: changed?.order ?? order,
+      refunds: refunds.some(({ id }) => id === refund.id)
+        ? refunds.map((one) => (one.id === refund.id ? refund : one))
+        : [...refunds, refund],
+      events: [...current.events, ...(changed?.events ?? [])],
+    });
+    if (each.type === 'stray') return { ...current, isStrayToo: refunds.length === 0 };
+    if (each.type === 'create') {
+      const basis = { order, refunds, wallet: wallet(capability), isStrayToo: current.isStrayToo };
+      const possible = refundable(basis);
+      if (!possible.ok) return current;
+      const wanted =
+        each.minorUnits === undefined ? undefined : { text: '', minorUnits: each.minorUnits, currency: etb };
+      const amount = refundAmount(basis, possible.value, wanted);
+      if (!amount.ok) return current;
+      const facts = {
+        id: `rfd_${step}` as const,
+        merchantId: order.merchantId,
+        environment: order.environment,
+        refundNumber: `R-${step}`,
+        orderId: order.id,
+        orderNumber: order.orderNumber,
+        attemptId: 'pat_latest' as const,
+        paymentOption: 'walleta_ussd' as const,
+        providerTransactionId: 't-1',
+        minorUnits: amount.value,
+        currency: etb,
+        isAmountGiven: wanted !== undefined,
+        reason: 'back',
+        requestedBy: `dashboard:${each.by}`,
+        createdAt: now,
+      };
+      const made = createRefund(order, facts, needsApproval(basis, amount.value, limits));
+      return put(made.refund, made.changed);
+    }
+    const refund = refunds[each.index % Math.max(1, refunds.length)];
+    if (refund === undefined) return current;
+    switch (each.type) {
+      case 'approve':
+      case 'decline': {
+        const decide = each.type === 'approve' ? approveRefund : declineRefund;
+        const decided = decide(order, refund, `dashboard:${each.by}`, now);
+        return decided.ok ? put(decided.value.refund, decided.value.changed) : current;
+      }
+      case 'lease': {
+        const leased = leaseRefund(refund, `lease-${step}`, 45_000, now);
+        if (!leased.ok) return current;
+        leases.set(refund.id, `lease-${step}`);
+        return put(leased.value.refund);
+      }
+      case 'crash':
+        leases.delete(refund.id);
+        return current;
+      case 'hasten':
+        return put(hastenRefund(refund, now));
+      case 'settle': {
+        const hasPaid = ledger.paidOut.has(refund.id);
+        const outcome = hasPaid ? 'RETURNED' : 'NOT_RETURNED';
+        const settled = settleRefund(
+          order,
+          refund,
+          { id: 'stl_1', outcome, providerReference: 'case 7' },
+          now,
+        );
+        return settled.ok ? put(settled.value.refund, settled.value.changed) : current;
+      }
+      case 'answer': {
+        const leaseId = leases.get(refund.id);
+        if (leaseId === undefined || refund.progress.status !== 'REVERSAL_DUE' || !refund.progress.isLeased)
+          return current;
+        // The name is executed at most once. A refusal for good is possible only before that.
+        const paidOut = new Map(ledger.paidOut);
+        if (each.executes) paidOut.set(refund.id, refund.minorUnits);
+        const hasPaid = paidOut.has(refund.id);
+        const answers = {
+          definite: hasPaid
+            ? { type: 'done' }
+            : { type: 'refused', reason: 'account_state', detail: '', definite: true },
+          indefinite: { type: 'refused', reason: 'provider_error', detail: 'again', definite: false },
+          lost: { type: 'pending', providerReference: '', detail: 'no answer' },
+        } as const satisfies Record<string, ReversalOutcome>;
+        const recorded = recordRefundOutcome(order, refund, leaseId, answers[each.answer], now);
+        const after = recorded.ok ? put(recorded.value.refund, recorded.value.changed) : current;
+        return { ...after, ledger: { paidOut } };
+      }
+    }
+  }
+}
+
+const isEnd = (status: RefundStatus) => status === 'COMPLETED' || status === 'FAILED';
+
+/** Asserts a rule after each step of random histories. */
+const always = (rule: (world: World, before: World) => void) =>
+  fc.assert(
+    fc.property(histories, (history) => {
+      play(history, rule);
+    }),
+    { numRuns: 100 },
+  );
+
+describe('in every history of an order’s refunds', () => {
+  test('what is returned or may be never exceeds what was debited, in our records and in the wallet’s', () => {
+    always(({ refunds, order, ledger }) => {
+      expect(heldMinorUnits(refunds) <= deducted).toBe(true);
+      expect([...ledger.paidOut.values()].reduce((sum, each) => sum + each, 0n) <= deducted).toBe(true);
+      const completed = refunds.filter((refund) => refundStatus(refund) === 'COMPLETED');
+      expect(order.refundedMinorUnits).toBe(completed.reduce((sum, { minorUnits }) => sum + minorUnits, 0n));
+    });
+  });
+
+  test('COMPLETED means that the wallet paid, FAILED that it did not and never will; both are final', () => {
+    always(({ refunds, ledger }, before) => {
+      for (const refund of refunds) {
+        const status = refundStatus(refund);
+        if (isEnd(status)) expect(ledger.paidOut.has(refund.id)).toBe(status === 'COMPLETED');
+        const earlier = before.refunds.find(({ id }) => id === refund.id);
+        if (earlier !== undefined && isEnd(refundStatus(earlier))) expect(refund).toEqual(earlier);
+      }
+    });
+  });
+
+  test('each refund has one name at its wallet, and is not sent before its approval by a second person', () => {
+    always(({ refunds, ledger }) => {
+      for (const { id, progress, requestedBy, decidedBy } of refunds) {
+        if ('name' in progress) expect(progress.name).toBe(id);
+        if (progress.status === 'AWAITING_APPROVAL') expect(ledger.paidOut.has(id)).toBe(false);
+        if (progress.status !== 'APPROVAL_DECLINED' && decidedBy !== '')
+          expect(decidedBy).not.toBe(requestedBy);
+      }
+    });
+  });
+
+  test('nothing is refunded of a payment that goes back as stray, and the order stays COMPLETED', () => {
+    always(({ isStrayToo, refunds, order }, before) => {
+      if (before.isStrayToo && isStrayToo) expect(refunds).toHaveLength(before.refunds.length);
+      expect(order.status).toBe('COMPLETED');
+      expect(order.deductedMinorUnits).toBe(deducted);
+    });
+  });
+
+  test('the events have no gap, and each refund has one first and at most one last', () => {
+    always(({ events }) => {
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => 4 + at));
+      for (const own of Map.groupBy(events, ({ refund }) => refund?.id).values()) {
+        const types = own.map(({ type }) => type);
+        expect(types[0]).toBe('REFUND_REQUESTED');
+        expect(types.slice(1).filter((type) => type !== 'REFUND_APPROVED').length).toBeLessThanOrEqual(1);
+      }
+    });
+  });
+});
+
+test('a wallet that returns payments only as a whole never gets a part', () => {
+  fc.assert(
+    fc.property(histories, ({ moves }) => {
+      const { refunds } = play({ refunds: 'whole', moves }, () => undefined);
+      expect(refunds.every(({ minorUnits }) => minorUnits === deducted)).toBe(true);
+    }),
+  );
+});
+
+test('the histories reach every state', () => {
+  const seen = new Set(
+    fc
+      .sample(histories, { numRuns: 400, seed: 1 })
+      .flatMap((history) => play(history, () => undefined).refunds.map(refundStatus)),
+  );
+  expect(seen).toEqual(new Set(['AWAITING_APPROVAL', 'REQUESTED', 'SENT', 'UNKNOWN', 'COMPLETED', 'FAILED']));
+});
