@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { StartError } from '../src/main/local/start-error.ts';
 
-/** Where Debian's package puts it, and where the tests look for it. */
+/** The path of Debian's package, where the tests expect Chromium. */
 const program = '/usr/bin/chromium';
 
-/** Chromium, and the smallest font of Debian that can write Amharic: its pages are looked at too. */
+/** Chromium, and Debian's smallest font with Amharic letters, because tests also take pictures of Amharic pages. */
 const packages = ['chromium', 'fonts-sil-abyssinica'];
 
 const howToGetOne = [
@@ -14,8 +14,7 @@ const howToGetOne = [
 ].join('\n');
 
 /**
- * Makes sure that Chromium is there; as root on Debian, by installing it.
- * @throws StartError that says how to get it
+ * Ensures that Chromium is installed; as root on Debian, installs it. @throws StartError that says how to install it
  */
 export function findOrInstallChromium(report: (line: string) => void): void {
   if (existsSync(program)) return;
@@ -28,7 +27,7 @@ export function findOrInstallChromium(report: (line: string) => void): void {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   };
-  // A fresh machine has no package lists, or old ones.
+  // A fresh machine has no package lists, or outdated ones.
   aptGet('update');
   aptGet('install', '--yes', '--no-install-recommends', ...packages);
   if (!existsSync(program)) throw new StartError(howToGetOne);

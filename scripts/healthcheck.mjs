@@ -1,5 +1,5 @@
-// The container's health check: asks each listener that the process in this container may have. One that answers badly,
-// or none that answers, is a failure.
+// The container's health check. It probes each listener that the process in this container may have. It fails if one
+// answers that it is unhealthy, or if none answers.
 const port = (setting, otherwise) => process.env[setting] || otherwise;
 const timeoutMs = 4_000;
 

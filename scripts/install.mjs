@@ -1,4 +1,4 @@
-// Runs on the Node the user has (20 or newer), before anything is installed: only Node's own modules.
+// Runs on the user's Node (20 or newer) before any package is installed, so it uses Node's own modules only.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(projectRoot, 'node_modules');
-/** The Node that Gatehouse runs on: pinned in package.json, installed with the other packages. */
+/** The Node that Gatehouse runs on. It is pinned in package.json, and installed with the other packages. */
 export const pinnedNode = join(modules, '.bin', 'node');
 
 const interruptDeadlineMs = 3_000;
@@ -29,8 +29,8 @@ function lockedPackages(file) {
 }
 
 /**
- * Whether node_modules holds what package-lock.json asks for. npm writes its own record of what it installed last,
- * after every install script has run, so that an interrupted install never counts.
+ * Whether node_modules contains the packages of package-lock.json. npm writes its record of the last installation after
+ * every install script has run, so an interrupted installation never counts.
  */
 function isInstalled({ withDevelopment }) {
   const wanted = Object.entries(lockedPackages(join(projectRoot, 'package-lock.json')));
@@ -71,7 +71,7 @@ function showProgress() {
   };
 }
 
-/** npm must not run on the pinned Node: that is one of the files it replaces. */
+/** npm must not run on the pinned Node, because npm replaces that file. */
 function pathWithoutProject() {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -80,18 +80,18 @@ function pathWithoutProject() {
 }
 
 /**
- * Installs the packages when they are missing or are not those of package-lock.json, showing progress. Ends this
- * process, with npm's own output, when that does not work out, and with 128 + signal when it is interrupted.
+ * Installs the packages if they are missing or differ from package-lock.json, and shows the progress. If that fails, it
+ * prints npm's own output and ends this process. An interrupt ends it with 128 + signal.
  */
 export async function ensureInstalled(options) {
   checkNodeVersion();
-  // Whoever read this may go away; what was started is stopped all the same.
+  // The reader of the output may disconnect. The installation is still stopped in order.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   if (isInstalled(options)) return linkCommand();
   console.log('Installing the packages Gatehouse needs (once; about a minute)');
   const stopProgress = showProgress();
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
-  // A process group of its own, so that an interrupt reaches the install scripts too.
+  // A separate process group, so that an interrupt reaches the install scripts too.
   const npm = spawn('npm', args, {
     cwd: projectRoot,
     detached: true,
@@ -111,7 +111,7 @@ export async function ensureInstalled(options) {
   const interrupt = (signal) => {
     interrupted = signal;
     killGroup('SIGTERM');
-    // It would go on to tidy up for half a minute. What it leaves is replaced by the next installation.
+    // npm would otherwise clean up for half a minute. The next installation replaces the remaining files.
     setTimeout(killGroup, interruptDeadlineMs, 'SIGKILL').unref();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
@@ -148,21 +148,21 @@ export async function ensureInstalled(options) {
 }
 
 /**
- * Puts the command `gatehouse` beside those of the packages, where npx and a PATH find it. npm does so for packages only, not
- * for the project itself.
+ * Puts the command `gatehouse` beside those of the packages, where npx and PATH find it. npm does this for packages
+ * only, not for the project itself.
  */
 function linkCommand() {
   try {
     symlinkSync('../../scripts/gatehouse', join(modules, '.bin', 'gatehouse'));
   } catch (error) {
-    // It is there already, or the packages belong to another user: `npm run gatehouse` works all the same.
+    // The file exists already, or the packages belong to another user. `npm run gatehouse` works in any case.
     if (!['EEXIST', 'EACCES', 'EROFS'].includes(error.code)) throw error;
   }
 }
 
 const parentCheckMs = 1_000;
 
-/** Calls back when npm, which started this process, was killed and so passed on no signal. */
+/** Calls back when npm, which started this process, was killed and could not pass on a signal. */
 function whenNpmIsGone(callback) {
   const npm = process.ppid;
   if (process.env.npm_lifecycle_event === undefined) return;
@@ -170,8 +170,8 @@ function whenNpmIsGone(callback) {
 }
 
 /**
- * Runs a program in the foreground, passes on the signals that end this process, and ends with its exit code.
- * With `ipc` the child holds one end of a channel, by which it notices when this process was killed.
+ * Runs a program in the foreground, passes on the signals that end this process, and ends with its exit code. With
+ * `ipc`, the child has one end of a channel, and detects by its closing that this process was killed.
  */
 export function runInForeground(args, { ipc }) {
   const stdio = ['inherit', 'inherit', 'inherit', ...(ipc ? ['ipc'] : [])];

@@ -1,7 +1,7 @@
 /**
- * Shows that an order is on disk before anybody hears of it, which no kill -9 can show: the page cache survives that.
- * Traces PostgreSQL and core with strace (as root or their user; apt-get install strace) while one order, and then 500 in
- * one commit, are registered: node scripts/sync-before-reply.ts
+ * Shows that an order is on disk before core acknowledges it. A test with kill -9 cannot show that, because the page cache
+ * survives the kill. Traces PostgreSQL and core with strace (as root or their user; apt-get install strace) while one order,
+ * and then 500 in one commit, are registered: node scripts/sync-before-reply.ts
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ import { startProcess } from '../test/support/gatehouse-process.ts';
 import { walletsOfCore } from '../test/support/simulated-wallets.ts';
 import { waitUntil } from '../test/support/wait-until.ts';
 
-/** A system call as strace saw it end: its lines are in the order of what happened. */
+/** A system call with its end as strace recorded it. The lines are in the order of events. */
 interface Call {
   readonly pid: string;
   readonly name: string;
@@ -74,7 +74,7 @@ async function watchOrders(): Promise<boolean> {
     returnUrl: 'https://shop.example/return',
   });
   const batch = Array.from({ length: 500 }, (_, index) => order(`batch-${index}`));
-  // So that the connections are there before it counts.
+  // Opens the connections before the traced requests.
   await orders.registerOrder(order('before'));
 
   const pids = [...(await processesOf(postgres.url)), core.pid];
@@ -133,7 +133,7 @@ function readCalls(text: string): Call[] {
   });
 }
 
-/** Prints the four steps of the last commit that was answered, in their order, and whether they are in it. */
+/** Prints the four steps of the last answered commit in their order. Returns whether the order is right. */
 function isSyncedFirst(what: string, calls: readonly Call[], corePort: string): boolean {
   const isReply = ({ on }: Call): boolean => on.startsWith(`TCP:[127.0.0.1:${corePort}->`);
   const isLog = ({ on }: Call): boolean => on.includes('/pg_wal/');

@@ -32,7 +32,7 @@ export async function measureCommitToReceipt(
   receiver: ReceiverProcess,
   { samples, rate, seconds, repeats }: CommitToReceiptOptions,
 ): Promise<CommitToReceipt> {
-  // What was never run before is slower than it will ever be again.
+  // The first run is slower than all later ones, so it is not measured.
   await oneAtATime(system, receiver, await system.register(100));
   await endSteadily(system, await system.register(rate), rate);
   await arrivalsOf(system, receiver);

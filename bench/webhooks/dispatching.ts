@@ -50,7 +50,7 @@ export async function measureDispatching(
     console.log(`${name}: ${inWords(latencies)} (${rate}/s, ${load()})`);
     return latencies;
   };
-  // Where the million are not, so that counting does not cost what is counted.
+  // This table has no rows for the million due deliveries, so the count costs little.
   const countDelivered = async (desk: DispatchDesk): Promise<number> => {
     const { rows } = await desk.database.pool.query<{ count: number }>(
       `select count(*)::int as count from webhooks.delivery_attempts where result = 'DELIVERED'`,
