@@ -43,10 +43,10 @@ interface TokenRequest {
 export function addTokenEndpoint(
   app: FastifyInstance,
   {
-    credentials,
+    clients,
     tokens,
     lifetimeSeconds,
-  }: { credentials: Credentials; tokens: AccessTokens; lifetimeSeconds: number },
+  }: { clients: readonly Credentials[]; tokens: AccessTokens; lifetimeSeconds: number },
 ): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -56,9 +56,10 @@ export function addTokenEndpoint(
       return reply.code(400).send(oauthError('invalid_request', 'The body must be a form'));
     }
     const asked = readTokenRequest(request.body ?? '', request.headers.authorization);
-    const known =
-      equalSecrets(asked.clientId, credentials.clientId) &&
-      equalSecrets(asked.clientSecret, credentials.clientSecret);
+    const known = clients.some(
+      ({ clientId, clientSecret }) =>
+        equalSecrets(asked.clientId, clientId) && equalSecrets(asked.clientSecret, clientSecret),
+    );
     if (!known) {
       void reply.header('www-authenticate', 'Basic realm="wallet"');
       return reply.code(401).send(oauthError('invalid_client', 'The client id or secret is wrong'));

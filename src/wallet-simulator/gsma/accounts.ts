@@ -15,6 +15,13 @@ export const authenticatedPayer: Party = { key: 'msisdn', value: '251911000000' 
 /** The merchant's account in the ledger. */
 export const merchantAccount = 'accountid@2999';
 
+/** Other merchants' accounts: `accountid` 3001 to 3009. They are empty at the start. */
+const otherMerchant = /^300[1-9]$/;
+
+/** Whether merchant payments may go to an account. */
+export const isMerchantAccount = (account: string): boolean =>
+  account === merchantAccount || /^accountid@300[1-9]$/.test(account);
+
 /** A subscriber's account in the ledger. */
 export const subscriberAccount = (msisdn: string): string => `msisdn@${msisdn}`;
 
@@ -61,6 +68,7 @@ export function findAccount(parties: readonly Party[], field: string): string {
 export function accountIfKnown(parties: readonly Party[] = []): string | undefined {
   for (const { key, value } of parties) {
     if (key === merchantParty.key && value === merchantParty.value) return merchantAccount;
+    if (key === merchantParty.key && otherMerchant.test(value)) return `${key}@${value}`;
     const msisdn = key === 'msisdn' ? readMsisdn(value) : undefined;
     if (msisdn !== undefined) return subscriberAccount(msisdn);
   }

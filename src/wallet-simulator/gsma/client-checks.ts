@@ -16,16 +16,15 @@ const header = (request: FastifyRequest, name: string): string => {
  */
 export function requireClient(
   app: FastifyInstance,
-  { credentials, tokens }: { credentials: Credentials; tokens: AccessTokens },
+  { clients, tokens }: { clients: readonly Credentials[]; tokens: AccessTokens },
 ): void {
   const unauthorised = (name: string, problem: string) =>
     refuse('authorisation', 'clientAuthorisationError', `${name} ${problem}`, { [name]: problem });
   app.addHook('onRequest', async (request, reply) => {
     const clientId = header(request, 'x-client-id');
-    if (clientId !== '' && !equalSecrets(clientId, credentials.clientId)) {
-      throw unauthorised('X-Client-Id', 'is unknown');
-    }
-    if (!equalSecrets(header(request, 'x-api-key'), credentials.apiKey)) {
+    const named = clients.filter((client) => clientId === '' || equalSecrets(clientId, client.clientId));
+    if (named.length === 0) throw unauthorised('X-Client-Id', 'is unknown');
+    if (!named.some(({ apiKey }) => equalSecrets(header(request, 'x-api-key'), apiKey))) {
       throw unauthorised('X-API-Key', 'is missing or wrong');
     }
     if (request.routeOptions.url?.endsWith('/heartbeat') === true) return;

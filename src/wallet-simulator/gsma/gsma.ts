@@ -9,18 +9,26 @@ import { addWalletApi } from './wallet-api.ts';
 import { createWallet } from './wallet.ts';
 
 const text = Type.String({ minLength: 1 });
-const credentialsSchema = Type.Object({ client_id: text, client_secret: text, api_key: text });
+const client = { client_id: text, client_secret: text, api_key: text };
+const credentialsSchema = Type.Object({
+  ...client,
+  /** Further clients of the wallet, such as merchants with contracts of their own. Callbacks carry the first client's key. */
+  other_clients: Type.Optional(Type.Array(Type.Object(client))),
+});
+
+const credentialsOf = (given: { client_id: string; client_secret: string; api_key: string }) => ({
+  clientId: given.client_id,
+  clientSecret: given.client_secret,
+  apiKey: given.api_key,
+});
 
 /** The GSMA Mobile Money API 1.2 for merchant payments. */
 export const gsma: SimulatedProtocol = {
   credentials: credentialsSchema,
   mount: async (scope, context) => {
     const given = Value.Decode(credentialsSchema, context.credentials);
-    const credentials = {
-      clientId: given.client_id,
-      clientSecret: given.client_secret,
-      apiKey: given.api_key,
-    };
+    const credentials = credentialsOf(given);
+    const clients = [given, ...(given.other_clients ?? [])].map(credentialsOf);
     const wallet = createWallet({
       ...context,
       wallet: context.id,
@@ -32,7 +40,7 @@ export const gsma: SimulatedProtocol = {
         closing: context.closing,
       }),
     });
-    const tokens = await addWalletApi(scope, { ...apiOptions(context), wallet, credentials });
+    const tokens = await addWalletApi(scope, { ...apiOptions(context), wallet, clients });
     return {
       id: context.id,
       prompts: (payer) => listPrompts(wallet, payer),

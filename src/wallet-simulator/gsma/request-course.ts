@@ -1,4 +1,4 @@
-import { merchantAccount } from './accounts.ts';
+import { isMerchantAccount } from './accounts.ts';
 import { formatAmount, oneUnit } from '../amount.ts';
 import type { CallbackSender } from './callbacks.ts';
 import type { DelaysMs } from '../delays.ts';
@@ -126,7 +126,7 @@ export function conclude(transaction: Transaction, ledger: Ledger, at: Date, bec
 function moveMoney(transaction: Transaction, ledger: Ledger): void {
   const { debitAccount, creditAccount, amount, currency, reference } = transaction;
   const missing = amount - ledger.balance(debitAccount, currency);
-  if (debitAccount !== merchantAccount && missing > 0n) {
+  if (!isMerchantAccount(debitAccount) && missing > 0n) {
     ledger.post({ from: issuerAccount, to: debitAccount, amount: missing, currency, reference });
   }
   ledger.post({ from: debitAccount, to: creditAccount, amount, currency, reference });

@@ -11,7 +11,7 @@ import { refuse } from './refusal.ts';
 import { requestSchema } from './schemas.ts';
 
 export interface WalletApiOptions extends PaymentEndpointOptions {
-  readonly credentials: Credentials;
+  readonly clients: readonly Credentials[];
   readonly tokenLifetimeSeconds: number;
   readonly randomBytes: (count: number) => Buffer;
 }
@@ -21,16 +21,16 @@ export interface WalletApiOptions extends PaymentEndpointOptions {
  * that a test can expire them.
  */
 export async function addWalletApi(app: FastifyInstance, options: WalletApiOptions): Promise<AccessTokens> {
-  const { wallet, credentials, tokenLifetimeSeconds: lifetimeSeconds, now } = options;
+  const { wallet, clients, tokenLifetimeSeconds: lifetimeSeconds, now } = options;
   const tokens = createAccessTokens({ lifetimeSeconds, now, randomBytes: options.randomBytes });
   app.addHook('onRequest', async (_request, reply) => void reply.header('x-date', now().toISOString()));
   app.setErrorHandler(replyWithErrorObject(now));
   app.setNotFoundHandler(() => {
     throw refuse('identification', 'identifierError', 'There is no such endpoint');
   });
-  await app.register(async (scope) => addTokenEndpoint(scope, { credentials, tokens, lifetimeSeconds }));
+  await app.register(async (scope) => addTokenEndpoint(scope, { clients, tokens, lifetimeSeconds }));
   await app.register(async (scope) => {
-    requireClient(scope, { credentials, tokens });
+    requireClient(scope, { clients, tokens });
     readHashedJson(scope);
     scope.get('/heartbeat', { schema: requestSchema() }, () => ({ serviceStatus: 'available' }));
     addPaymentEndpoints(scope, options);

@@ -1,7 +1,7 @@
 import {
   authenticatedPayer,
   findAccount,
-  merchantAccount,
+  isMerchantAccount,
   merchantParty,
   payerMsisdn,
   subscriberAccount,
@@ -278,7 +278,7 @@ function describe(body: Description): Description {
 
 function payee(parties: readonly Party[]): string {
   const account = findAccount(parties, 'creditParty');
-  if (account === merchantAccount) return account;
+  if (isMerchantAccount(account)) return account;
   throw refuse('businessRule', 'transactionTypeError', 'A merchant payment goes to a merchant account', {
     creditParty: 'accountid',
   });
