@@ -1,8 +1,8 @@
 import { brokerSettings, clientSettings, serverSettings } from '../contract/shared-settings.ts';
 import { databaseUrl, networks } from '../platform/settings/address-settings.ts';
 import { poolSize, port, retentionDays, webhooksPoolSize } from '../platform/settings/number-settings.ts';
+import { namedKeys } from '../platform/settings/named-keys.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
-import { secretKeys } from './secrets/secret-keys.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
@@ -17,10 +17,10 @@ const settings = {
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
   GATEHOUSE_DATABASE_POOL_SIZE: webhooksPoolSize({ default: 12 }),
-  GATEHOUSE_WEBHOOK_SECRET_KEYS: secretKeys({
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: namedKeys({
     desc: 'what signing secrets are encrypted with at rest, as name:key,name:key; keys are made with openssl rand -hex 32',
   }),
-  // Nothing but public addresses, until an operator says so; and never for real money.
+  // Only public addresses by default. Production has no such setting.
   GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: networks({ default: [] }),
   GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT: poolSize({ default: 256 }),
   GATEHOUSE_WEBHOOK_RETENTION_DAYS: retentionDays({ default: 90 }),

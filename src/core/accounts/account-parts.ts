@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 import type { ParsePassword } from './password-rules.ts';
 import type { RecoveryCodes } from './recovery-codes.ts';
-import type { SecretSeal } from './secret-seal.ts';
+import type { SecretSeal } from '../../platform/secret-seal.ts';
 import type { SignInTries } from './sign-in-tries.ts';
 
 /** The dependencies of the account RPCs. */

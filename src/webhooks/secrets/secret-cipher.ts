@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import type { NamedKey } from './secret-keys.ts';
+import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { Environment } from '../domain/delivery.ts';
 import type { SecretProblem } from '../domain/explain-delivery.ts';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { NamedKey } from './secret-keys.ts';
+import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';

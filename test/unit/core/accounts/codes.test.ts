@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createRecoveryCodes } from '../../../../src/core/accounts/recovery-codes.ts';
-import { createSecretSeal } from '../../../../src/core/accounts/secret-seal.ts';
+import { createSecretSeal } from '../../../../src/platform/secret-seal.ts';
 import { stepOfTotp } from '../../../../src/core/accounts/totp-codes.ts';
 
 /** RFC 6238, appendix B, with SHA-1: the last six of its eight digits. */

@@ -6,7 +6,7 @@ export interface NamedKey {
   readonly key: Buffer;
 }
 
-export const secretKeys = makeExactValidator<readonly [NamedKey, ...NamedKey[]]>((input) => {
+export const namedKeys = makeExactValidator<readonly [NamedKey, ...NamedKey[]]>((input) => {
   const keys = input.split(',').map((entry): NamedKey => {
     const [, name = '', digits = ''] = /^([a-z0-9-]{1,32}):([0-9a-f]{64})$/i.exec(entry.trim()) ?? [];
     if (name === '') {
