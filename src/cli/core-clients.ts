@@ -4,6 +4,7 @@ import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -24,6 +25,7 @@ export interface CoreClients {
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
+  readonly merchantWallets: Client<typeof MerchantWalletService>;
   readonly wallets: Client<typeof WalletService>;
   readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly audit: Client<typeof AuditService>;
@@ -49,6 +51,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),
+    merchantWallets: createClient(MerchantWalletService, transport),
     wallets: createClient(WalletService, transport),
     walletStatuses: createClient(WalletStatusService, transport),
     audit: createClient(AuditService, transport),

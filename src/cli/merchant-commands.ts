@@ -5,6 +5,8 @@ import type { Merchant } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { onMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
+import { addMerchantWalletCommands } from './merchant-wallet-commands.ts';
+import type { ReadInput } from './merchant-wallet-commands.ts';
 import { addMerchantUpdateCommand, termsFields } from './merchant-update-command.ts';
 import { durationOption, limitOption, pageTokenOption } from './options.ts';
 import { answered } from './output.ts';
@@ -71,7 +73,12 @@ const oneMerchant: readonly {
 ];
 
 /** `merchant …` */
-export function addMerchantCommands(program: Command, run: Runner, find: FindMerchant): void {
+export function addMerchantCommands(
+  program: Command,
+  run: Runner,
+  find: FindMerchant,
+  readInput: ReadInput,
+): void {
   const merchant = program.command('merchant').description('create, show, change and suspend merchants');
 
   merchant
@@ -105,6 +112,7 @@ export function addMerchantCommands(program: Command, run: Runner, find: FindMer
     .action((options: PageOptions) => run(({ merchants }) => list(merchants, options)));
 
   addMerchantUpdateCommand(merchant, run, find, describe);
+  addMerchantWalletCommands(merchant, run, find, readInput);
 
   for (const { name, description, reason, ask, note } of oneMerchant) {
     const command = merchant.command(name).description(description);

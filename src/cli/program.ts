@@ -32,6 +32,8 @@ export interface Surroundings {
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly walletTools: WalletTools;
+  /** Reads a file as text, or the standard input for `-`. */
+  readonly readInput: (file: string) => Promise<string>;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** The columns of the terminal; undefined when the output does not go to a terminal. */
@@ -122,8 +124,16 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
       core.close();
     }
   };
+  const readInput = async (file: string): Promise<string> => {
+    try {
+      return await surroundings.readInput(file);
+    } catch (error) {
+      const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+      throw new CliError(exitCodes.invalidInput, `${file} cannot be read (${why})`, 'Name a readable file.');
+    }
+  };
   const report = (line: string): void => (json ? undefined : stderr(`${line}\n`));
-  addMerchantCommands(program, run, findMerchant);
+  addMerchantCommands(program, run, findMerchant, readInput);
   addKeyCommands(program, run, findMerchant, surroundings.now);
   addOrderCommands(program, run, findMerchant);
   addPaymentCommands(program, run, findMerchant);

@@ -71,6 +71,13 @@ export const errorReasons = {
   TOO_MANY_TRIES: resourceExhausted,
   LEASE_LOST: failedPrecondition,
   REVERSAL_NOT_REFUSED: failedPrecondition,
+  WALLET_ACCOUNT_NOT_FOUND: notFound,
+  WALLET_ACCOUNT_NOT_CHECKED: failedPrecondition,
+  WALLET_ACCOUNT_NOT_CURRENT: failedPrecondition,
+  WALLET_ACCOUNT_IN_USE: failedPrecondition,
+  WALLET_ACCOUNT_UNREADABLE: failedPrecondition,
+  // Waiting does not help: an account must be removed.
+  TOO_MANY_WALLET_ACCOUNTS: { ...resourceExhausted, httpStatus: 409 },
   NO_NEXT_SECRET: failedPrecondition,
   REDELIVERY_RUNNING: failedPrecondition,
   CHECKOUT_IN_USE: failedPrecondition,

@@ -18,6 +18,7 @@ export const idPrefixes = [
   'usr',
   'rfd',
   'stl',
+  'wac',
 ] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 

@@ -1,6 +1,7 @@
 import { brokerSettings, serverSettings, walletsFileSettings } from '../contract/shared-settings.ts';
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
+import { namedKeys } from '../platform/settings/named-keys.ts';
 import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { currencies } from './name-settings.ts';
@@ -20,6 +21,8 @@ const settings = {
   GATEHOUSE_MASTER_KEY: key256({
     desc: '64 hexadecimal digits, the same for every core; made with openssl rand -hex 32',
   }),
+  // Without it, a key derived from the master key encrypts the accounts.
+  GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeys({ default: undefined }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),

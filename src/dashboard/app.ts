@@ -14,6 +14,8 @@ import { addAccount } from './account/add-account.ts';
 import { addSecondFactor } from './account/add-second-factor.ts';
 import { accessRules } from './access/access-rules.ts';
 import { addAccess } from './access/add-access.ts';
+import { addMerchantWallets } from './wallets/add-merchant-wallets.ts';
+import { addWalletAccounts } from './wallets/add-wallet-accounts.ts';
 import { createWalletDirectory, directoryOf } from '../contract/wallet-directory.ts';
 import { readAssets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
@@ -183,6 +185,8 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addWebhooks(pages, dashboard);
     addWebhookSecrets(pages, dashboard);
     addRequests(pages, dashboard);
+    addMerchantWallets(pages, dashboard);
+    addWalletAccounts(pages, dashboard);
     addOverview(pages, dashboard);
     addMerchants(pages, dashboard);
     addOrderSearch(pages, dashboard);

@@ -3,6 +3,7 @@ import type { Client, Transport } from '@connectrpc/connect';
 import { AccountService, SessionService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
+import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
@@ -31,6 +32,7 @@ export interface DashboardClients {
   readonly requestLog: Client<typeof RequestLogService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly merchantWallets: Client<typeof MerchantWalletService>;
   readonly wallets: Client<typeof WalletService>;
   readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
@@ -52,6 +54,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     requestLog: createClient(RequestLogService, core),
     strayPayments: createClient(StrayPaymentService, core),
     reconciliations: createClient(ReconciliationService, core),
+    merchantWallets: createClient(MerchantWalletService, core),
     wallets: createClient(WalletService, core),
     walletStatuses: createClient(WalletStatusService, core),
     diagnostics: createClient(DiagnosticsService, core),

@@ -22,6 +22,7 @@ const merchantEntries: readonly Entry[] = [
   { area: 'home', group: undefined, route: inEnvironment },
   { area: 'orders', group: 'payments', route: `${inEnvironment}/orders` },
   { area: 'links', group: 'payments', route: `${inEnvironment}/links` },
+  { area: 'wallets', group: 'payments', route: `${inEnvironment}/wallets` },
   { area: 'quickStart', group: 'developers', route: `${inEnvironment}/quick-start` },
   { area: 'keys', group: 'developers', route: `${inEnvironment}/keys`, role: 'developer' },
   { area: 'webhooks', group: 'developers', route: `${inEnvironment}/webhooks`, role: 'developer' },

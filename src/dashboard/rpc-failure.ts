@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema, ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { errorReasons, isErrorReason } from '../contract/error-reason.ts';
 import type { ErrorReason } from '../contract/error-reason.ts';
 import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
@@ -15,6 +15,8 @@ export interface RpcFailure {
   readonly message: string;
   /** The refused fields, with the reasons. */
   readonly fields: readonly { readonly field: string; readonly issue: string }[];
+  /** The facts in the error's metadata. */
+  readonly facts: Readonly<Record<string, string>>;
   readonly retryAfterSeconds: number | undefined;
 }
 
@@ -65,6 +67,7 @@ export function failureOfRpc(thrown: unknown): RpcFailure | undefined {
       .flatMap(({ fieldViolations }) =>
         fieldViolations.map(({ field, description }) => ({ field, issue: description })),
       ),
+    facts: thrown.findDetails(ErrorInfoSchema)[0]?.metadata ?? {},
     retryAfterSeconds: retryAfterSecondsOf(thrown),
   };
 }

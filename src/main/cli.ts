@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { openCore } from '../cli/core-clients.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
@@ -37,6 +39,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openWebhooks: (addresses, token) =>
     openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
   walletTools: walletTools(process.env),
+  readInput: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
   width: process.stdout.isTTY ? process.stdout.columns : undefined,

@@ -4,7 +4,7 @@ import { accountService } from '../core/accounts/account-service.ts';
 import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
 import { createPasswordRules } from '../core/accounts/password-rules.ts';
 import { createRecoveryCodes } from '../core/accounts/recovery-codes.ts';
-import { createSecretSeal } from '../core/accounts/secret-seal.ts';
+import { createSecretSeal } from '../platform/secret-seal.ts';
 import { sessionService } from '../core/accounts/session-service.ts';
 import { createSessionStore } from '../core/accounts/session-store.ts';
 import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
@@ -70,6 +70,7 @@ import { createListStrayPayments } from '../core/payments/stray-payments/list-st
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readCoreSettings } from '../core/settings.ts';
+import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createMetrics } from '../platform/metrics.ts';
@@ -79,6 +80,10 @@ import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
+import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
+import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
+import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-service.ts';
+import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readSettingsOrExit } from './read-settings.ts';
@@ -170,6 +175,20 @@ const accountParts = {
   ),
 };
 
+const masterAccountKey = { name: 'master', key: deriveKey(config.GATEHOUSE_MASTER_KEY, 'wallet-account') };
+const walletAccounts = createAccountStore({
+  database,
+  seal: createAccountSeal(
+    config.GATEHOUSE_WALLET_ACCOUNT_KEYS === undefined
+      ? [masterAccountKey]
+      : [...config.GATEHOUSE_WALLET_ACCOUNT_KEYS, masterAccountKey],
+    randomBytes,
+  ),
+  newId,
+  now,
+  onCheckDue: announceAttempts,
+});
+
 const draining = new AbortController();
 const stopping = new AbortController();
 
@@ -237,6 +256,13 @@ const services = [
   ),
   merchantService(merchants, config.GATEHOUSE_CURRENCIES, wallets),
   walletService(configuredWallets, wallets),
+  merchantWalletService({
+    store: walletAccounts,
+    switchWallet: createSwitchWallet({ database, newId, now }),
+    findMerchant: merchants.terms,
+    wallets,
+    forms: accountForms(configuredWallets),
+  }),
   apiKeyService({
     store: apiKeys,
     findMerchant: merchants.terms,
@@ -300,6 +326,10 @@ const sweepingAccounts = repeatEvery(
   { task: 'removing ended sessions', intervalMs: accountsIntervalMs, logger, stop: stopping.signal },
   (stop) => sweepAccounts(database.pool, stop),
 );
+const { resealed, problem } = await walletAccounts.reseal();
+if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
+if (problem !== undefined)
+  logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
 const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
 
 logger.info(servers.addresses, 'ready');

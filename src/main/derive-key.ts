@@ -1,6 +1,12 @@
 import { hkdfSync } from 'node:crypto';
 
-type Purpose = 'api-key-hash' | 'checkout-token' | 'totp-secret' | 'recovery-code-hash' | 'customer-network';
+type Purpose =
+  | 'api-key-hash'
+  | 'checkout-token'
+  | 'totp-secret'
+  | 'recovery-code-hash'
+  | 'customer-network'
+  | 'wallet-account';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). Knowledge of one derived key reveals

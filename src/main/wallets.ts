@@ -5,6 +5,7 @@
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -15,6 +16,8 @@ import { stopOnSignal } from '../platform/lifecycle.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
+import { accountCheckWork } from '../wallets/account-check-work.ts';
+import { createAccountConnectors } from '../wallets/account-connectors.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
@@ -35,6 +38,12 @@ import { startLogging } from './start-logging.ts';
 const idleMs = 500;
 /** Statements are read once a day. A manual start wakes this worker at once. */
 const reconcileIdleMs = 10_000;
+/** A new account is checked when core announces it. This is the interval without an announcement. */
+const checkIdleMs = 5_000;
+const checksAtOnce = 4;
+/** How long a merchant's own connector stays open without work. */
+const accountIdleMs = 5 * 60_000;
+const mostIdleAccounts = 100;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
 const breaking = { restMs: 5_000, threshold: 8 };
@@ -58,6 +67,7 @@ const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
 const refunds = createClient(RefundService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
+const merchantWallets = createClient(MerchantWalletService, transport);
 const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
 const now = (): Date => new Date();
@@ -88,6 +98,14 @@ const served = wallets.map((settings) => {
   const plain = readSettingsOrExit(() => createConnector(settings, connectorOptions));
   const sources = settings.callbackSources;
   const connector = meter.measured(plain);
+  const accounts = createAccountConnectors({
+    client: merchantWallets,
+    settings,
+    options: connectorOptions,
+    mostIdle: mostIdleAccounts,
+    idleMs: accountIdleMs,
+    monotonicMs: () => performance.now(),
+  });
   const askUntil = async (end: AbortSignal): Promise<Health> => {
     const signal = AbortSignal.any([end, AbortSignal.timeout(healthTimeoutMs)]);
     return (await connector.health({ signal })).result;
@@ -96,7 +114,19 @@ const served = wallets.map((settings) => {
   const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
   const apiKey = settings.callbackApiKey;
   const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
-  return { name, tokens, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
+  return {
+    name,
+    tokens,
+    settings,
+    connector,
+    accounts,
+    meter,
+    askUntil,
+    breaker,
+    maxInFlight,
+    sources,
+    apiKey,
+  };
 });
 
 const app = buildCallbackApp({
@@ -113,12 +143,13 @@ const app = buildCallbackApp({
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-const workers = served.flatMap(({ name, tokens, settings, connector, breaker, maxInFlight }) => {
+const workers = served.flatMap(({ name, tokens, settings, connector, accounts, breaker, maxInFlight }) => {
   const parts = {
     wallet: name,
     environment: environments[settings.environment],
     paymentOptions: settings.options,
     connector,
+    accounts,
     payments,
     strayPayments,
     refunds,
@@ -134,6 +165,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
     reconciliations: createWakeSignal(),
+    checks: createWakeSignal(),
   };
   const reconciling = reconcileWork({
     ...parts,
@@ -141,10 +173,28 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
     wallet: settings.wallet,
     reconciliations,
   });
+  const checking = accountCheckWork({ ...parts, name, wallet: settings.wallet, merchantWallets });
   bus.onWake('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
+    runLeaseWorker(
+      checking,
+      {
+        maxInFlight: checksAtOnce,
+        idleMs: checkIdleMs,
+        // A check says nothing about the wallet, and asks it whatever its state.
+        breaker: {
+          allows: () => 'all',
+          watch: async (work) => {
+            await work();
+          },
+        },
+        signal: signals.checks,
+        logger,
+      },
+      stopping.signal,
+    ),
     runLeaseWorker(
       reconciling,
       {
@@ -200,7 +250,7 @@ stopOnSignal(logger, [
   {
     name: 'wallets',
     stop: async () => {
-      await Promise.all(served.map(({ connector }) => connector.close()));
+      await Promise.all(served.flatMap(({ connector, accounts }) => [connector.close(), accounts.close()]));
     },
     timeoutMs: 500,
   },

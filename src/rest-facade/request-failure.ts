@@ -4,11 +4,7 @@ import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.t
 export type Failure =
   | { readonly kind: 'invalid'; readonly details: readonly ErrorDetail[] }
   | { readonly kind: 'unauthorized' }
-  | {
-      readonly kind: 'forbidden';
-      /** The scope that the API key lacks; absent when the merchant may not use the environment. */
-      readonly scope?: 'refunds';
-    }
+  | { readonly kind: 'forbidden' }
   | { readonly kind: 'not_found' }
   | {
       readonly kind: 'too_many_requests';

@@ -9,8 +9,8 @@ export interface LeasedWork<Item> {
   /** The name in the log. */
   readonly name: string;
   readonly lease: (limit: number) => Promise<readonly Item[]>;
-  /** Executes one item and records its outcome. Returns whether the wallet is healthy. */
-  readonly serve: (item: Item) => Promise<boolean>;
+  /** Executes one item and records its outcome. Returns whether the wallet is healthy; undefined if that is not known. */
+  readonly serve: (item: Item) => Promise<boolean | undefined>;
 }
 
 export interface LeaseWorkerOptions {

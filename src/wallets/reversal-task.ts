@@ -21,6 +21,8 @@ export interface ReversalTask {
   /** The wallet's reference of the payment; '' without one. */
   readonly paymentReference: string;
   readonly callbackNotes: readonly string[];
+  /** The merchant's own account that took the money; '' for the operator's. */
+  readonly walletAccountId: string;
 }
 
 export const taskOfStrayPayment = ({ strayPayment: stray, ...leased }: LeasedReversal): ReversalTask => ({

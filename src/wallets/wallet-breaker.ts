@@ -5,8 +5,11 @@ import type { Health } from './connector/outcomes.ts';
 export interface WalletBreaker {
   /** How much work may be sent to the wallet. Circuit closed: all. Half-open: one request. Open: nothing. */
   readonly allows: () => 'all' | 'one' | 'nothing';
-  /** Runs an item, whatever is allowed by now, and counts whether the wallet answered correctly. */
-  readonly watch: (work: () => Promise<boolean>) => Promise<void>;
+  /**
+   * Runs an item, whatever is allowed by now, and counts whether the wallet answered correctly. Undefined counts as
+   * nothing, because the item says nothing about the wallet.
+   */
+  readonly watch: (work: () => Promise<boolean | undefined>) => Promise<void>;
 }
 
 export interface WalletBreakerOptions {
@@ -79,12 +82,13 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
       // Work that was leased just before the circuit opened is still done. Otherwise it would wait until its lease expires.
       const isTry = isOpen && mayTry;
       if (isTry) mayTry = false;
-      if (await work()) {
+      const isWell = await work();
+      if (isWell === true) {
         noteSuccess();
         if (isTry) close();
         return;
       }
-      if (isOpen) return;
+      if (isOpen || isWell === undefined) return;
       failuresInRow += 1;
       if (failuresInRow >= threshold) void check();
     },

@@ -11,6 +11,7 @@ import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.
 import type { LeasedRefund, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
+import type { AccountConnectors } from './account-connectors.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import { createMerchantShare } from './merchant-share.ts';
@@ -19,6 +20,7 @@ import type { LeasedWork } from './lease-worker.ts';
 import { serveAttempt } from './serve-attempt.ts';
 import { taskOfRefund, taskOfStrayPayment } from './reversal-task.ts';
 import type { ReversalTask } from './reversal-task.ts';
+import type { Served } from './serve-attempt.ts';
 import { serveReversal } from './serve-reversal.ts';
 import type { ServedReversal } from './serve-reversal.ts';
 
@@ -27,7 +29,10 @@ export interface WalletWorkParts {
   readonly wallet: string;
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];
+  /** The connector with the operator's settings. */
   readonly connector: WalletConnector;
+  /** The connectors with merchants' own settings. */
+  readonly accounts: Pick<AccountConnectors, 'use'>;
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly refunds: Client<typeof RefundService>;
@@ -52,11 +57,23 @@ const workSignal = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, Ab
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
-  const serve = async (leased: LeasedPaymentAttempt): Promise<boolean> => {
+  const callWallet = (leased: LeasedPaymentAttempt): Promise<Served> => {
+    const now = timeSinceLease(leased, parts.now);
+    const options = { signal: workSignal(parts.stop) };
+    const serveWith = (connector: WalletConnector) =>
+      serveAttempt({ ...parts, connector, now }, leased, options);
+    if (leased.walletAccountId === '') return serveWith(parts.connector);
+    return parts.accounts.use(leased, serveWith, (detail) => ({
+      outcome: { case: leased.sentBefore ? 'unknown' : 'notReached', value: { detail } },
+      exchanges: [],
+      isWell: false,
+      retryAfterMs: 0,
+    }));
+  };
+  const serve = async (leased: LeasedPaymentAttempt): Promise<boolean | undefined> => {
     const startedAt = performance.now();
     const requestId = newRequestId();
-    const now = timeSinceLease(leased, parts.now);
-    const served = await serveAttempt({ ...parts, now }, leased, { signal: workSignal(parts.stop) });
+    const served = await callWallet(leased);
     const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
     const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
       {
@@ -77,6 +94,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
         order_id: order?.orderId,
         sent_before: leased.sentBefore,
         leases: leased.leases,
+        ...(leased.walletAccountId === '' ? {} : { wallet_account_id: leased.walletAccountId }),
         calls: served.exchanges.map(({ purpose, status }) => `${purpose} ${status ?? 'no answer'}`),
         outcome: served.outcome.case,
         attempt_status: PaymentAttemptStatus[paymentAttempt?.status ?? 0],
@@ -86,7 +104,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       },
       'payment',
     );
-    return served.isWell;
+    return aboutWallet(served, leased);
   };
   return {
     name: `${wallet} payments`,
@@ -104,6 +122,15 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
     serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
   };
 }
+
+/**
+ * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that
+ * account, so it says nothing about the wallet.
+ */
+const aboutWallet = (
+  { isWell }: { readonly isWell: boolean },
+  { walletAccountId }: { readonly walletAccountId: string },
+): boolean | undefined => isWell || (walletAccountId === '' ? false : undefined);
 
 /**
  * The time by the clock of the attempt's own times, which may differ from this machine's. Without a lease time, this
@@ -161,6 +188,16 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       });
     },
   ];
+  const callWallet = (task: ReversalTask): Promise<ServedReversal> => {
+    const options = { signal: workSignal(parts.stop) };
+    const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
+    if (task.walletAccountId === '') return serveWith(parts.connector);
+    return parts.accounts.use(task, serveWith, (detail) => ({
+      outcome: { case: 'pending', value: { providerReference: task.providerReference, detail } },
+      exchanges: [],
+      isWell: false,
+    }));
+  };
   return {
     name: `${wallet} reversals`,
     async lease(limit) {
@@ -173,10 +210,10 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     },
     async serve({ task, subject, record }) {
       const requestId = newRequestId();
-      const served = await serveReversal(parts, task, { signal: workSignal(parts.stop) });
+      const served = await callWallet(task);
       await record(served, requestId);
       logger.info({ request_id: requestId, wallet, ...subject, outcome: served.outcome.case }, 'reversal');
-      return served.isWell;
+      return aboutWallet(served, task);
     },
   };
 }

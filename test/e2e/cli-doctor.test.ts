@@ -113,6 +113,7 @@ describe('everything is up', () => {
       openWebhooks: (addresses, token) =>
         openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       walletTools: walletTools({}),
+      readInput: () => Promise.resolve('{}'),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,
       now: () => new Date(Date.now() + 60_000),

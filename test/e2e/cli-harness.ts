@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
@@ -78,6 +78,7 @@ async function runInline(args: readonly string[], settings: ProcessEnvironment):
     openCore: (addresses, token) => openCore({ addresses, token, ...identity }),
     openWebhooks: (addresses, token) => openWebhooks({ addresses, token, ...identity }),
     walletTools: walletTools(settings),
+    readInput: (file) => readFile(file, 'utf8'),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),
     now: () => new Date(),

@@ -1,4 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 import { sharedStack } from '../support/shared-stack.ts';
@@ -81,4 +87,59 @@ test.each([
 
 test('wallet schema prints the JSON Schema of the file', async () => {
   expect(await cli.json('wallet', 'schema')).toMatchObject({ title: 'The wallets of a Gatehouse' });
+});
+
+test("merchant wallet switches a wallet, and manages a merchant's own account without showing its secret", async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const worker = stack.client(MerchantWalletService, 'wallets');
+  const file = join(cli.dataFolder, 'account.json');
+  await writeFile(file, JSON.stringify({ client_id: 'shoes', client_secret: 'canary-of-a-client-secret' }));
+  const wallet = (...args: string[]) => cli.run('merchant', 'wallet', ...args);
+
+  expect((await wallet('off', merchantId, 'walletb')).stdout).toContain('walletb is off in SANDBOX');
+  expect((await wallet('list', merchantId)).stdout).toMatch(
+    /walletb +off +walletb_ussd +the operator's account/,
+  );
+  expect((await wallet('on', merchantId, 'walletb')).stdout).toContain('walletb is on in SANDBOX');
+  expect((await wallet('fields', merchantId, 'walleta')).stdout).toMatch(/client_secret +secret +The OAuth/);
+
+  const added = await cli.json('merchant', 'wallet', 'add-account', merchantId, 'walleta', '--values', file);
+  const id = String(added['wallet_account_id']);
+  const early = await wallet('promote', merchantId, id);
+  expect(early).toMatchObject({
+    exitCode: 4,
+    stderr: expect.stringContaining('has not accepted the credentials'),
+  });
+  await worker.recordWalletAccountCheck({
+    merchantId,
+    walletAccountId: id,
+    check: WalletAccountCheck.ACCEPTED,
+  });
+  expect((await wallet('promote', merchantId, id)).stdout).toMatch(/State +current/);
+  const { stdout: listed } = await wallet('list', merchantId);
+  expect(listed).toContain(`walleta_ussd`);
+  expect(listed).toMatch(/client_secret\s+…cret/);
+  expect(listed).not.toContain('canary');
+  expect((await wallet('remove', merchantId, id)).exitCode).toBe(4);
+  expect((await wallet('retire', merchantId, id)).stdout).toMatch(/State +retired/);
+  expect((await wallet('check', merchantId, id)).stdout).toMatch(/Credentials +waiting/);
+  expect((await wallet('remove', merchantId, id)).exitCode).toBe(0);
+  expect((await wallet('remove', merchantId, id)).exitCode).toBe(3);
+});
+
+test.each([
+  ['not JSON', 'canary-not-json', 'is not JSON'],
+  ['a list', '["canary"]', 'must contain an object'],
+  ['a number as a value', '{"client_id": 7}', 'must contain only texts as values'],
+  ['a field that does not exist', '{"base_url": "https://canary.example"}', 'client_id'],
+])('merchant wallet add-account refuses %s, without repeating it', async (_what, content, problem) => {
+  const { id: merchantId } = await stack.createMerchant();
+  const file = join(cli.dataFolder, 'wrong.json');
+  await writeFile(file, content);
+
+  const refused = await cli.run('merchant', 'wallet', 'add-account', merchantId, 'walleta', '--values', file);
+
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain(problem);
+  expect(refused.stderr).not.toContain('canary');
 });

@@ -1,11 +1,11 @@
-/** Answers as received. Redirects are not followed. */
+/** Answers as they came, redirects not followed. */
 export interface PageAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** A customer's browser at the level of HTTP: it keeps cookies, sends the origin of forms, and runs no scripts. */
+/** A customer's browser as far as HTTP sees it: it keeps cookies, says where forms come from, and runs no scripts. */
 export interface Customer {
   readonly cookies: Map<string, string>;
   readonly get: (url: string, headers?: Record<string, string>) => Promise<PageAnswer>;
@@ -16,10 +16,7 @@ export interface Customer {
   ) => Promise<PageAnswer>;
 }
 
-/**
- * The function that sends requests. It has the form of `fetch`. A test can pass one from another address, or with
- * another certificate authority.
- */
+/** How a browser sends; as `fetch`, of which another one may come from elsewhere or trust another authority. */
 export type SendRequest = (
   url: string,
   init: {
@@ -57,10 +54,10 @@ export function createCustomer(sendRequest: SendRequest = fetch): Customer {
   };
 }
 
-/** The fields of the form on the page to pay. */
+/** What the form of the page to pay sends. */
 export const payment = { payment_option: 'walleta_ussd', phone: '0911223344' };
 
-/** The text of a page's heading, as its reader sees it. */
+/** The text that a reader of a page sees in its heading. */
 export function headingOf({ body }: PageAnswer): string {
   const [, heading = ''] = /<h1[^>]*>(.*?)<\/h1>/s.exec(body) ?? [];
   return heading.trim();

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Whether the server never receives the bytes that cut the connection, or receives them and its answer is lost. */
+/** Whether the server never gets the bytes that cut the connection, or gets them and its answer is lost. */
 export type CutMoment = 'before the server' | 'before the answer';
 
-/** A network that ends a connection for both sides at bytes that a test chooses. */
+/** A network that ends a connection, for both sides, at bytes that a test chooses. */
 export interface CuttingProxy {
   readonly port: number;
-  /** Cuts every connection whose client sends this text, ignoring case. `undefined` stops the cutting. */
+  /** Every connection whose client sends this text, in any case, is cut. `undefined` cuts no more. */
   readonly cutAt: (text: string | undefined, moment?: CutMoment) => void;
-  /** The number of connections that were cut. */
+  /** How many connections were cut so far. */
   readonly cuts: () => number;
   /** Cuts every connection that is open now. */
   readonly cutAll: () => void;

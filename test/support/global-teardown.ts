@@ -1,4 +1,4 @@
-/** Stops what global-setup.ts started. The two run in the same process. */
+/** What global-setup.ts started. The two run in the same process. */
 export const stopServers: (() => Promise<void>)[] = [];
 
 export default async function tearDown(): Promise<void> {

@@ -4,11 +4,11 @@ import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/erro
 export interface RpcFailure {
   readonly code: keyof typeof Code;
   readonly reason: string | undefined;
-  /** The problem of each field. */
+  /** Field by field, what was wrong with it. */
   readonly issues: Readonly<Record<string, string>>;
 }
 
-/** The failure of a call that must fail. */
+/** What a call that must fail failed with. */
 export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
   try {
     await call;

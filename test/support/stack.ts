@@ -21,19 +21,17 @@ import { createTestDatabase } from './test-database.ts';
 export interface StackOptions {
   readonly cores?: number;
   readonly facades?: number;
-  /** The number of `wallets` processes. The simulator is started when there is at least one. */
+  /** Processes that talk to the simulated wallets; the simulator is started when there is at least one. */
   readonly wallets?: number;
-  /** The factor of the simulated wallets' delays. */
+  /** The simulated wallets' delays, as a factor of what people get. */
   readonly walletTimeScale?: number;
   readonly checkouts?: number;
   readonly dashboards?: number;
-  /** The number of `webhooks` processes. Those of the sandbox may connect to this machine. */
+  /** Processes that send webhooks; those of the sandbox may go to this machine. */
   readonly webhooks?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
-  /**
-   * For tests that kill, freeze or measure processes. All others run within the test's process, which is much faster.
-   */
+  /** For tests that kill, freeze or measure them. Otherwise all run within the test's process, which is much faster. */
   readonly ownProcesses?: boolean;
 }
 
@@ -45,7 +43,7 @@ export interface Facade {
 
 export interface CheckoutPages {
   readonly process: GatehouseProcess;
-  /** The address of the pages. Checkout URLs of core have another host unless core gets this one as a setting. */
+  /** Where the pages are; the checkout URLs that core gives have another host when nobody told it this one. */
   readonly origin: string;
 }
 
@@ -54,7 +52,7 @@ export interface DashboardPages {
   readonly origin: string;
 }
 
-/** Gatehouse's processes on their own database, as an operator would run them. */
+/** Gatehouse's processes on a database of their own, as an operator would run them. */
 export interface Stack {
   readonly databaseUrl: string;
   readonly cores: readonly GatehouseProcess[];
@@ -62,7 +60,7 @@ export interface Stack {
   readonly wallets: readonly GatehouseProcess[];
   /** The wallet simulator's process; undefined without wallets. */
   readonly simulator: GatehouseProcess | undefined;
-  /** The address of the wallet simulator; empty without wallets. */
+  /** Where the wallet simulator is; empty without wallets. */
   readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
   readonly dashboards: readonly DashboardPages[];
@@ -71,19 +69,19 @@ export interface Stack {
   readonly addresses: readonly string[];
   readonly connectUrl: string;
   readonly tokens: Readonly<Record<Role, string>>;
-  /** The settings for another core of this stack. */
+  /** What another core of this stack is started with. */
   readonly coreSettings: Readonly<Record<string, string>>;
-  /** The settings for another `webhooks` process of this stack. */
+  /** What another webhooks process of this stack is started with. */
   readonly webhookSettings: Readonly<Record<string, string>>;
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
-  /** A client of one of the `webhooks` processes, by default of the first. */
+  /** Asks one of the webhooks processes; the first unless said otherwise. */
   readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
   readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
-  /** Starts another `wallets` process. */
+  /** Starts one more process that talks to the wallets. */
   readonly startWallets: () => Promise<GatehouseProcess>;
-  /** Starts another `webhooks` process. */
+  /** Starts one more process that sends webhooks. */
   readonly startWebhooks: () => Promise<GatehouseProcess>;
-  /** Starts another core, whose address no facade has. */
+  /** Starts one more core, known to no facade. */
   readonly startCore: () => Promise<GatehouseProcess>;
   readonly stop: () => Promise<void>;
 }
@@ -94,7 +92,7 @@ export interface TestMerchant {
   readonly liveKey: string;
 }
 
-/** Starts a stack. Stop it at the end, also after a failure. */
+/** Starts a stack. Stop it in the end, whatever happens. */
 export async function startStack({
   cores = 1,
   facades = 1,
@@ -118,7 +116,7 @@ export async function startStack({
     for (const broker of brokers) await broker.stop();
     await database.drop();
   };
-  // All readers with the same name share their position at a broker. So a stack with readers gets its own broker.
+  // Who reads the events shares its place among them with everybody of its name on that broker: it gets one of its own.
   const openBroker = async (): Promise<string> => {
     if (webhooks === 0 || 'GATEHOUSE_NATS_URL' in settings) return sharedServers().natsUrl;
     const broker = await startTemporaryNats();
@@ -138,7 +136,7 @@ export async function startStack({
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
     GATEHOUSE_WALLETS: walletsOfCore(),
-    // Tests prompt the same phone repeatedly. Tests of the limit set it.
+    // Tests ask the same phone again and again; the ones about the limit set it.
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
   };
@@ -209,7 +207,7 @@ export async function startStack({
     const dashboardProcesses = await several(dashboards, async () => {
       const dashboard = await startEdge('dashboard', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
-        // Without a `webhooks` process, the pages say that it is unavailable.
+        // Without one, the pages say that it cannot be reached.
         GATEHOUSE_WEBHOOKS_ADDRESSES:
           webhookProcesses.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1',
         GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
@@ -262,7 +260,7 @@ export async function startStack({
   }
 }
 
-/** Processes that are stopped together: the edges first, then the processes that they call. */
+/** What of several processes is stopped together: the edges first, and then what they ask. */
 function startedProcesses() {
   const started: GatehouseProcess[] = [];
   return {

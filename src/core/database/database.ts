@@ -21,7 +21,7 @@ import { Migration017PromptPlaces } from './migrations/migration-017-prompt-plac
 import { Migration018RefusalReasons } from './migrations/migration-018-refusal-reasons.ts';
 import { Migration019AnyWallet } from './migrations/migration-019-any-wallet.ts';
 import { Migration020Refunds } from './migrations/migration-020-refunds.ts';
-import { Migration023RefundRequests } from './migrations/migration-023-refund-requests.ts';
+import { Migration022MerchantWallets } from './migrations/migration-022-merchant-wallets.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -52,7 +52,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration018RefusalReasons,
         Migration019AnyWallet,
         Migration020Refunds,
-        Migration023RefundRequests,
+        Migration022MerchantWallets,
       ],
       migrationLock: 7_142_001,
     },

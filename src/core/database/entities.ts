@@ -18,6 +18,7 @@ import type { RefundProgress } from '../domain/refund-record.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
+import { WalletAccountRow } from './wallet-account-entity.ts';
 
 /*
  * Rows as they are stored. Only the stores use them. All other code uses the domain's types.
@@ -41,6 +42,9 @@ export const MerchantRow = defineEntity({
     sessionLifetimeSeconds: p.integer(),
     sandboxPaymentOptions: p.array().columnType('text[]').$type<PaymentOption[]>().default([]),
     productionPaymentOptions: p.array().columnType('text[]').$type<PaymentOption[]>().default([]),
+    /** Ids of the wallets that the merchant has switched off. */
+    sandboxWalletsOff: p.array().columnType('text[]').$type<string[]>().default([]),
+    productionWalletsOff: p.array().columnType('text[]').$type<string[]>().default([]),
     currencies: p.array().columnType('text[]').$type<string[]>().default([]),
     /** Decimal text by currency. */
     largestAmounts: p.json<Record<string, string>>(),
@@ -138,6 +142,8 @@ export const PaymentAttemptRow = defineEntity({
     promptPlace: p.text().$type<PromptPlace>().nullable(),
     /** The settlement that decided it instead of the wallet. */
     settlementId: idOf<'stl'>().nullable(),
+    /** The merchant's own account at the wallet; null before the first lease, and for the operator's account. */
+    walletAccountId: idOf<'wac'>().nullable(),
     providerReference: p.text().nullable(),
     providerTransactionId: p.text().nullable(),
     detail: p.text().default(''),
@@ -385,7 +391,7 @@ export const ReconciliationDifferenceRow = defineEntity({
 });
 export type ReconciliationDifferenceRow = InferEntity<typeof ReconciliationDifferenceRow>;
 
-export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY' | 'REFUND' | 'VERIFY_REFUND';
+export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY';
 
 export const ApiRequestRow = defineEntity({
   name: 'ApiRequestRow',
@@ -416,6 +422,7 @@ export const entities = [
   ApiKeyRow,
   OrderRow,
   PaymentAttemptRow,
+  WalletAccountRow,
   OrderEventRow,
   AuditEntryRow,
   WalletExchangeRow,

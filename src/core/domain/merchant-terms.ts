@@ -2,12 +2,14 @@ import { Currency } from './currency.ts';
 import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
 import type { Environment, PaymentOption } from './order.ts';
-import { offeredOptions, unpayableIssues } from './wallet.ts';
+import { offeredOptions, unpayableIssues, walletIdOf } from './wallet.ts';
 import type { Wallet } from './wallet.ts';
 
 /** The terms of a merchant. An empty value sets no limit beyond the deployment's own. */
 export interface AgreedTerms {
   readonly paymentOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
+  /** The ids of the wallets that the merchant itself has switched off. */
+  readonly walletsOff: Readonly<Record<Environment, readonly string[]>>;
   /** ISO 4217 codes. */
   readonly currencies: readonly string[];
   /** Decimal text by ISO 4217 code. */
@@ -48,30 +50,48 @@ export function payableIssues(
   const byTerms = amountIssues(terms, amount);
   if (byTerms.length > 0) return byTerms;
   const options = option === undefined ? allowedOptions(terms, environment, wallets) : [option];
+  if (options.length === 0 && grantedOptions(terms, environment, wallets).length > 0)
+    return [{ field: 'currency', issue: allOffIssue }];
   return unpayableIssues(wallets, options, amount);
 }
 
-/** The configured options that the merchant's terms allow, in the same order. */
-export function allowedOptions(
+const allOffIssue =
+  'cannot be paid: you have switched off every wallet of this environment; switch one on in the dashboard, under Wallets';
+
+/** The configured options that the operator grants to the merchant, in the same order. */
+export function grantedOptions(
   { paymentOptions }: AgreedTerms,
   environment: Environment,
   wallets: readonly Wallet[],
 ): readonly PaymentOption[] {
   const offered = offeredOptions(wallets, environment);
-  const allowed = paymentOptions[environment];
-  return allowed.length === 0 ? offered : offered.filter((option) => allowed.includes(option));
+  const granted = paymentOptions[environment];
+  return granted.length === 0 ? offered : offered.filter((option) => granted.includes(option));
 }
 
-/** The issues of a payment option under the merchant's terms. */
-export function optionIssues(
-  { paymentOptions }: AgreedTerms,
+/** The granted options whose wallet the merchant has not switched off: what its customers can pay with. */
+export function allowedOptions(
+  terms: AgreedTerms,
   environment: Environment,
-  option: PaymentOption,
-): Issue[] {
-  const allowed = paymentOptions[environment];
-  if (allowed.length === 0 || allowed.includes(option)) return [];
-  const words = allowed.join(', ');
-  return [{ field: 'payment_option', issue: `must be one of ${words}, which you may use` }];
+  wallets: readonly Wallet[],
+): readonly PaymentOption[] {
+  return grantedOptions(terms, environment, wallets).filter((option) => !isOff(terms, environment, option));
+}
+
+const isOff = ({ walletsOff }: AgreedTerms, environment: Environment, option: PaymentOption): boolean =>
+  walletsOff[environment].includes(walletIdOf(option));
+
+/** The issues of a payment option under the merchant's terms. */
+export function optionIssues(terms: AgreedTerms, environment: Environment, option: PaymentOption): Issue[] {
+  const granted = terms.paymentOptions[environment];
+  if (granted.length > 0 && !granted.includes(option)) {
+    const words = granted.filter((each) => !isOff(terms, environment, each)).join(', ');
+    const issue = words === '' ? allOffIssue : `must be one of ${words}, which you may use`;
+    return [{ field: 'payment_option', issue }];
+  }
+  if (!isOff(terms, environment, option)) return [];
+  const issue = 'is of a wallet that you have switched off; switch it on in the dashboard, under Wallets';
+  return [{ field: 'payment_option', issue }];
 }
 
 function minorUnitsOf(text: string, code: string): bigint {

@@ -26,6 +26,9 @@ export interface WalletCurrency {
   readonly decimals: number;
 }
 
+/** The id of an option's wallet: the part before the channel, because an id contains no underscore. */
+export const walletIdOf = (option: PaymentOption): string => option.slice(0, option.lastIndexOf('_'));
+
 /** The options that have a wallet in the environment, in the order of the configuration. */
 export const offeredOptions = (
   wallets: readonly Wallet[],

@@ -166,6 +166,7 @@ export const termsOf = (merchant: Merchant): AgreedTerms => ({
     SANDBOX: merchant.sandboxPaymentOptions,
     PRODUCTION: merchant.productionPaymentOptions,
   },
+  walletsOff: { SANDBOX: merchant.sandboxWalletsOff, PRODUCTION: merchant.productionWalletsOff },
   currencies: merchant.currencies,
   largestAmounts: merchant.largestAmounts,
   requestsPerSecond: merchant.requestsPerSecond,

@@ -99,7 +99,17 @@ export async function findByRequest(
 const idsOf = (money: KnownMoney): string[] =>
   money.what === 'stray' ? [money.strayPaymentId, money.reversalId] : [money.paymentAttemptId];
 
-/** Money recorded between two times that the statement does not contain. */
+/*
+ * The statement is that of the operator's account. Money that a merchant's own account received is not missing from it. Such
+ * money is still recognised in the statement, because an own account may have other credentials and the same payee.
+ */
+const isOperators = (attempt: string): string => `${attempt}.wallet_account_id is null`;
+const isOfOperatorsPayment = (row: string): string => `exists (
+  select from core.payment_attempts p
+  where p.merchant_id = ${row}.merchant_id and p.id = ${row}.payment_attempt_id and ${isOperators('p')}
+)`;
+
+/** Money of the operator's account, recorded between two times, that the statement does not contain. */
 export function findMissing(
   em: EntityManager,
   scope: WalletScope,
@@ -120,13 +130,14 @@ export function findMissing(
     )
   offset 0
 ) order by ${row}.id`;
-  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ?`;
+  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${isOperators('m')}`;
+  const strayCondition = `m.created_at >= ? and m.created_at < ? and ${isOfOperatorsPayment('m')}`;
   return read(
     em,
     scope,
     {
       attempts: isUnlisted('a', 'payment_attempts', attemptCondition),
-      strays: isUnlisted('s', 'stray_payments', 'm.created_at >= ? and m.created_at < ?'),
+      strays: isUnlisted('s', 'stray_payments', strayCondition),
     },
     [...scopeValues(scope), from.toISOString(), until.toISOString(), reconciliationId],
   );
@@ -164,7 +175,7 @@ order by array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls
   return rows.map(refundMoney);
 }
 
-/** The refunds that the wallet reported as carried out on a day, and that no operators settled. */
+/** The refunds out of the operator's account that the wallet reported as carried out on a day, and that no operators settled. */
 export async function findCompletedRefunds(
   em: EntityManager,
   scope: WalletScope,
@@ -172,13 +183,14 @@ export async function findCompletedRefunds(
 ): Promise<KnownRefund[]> {
   const rows = await em.execute<RefundOnRecord[]>(
     `${sentRefunds} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
+  and ${isOfOperatorsPayment('r')}
 order by r.id`,
     [...scopeValues(scope), from.toISOString(), until.toISOString()],
   );
   return rows.map(refundMoney);
 }
 
-/** The start of the oldest payment that ended on a day; undefined without one. */
+/** The start of the operator's oldest payment that ended on a day; undefined without one. */
 export async function oldestBegun(
   em: EntityManager,
   scope: WalletScope,
@@ -190,11 +202,11 @@ export async function oldestBegun(
 select least(
   (select min(created_at) from core.payment_attempts
    where environment = ?::core.environment and payment_option = any(?::text[])
-     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ?),
+     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ? and ${isOperators('payment_attempts')}),
   (select min(a.created_at) from core.stray_payments s
    join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
-     and s.created_at >= ? and s.created_at < ?)
+     and s.created_at >= ? and s.created_at < ? and ${isOperators('a')})
 ) as begun`,
     [...values, ...values],
   );

@@ -81,6 +81,22 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   // Developers: API requests
   'GET /m/:merchantId/:environment/requests': look('developer'),
   'GET /m/:merchantId/:environment/requests/:apiRequestId': look('developer'),
+  // Wallets: which are offered, and the merchant's own accounts
+  'GET /wallet-logos/:file': signedIn(),
+  'GET /m/:merchantId/:environment/wallets': look('viewer'),
+  'POST /m/:merchantId/:environment/wallets/:wallet/switch': change('owner'),
+  'GET /m/:merchantId/:environment/wallets/:wallet': look('developer'),
+  'POST /m/:merchantId/:environment/wallets/:wallet/accounts': change('owner', { stepUp: true }),
+  'POST /m/:merchantId/:environment/wallets/:wallet/accounts/:accountId/check': change('owner'),
+  'POST /m/:merchantId/:environment/wallets/:wallet/accounts/:accountId/promote': change('owner', {
+    stepUp: true,
+  }),
+  'POST /m/:merchantId/:environment/wallets/:wallet/accounts/:accountId/retire': change('owner', {
+    stepUp: true,
+  }),
+  'POST /m/:merchantId/:environment/wallets/:wallet/accounts/:accountId/remove': change('owner', {
+    stepUp: true,
+  }),
   // Operators
   'GET /operator': operator(),
   'GET /operator/merchants': operator(),

@@ -17,6 +17,13 @@ export const knownActions = [
   'test_event.send',
   'order.cancel',
   'stray_payment.retry_reversal',
+  'merchant_wallet.switch_on',
+  'merchant_wallet.switch_off',
+  'wallet_account.add',
+  'wallet_account.check',
+  'wallet_account.promote',
+  'wallet_account.retire',
+  'wallet_account.remove',
   'user.invite',
   'user.accept_invitation',
   'user.take_invitation_back',
@@ -55,6 +62,8 @@ export const auditKinds = [
   'test_event',
   'order',
   'stray_payment',
+  'merchant_wallet',
+  'wallet_account',
   'merchant',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
@@ -67,6 +76,8 @@ export interface SentenceFacts {
   readonly label: string;
   readonly prefix: string;
   readonly environment: string;
+  /** The id of the wallet. */
+  readonly wallet: string;
   readonly endpoint: string;
   readonly email: string;
   readonly role: string;

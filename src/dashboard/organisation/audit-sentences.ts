@@ -17,6 +17,7 @@ export function auditSentence({ action, targetId, details = {} }: AuditEntry, wo
     label: text('label'),
     prefix: text('prefix'),
     environment: lookUp(words.environments, text('environment')),
+    wallet: text('wallet'),
     endpoint: text('endpoint'),
     email: text('email'),
     role: role('role'),

@@ -6,6 +6,7 @@ import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { MerchantWalletService } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -129,6 +130,16 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
   'gatehouse.v1.WalletService/ListWallets': /*              */ 'Y Y Y - Y Y Y Y',
+  'gatehouse.v1.MerchantWalletService/ListMerchantWallets': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/SwitchMerchantWallet': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/AddWalletAccount': /* */ '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/CheckWalletAccount': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/PromoteWalletAccount': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/RetireWalletAccount': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/RemoveWalletAccount': '- - - - Y Y - -',
+  'gatehouse.v1.MerchantWalletService/LeaseWalletAccountChecks': '- - Y - - - - -',
+  'gatehouse.v1.MerchantWalletService/RecordWalletAccountCheck': '- - Y - - - - -',
+  'gatehouse.v1.MerchantWalletService/GetWalletAccountSettings': '- - Y - - - - -',
   'gatehouse.v1.WalletStatusService/ReportWalletStatus': /* */ '- - Y - - - - -',
   'gatehouse.v1.WalletStatusService/ListWalletStatuses': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',
@@ -161,6 +172,7 @@ const services: readonly DescService[] = [
   CheckoutService,
   DiagnosticsService,
   RequestLogService,
+  MerchantWalletService,
   WalletService,
   WalletStatusService,
   Health,

@@ -14,7 +14,7 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
 import { at, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { ReconciliationDesk, Entry } from './reconciliation-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import type { LeasedReconciliation } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 let merchantId: string;
@@ -24,6 +24,7 @@ const noon = at(`${day}T12:00:00Z`);
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
+const connection = sharedConnection(() => stack.databaseUrl);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
@@ -70,6 +71,25 @@ describe('what is compared', () => {
       },
     ]);
     expect(differences[0]?.advice).toContain('ask it for transaction m-1');
+  });
+
+  test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
+    const own = async (outcome: Parameters<ReconciliationDesk['payment']>[1]): Promise<void> => {
+      const { paymentAttemptId } = await desk.payment(merchantId, outcome);
+      await connection.query(
+        'update core.payment_attempts set wallet_account_id = gen_random_uuid() where id = $1',
+        [storedId('pat', paymentAttemptId)],
+      );
+    };
+    await own(completed('o-1'));
+    await own(completed('o-2'));
+    // Of another amount, so it is stray.
+    await own(completed('o-3', '7.00'));
+    await desk.moveTo(merchantId, day);
+
+    const { differences } = await desk.reconcile(day, [entryOf('o-2', { amount: '100.50' })]);
+
+    expect(differences).toEqual([]);
   });
 
   test('money that nobody asked for is missing here', async () => {

@@ -25,6 +25,7 @@ const definitions = loadSync(
     'account_service',
     'diagnostics_service',
     'request_log_service',
+    'merchant_wallet_service',
     'wallet_service',
     'wallet_status_service',
   ]

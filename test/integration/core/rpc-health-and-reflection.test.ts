@@ -33,6 +33,7 @@ const servedServices = [
   'gatehouse.v1.SessionService',
   'gatehouse.v1.RequestLogService',
   'gatehouse.v1.ReportService',
+  'gatehouse.v1.MerchantWalletService',
   'gatehouse.v1.WalletService',
   'gatehouse.v1.WalletStatusService',
 ];

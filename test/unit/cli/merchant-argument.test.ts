@@ -52,6 +52,7 @@ async function run(
     openCore: () => coreClientsOn(transport, () => undefined),
     openWebhooks: () => webhookClientsOn(transport, () => undefined),
     walletTools: walletTools({}),
+    readInput: () => Promise.resolve('{}'),
     stdout: () => undefined,
     stderr: (text) => (stderr += text),
     now: () => new Date(0),

@@ -19,6 +19,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
       throw new Error('a webhooks process was called');
     },
     walletTools: walletTools({}),
+    readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),

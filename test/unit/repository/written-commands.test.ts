@@ -35,6 +35,7 @@ async function parse(args: readonly string[]) {
     openCore: call,
     openWebhooks: call,
     walletTools: { ...walletTools({}), check: async () => [goodWallet] },
+    readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),

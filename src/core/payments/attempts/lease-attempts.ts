@@ -7,6 +7,8 @@ import { decideLease } from '../../domain/attempt-work.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
 import type { Locked, OrderChanges } from '../changes/change-orders.ts';
 import { workOf } from './attempt-work-row.ts';
+import { lockCurrentAccounts } from './current-accounts.ts';
+import type { CurrentAccounts } from './current-accounts.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
 
 export interface LeaseRequest {
@@ -31,6 +33,8 @@ export interface LeasedAttempt {
   readonly promptUntil: Date;
   /** The time of the database's clock. */
   readonly leasedAt: Date;
+  /** The merchant's own account at the wallet; null for the operator's. */
+  readonly walletAccountId: StoredId<'wac'> | null;
 }
 
 export type LeaseAttempts = (request: LeaseRequest) => Promise<LeasedAttempt[]>;
@@ -43,6 +47,7 @@ export interface LeaseAttemptsParts {
 /** An attempt that was due when its order was locked. */
 interface DueLocked extends Locked {
   readonly attemptId: StoredId<'pat'>;
+  readonly accounts: CurrentAccounts;
 }
 
 /**
@@ -52,11 +57,17 @@ interface DueLocked extends Locked {
 export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
   const take = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
     const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
+    const { environment } = request;
     const due: DueLocked[] = [];
-    for (const found of await lockDueAttempts(em, { ...request, exceptMerchantIds })) {
-      const { merchantId, orderId: id, attemptId } = found;
-      const { environment } = request;
-      due.push({ row: await em.findOneOrFail(OrderRow, { merchantId, environment, id }), attemptId });
+    const all = await lockDueAttempts(em, { ...request, exceptMerchantIds });
+    const accounts = await lockCurrentAccounts(
+      em,
+      environment,
+      all.map(({ merchantId }) => merchantId),
+    );
+    for (const { merchantId, orderId: id, attemptId } of all) {
+      const row = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
+      due.push({ row, attemptId, accounts });
     }
     return due;
   };
@@ -67,7 +78,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
       read: (em, { row: { merchantId }, attemptId }) =>
         em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId }),
       decide: (order, row, now) => decideLease(order, workOf(row), request.leaseMs, now),
-      write(_em, { order, attempt, lease }, { context: row, now }): LeasedAttempt | undefined {
+      write(_em, { order, attempt, lease }, { context: row, taken, now }): LeasedAttempt | undefined {
         if (lease === undefined) {
           row.dueAt = null;
           return undefined;
@@ -76,10 +87,13 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
         const leaseId = newLeaseId();
         const leases = row.leases + 1;
         Object.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, leases, maybeSent: sentBefore });
+        // A request that may have reached the wallet is only known there under the account that sent it.
+        if (!sentBefore) row.walletAccountId = taken.accounts(row);
+        const walletAccountId = row.walletAccountId ?? null;
         const providerReference = row.providerReference ?? '';
         const { callbackNotes } = row;
         const work = { providerReference, callbackNotes, leases, promptUntil, leasedAt: now };
-        return { order, attempt, leaseId, sentBefore, ...work };
+        return { order, attempt, leaseId, sentBefore, walletAccountId, ...work };
       },
     });
     return leased.flatMap((one) => (one.ok && one.value !== undefined ? [one.value] : []));

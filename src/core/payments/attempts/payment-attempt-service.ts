@@ -265,5 +265,6 @@ function leasedMessage({ order, attempt, ...lease }: LeasedAttempt, checkoutUrlO
     leaseTime: timestampFromDate(lease.leasedAt),
     callbackNotes: [...lease.callbackNotes],
     returnUrl: order.paymentType === 'DIRECT' ? '' : checkoutUrlOf(order),
+    walletAccountId: lease.walletAccountId === null ? '' : publicId('wac', lease.walletAccountId),
   };
 }

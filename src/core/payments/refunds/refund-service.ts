@@ -1,6 +1,7 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
+import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import {
   NotRefundable as NotRefundableMessage,
@@ -83,9 +84,10 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async createRefund(request, context) {
         const wanted = parseCreateRefund(request);
         annotate(context, { merchant_id: wanted.merchantId });
-        const by = await creatorOf(request.apiKeyId, wanted, context);
-        if (request.validateOnly) return {};
-        const { refund, repeated } = await createRefund(wanted, by);
+        const { refund, repeated } = await createRefund(
+          wanted,
+          await creatorOf(request.apiKeyId, wanted, context),
+        );
         annotate(context, { refund_id: refund.id, order_id: refund.orderId, repeated });
         return { refund: refundMessage(refund), repeated };
       },
@@ -156,8 +158,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         return {
-          refunds: leased.map(({ refund, callbackNotes, ...lease }) => ({
+          refunds: leased.map(({ refund, callbackNotes, walletAccountId, ...lease }) => ({
             ...lease,
+            walletAccountId: walletAccountId === null ? '' : publicId('wac', walletAccountId),
             refund: refundMessage(refund),
             callbackNotes: [...callbackNotes],
           })),

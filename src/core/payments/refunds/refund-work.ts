@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -32,6 +32,8 @@ export interface LeasedRefund {
   readonly callbackNotes: readonly string[];
   /** The wallet's reference of the payment; '' without one. */
   readonly paymentReference: string;
+  /** The merchant's own account that took the money; null for the operator's. */
+  readonly walletAccountId: StoredId<'wac'> | null;
 }
 
 /** The work of the wallets process on refunds. Each function is one transaction. */
@@ -96,8 +98,10 @@ export function createRefundWork({
           const { refund, sentBefore } = leased.value;
           writeRefund(em, row, refund);
           const { merchantId, paymentAttemptId: id, callbackNotes } = row;
-          const { providerReference } = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-          all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference: providerReference ?? '' });
+          const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+          const paymentReference = attempt.providerReference ?? '';
+          const walletAccountId = attempt.walletAccountId ?? null;
+          all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
         }
         return all;
       }),

@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
-import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -31,6 +31,8 @@ export interface LeasedReversal {
   readonly sentBefore: boolean;
   /** The wallet's reference of the payment; '' without one. */
   readonly paymentReference: string;
+  /** The merchant's own account that took the money; null for the operator's. */
+  readonly walletAccountId: StoredId<'wac'> | null;
 }
 
 /** The return of stray payments through the wallet that received them. Each function is one transaction. */
@@ -104,12 +106,13 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           const { reversal, sentBefore } = leased.value;
           em.assign(row, reversalColumns(reversal));
           const { merchantId, paymentAttemptId: id } = row;
-          const { providerReference } = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+          const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
           leasedRows.push({
             stray: { ...row },
             leaseId,
             sentBefore,
-            paymentReference: providerReference ?? '',
+            paymentReference: attempt.providerReference ?? '',
+            walletAccountId: attempt.walletAccountId ?? null,
           });
         }
         return leasedRows;

@@ -54,15 +54,18 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
         const leased = await reversals.lease(environment, options, limit, leaseMs);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
-        const leasedReversals = leased.map(({ stray, leaseId, sentBefore, paymentReference }) => ({
-          strayPayment: strayPaymentMessage(stray),
-          leaseId,
-          sentBefore,
-          providerReference: stray.providerReference ?? '',
-          reversalId: reversalName(stray),
-          callbackNotes: stray.callbackNotes,
-          paymentReference,
-        }));
+        const leasedReversals = leased.map(
+          ({ stray, leaseId, sentBefore, paymentReference, walletAccountId }) => ({
+            strayPayment: strayPaymentMessage(stray),
+            leaseId,
+            sentBefore,
+            providerReference: stray.providerReference ?? '',
+            reversalId: reversalName(stray),
+            callbackNotes: stray.callbackNotes,
+            paymentReference,
+            walletAccountId: walletAccountId === null ? '' : publicId('wac', walletAccountId),
+          }),
+        );
         return { reversals: leasedReversals };
       },
       async recordReversalOutcome(request, context) {

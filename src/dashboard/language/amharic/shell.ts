@@ -29,6 +29,7 @@ export const shell: typeof english = {
     home: 'መነሻ',
     orders: 'ትዕዛዞች',
     links: 'የክፍያ ሊንኮች',
+    wallets: 'ዋሌቶች',
     keys: 'የAPI ቁልፎች',
     webhooks: 'ዌብሁኮች',
     requests: 'የAPI ጥያቄዎች',

@@ -28,6 +28,8 @@ export const audit: AuditWords = {
     test_event: 'Test webhooks',
     order: 'Orders',
     stray_payment: 'Stray payments',
+    merchant_wallet: 'Wallets',
+    wallet_account: 'Wallet accounts',
     merchant: 'Merchant',
   },
   empty: {
@@ -77,6 +79,18 @@ export const audit: AuditWords = {
     'order.cancel': ({ target }) => `The order ${target} was cancelled.`,
     'stray_payment.retry_reversal': ({ target }) =>
       `The reversal of ${target} was requested from the wallet again.`,
+    'merchant_wallet.switch_on': ({ wallet, environment }) =>
+      `The wallet ${wallet} was switched on in ${environment}.`,
+    'merchant_wallet.switch_off': ({ wallet, environment }) =>
+      `The wallet ${wallet} was switched off in ${environment}.`,
+    'wallet_account.add': ({ wallet, environment }) =>
+      `An own account at the wallet ${wallet} was added in ${environment}.`,
+    'wallet_account.check': ({ target }) => `A check of the wallet account ${target} was requested.`,
+    'wallet_account.promote': ({ target, wallet }) =>
+      `The account ${target} receives new payments of the wallet ${wallet}.`,
+    'wallet_account.retire': ({ target, wallet }) =>
+      `The account ${target} no longer receives new payments of the wallet ${wallet}.`,
+    'wallet_account.remove': ({ target }) => `The wallet account ${target} was removed.`,
     'user.invite': ({ email, role }) => `${email} was invited as ${role}.`,
     'user.accept_invitation': ({ email, role }) => `${email} accepted the invitation and became ${role}.`,
     'user.take_invitation_back': ({ email }) => `The invitation of ${email} was withdrawn.`,

@@ -31,6 +31,7 @@ export const shell = {
     home: 'Home',
     orders: 'Orders',
     links: 'Payment links',
+    wallets: 'Wallets',
     keys: 'API keys',
     webhooks: 'Webhooks',
     requests: 'API requests',

@@ -190,6 +190,13 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
    * @generated from field: string return_url = 15;
    */
   returnUrl: string;
+
+  /**
+   * The merchant's own account at the wallet that this attempt uses: "wac_…"; empty for the operator's account.
+   *
+   * @generated from field: string wallet_account_id = 16;
+   */
+  walletAccountId: string;
 };
 
 /**

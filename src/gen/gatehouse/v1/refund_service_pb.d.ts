@@ -86,13 +86,6 @@ export declare type CreateRefundRequest = Message<"gatehouse.v1.CreateRefundRequ
    * @generated from field: string api_key_id = 8;
    */
   apiKeyId: string;
-
-  /**
-   * Only checks the fields, without looking at the order. Nothing is created, and the response has no refund.
-   *
-   * @generated from field: bool validate_only = 9;
-   */
-  validateOnly: boolean;
 };
 
 /**
@@ -108,7 +101,7 @@ export declare const CreateRefundRequestSchema: GenMessage<CreateRefundRequest>;
  */
 export declare type CreateRefundResponse = Message<"gatehouse.v1.CreateRefundResponse"> & {
   /**
-   * The refund, in its present state; absent after validate_only.
+   * The refund, in its present state.
    *
    * @generated from field: gatehouse.v1.Refund refund = 1;
    */
@@ -599,6 +592,13 @@ export declare type LeasedRefund = Message<"gatehouse.v1.LeasedRefund"> & {
    * @generated from field: string payment_reference = 5;
    */
   paymentReference: string;
+
+  /**
+   * The merchant's own account at the wallet that took the money: "wac_…"; empty for the operator's account.
+   *
+   * @generated from field: string wallet_account_id = 6;
+   */
+  walletAccountId: string;
 };
 
 /**

@@ -337,6 +337,13 @@ export declare type LeasedReversal = Message<"gatehouse.v1.LeasedReversal"> & {
    * @generated from field: string payment_reference = 7;
    */
   paymentReference: string;
+
+  /**
+   * The merchant's own account at the wallet that took the money: "wac_…"; empty for the operator's account.
+   *
+   * @generated from field: string wallet_account_id = 8;
+   */
+  walletAccountId: string;
 };
 
 /**

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions } from '../ask.ts';
+import type { Answer } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { fieldOf, fieldsOf } from '../forms/read-form.ts';
+import { PageProblem } from '../page-problem.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { walletWritingFor } from './add-merchant-wallets.ts';
+import { accountRow } from './wallet-views.ts';
+import type { WalletWriting } from './wallet-views.ts';
+
+/** "secret" in the names keeps the values out of sessions and of pages. */
+const prefixes = { secret: 'secret.', open: 'value.' } as const;
+/** Present in a whole form. A form that was kept while the user confirmed the identity lacks it, with all secrets. */
+const wholeFormField = 'secret-complete';
+
+interface Shown {
+  readonly values?: Readonly<Record<string, string>>;
+  readonly errors?: Readonly<Record<string, string>>;
+  readonly problem?: string;
+  readonly status?: number;
+}
+
+type WalletRequest = FastifyRequest<{ Params: { wallet: string } }>;
+type AccountRequest = FastifyRequest<{ Params: { wallet: string; accountId: string } }>;
+
+/** The page on which a merchant's owner manages its own accounts at a wallet. */
+export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+  const path = '/m/:merchantId/:environment/wallets/:wallet';
+  const selfOf = (request: WalletRequest): string =>
+    pathIn(placeOf(request), `wallets/${encodeURIComponent(request.params.wallet)}`);
+  const walletOf = async (request: WalletRequest): Promise<MerchantWallet> => {
+    const { wallets } = await clients.merchantWallets.listMerchantWallets(
+      scopeOf(request),
+      callOptions(request),
+    );
+    const wallet = wallets.find((each) => each.wallet === request.params.wallet);
+    if (wallet === undefined) throw new PageProblem('notFound', 'NO_WALLET');
+    return wallet;
+  };
+
+  const show = async (
+    request: WalletRequest,
+    reply: FastifyReply,
+    { values = {}, errors = {}, problem, status = 200 }: Shown = {},
+  ): Promise<FastifyReply> => {
+    const writing = walletWritingFor(request, timeZone);
+    const wallet = await walletOf(request);
+    const place = placeOf(request);
+    const name = writing.directory.walletNames(wallet.wallet)[request.language];
+    reply.code(status);
+    return sendPage(request, reply, {
+      template: 'wallets/accounts',
+      title: writing.words.own.title(name),
+      area: 'wallets',
+      words: writing.words,
+      self: selfOf(request),
+      view: {
+        path: selfOf(request),
+        back: pathIn(place, 'wallets'),
+        rows: wallet.accounts.map((account) => accountRow(account, writing)),
+        fields: wallet.accountFields.map(({ name, secret, description, choices }) => ({
+          name,
+          input: `${secret ? prefixes.secret : prefixes.open}${name}`,
+          isSecret: secret,
+          description,
+          choices,
+          value: secret ? '' : (values[name] ?? ''),
+          error: errors[name],
+        })),
+        wholeFormField,
+        problem,
+        mayChange: place.role === 'owner',
+      },
+    });
+  };
+
+  app.get(path, (request: WalletRequest, reply) => show(request, reply));
+
+  app.post(`${path}/accounts`, async (request: WalletRequest, reply) => {
+    const { words } = walletWritingFor(request, timeZone);
+    const values = valuesOf(request.body);
+    if (fieldOf(request.body, wholeFormField) === '')
+      return show(request, reply, { values, problem: words.own.add.again, status: 400 });
+    const answer = await ask(request, (options) =>
+      clients.merchantWallets.addWalletAccount(
+        { ...scopeOf(request), wallet: request.params.wallet, values },
+        options,
+      ),
+    );
+    if (!answer.ok) return show(request, reply, { values, ...refusedForm(request, answer.refusal, words) });
+    flash(request, { tone: 'good', text: words.own.add.done });
+    return reply.redirect(selfOf(request), 303);
+  });
+
+  const addAction = (
+    action: 'check' | 'promote' | 'retire' | 'remove',
+    act: (
+      key: { merchantId: string; walletAccountId: string },
+      request: AccountRequest,
+    ) => Promise<Answer<unknown>>,
+    problemOf: (refusal: RpcFailure, words: WalletWriting['words']) => string,
+  ): void => {
+    app.post(`${path}/accounts/:accountId/${action}`, async (request: AccountRequest, reply) => {
+      const { words } = walletWritingFor(request, timeZone);
+      const { merchantId } = placeOf(request);
+      const answer = await act({ merchantId, walletAccountId: request.params.accountId }, request);
+      if (!answer.ok && answer.refusal.reason === 'INVALID_FIELDS')
+        throw new PageProblem('notFound', 'NO_WALLET_ACCOUNT');
+      if (!answer.ok) return show(request, reply, { problem: problemOf(answer.refusal, words), status: 409 });
+      flash(request, { tone: 'good', text: words.own[action].done });
+      return reply.redirect(selfOf(request), 303);
+    });
+  };
+  const { merchantWallets } = clients;
+  addAction(
+    'check',
+    (key, request) => ask(request, (options) => merchantWallets.checkWalletAccount(key, options)),
+    ({ message }) => message,
+  );
+  addAction(
+    'promote',
+    (key, request) => ask(request, (options) => merchantWallets.promoteWalletAccount(key, options)),
+    ({ reason, message }, { own }) =>
+      reason === 'WALLET_ACCOUNT_NOT_CHECKED' ? own.promote.notChecked : message,
+  );
+  addAction(
+    'retire',
+    (key, request) => ask(request, (options) => merchantWallets.retireWalletAccount(key, options)),
+    ({ message }) => message,
+  );
+  addAction(
+    'remove',
+    (key, request) => ask(request, (options) => merchantWallets.removeWalletAccount(key, options)),
+    ({ reason, message, facts }, { own }) =>
+      reason === 'WALLET_ACCOUNT_IN_USE'
+        ? own.remove.inUse(Number(facts['open_payments'] ?? 0), Number(facts['open_reversals'] ?? 0))
+        : message,
+  );
+}
+
+/** The values of the form by the names of core's fields. */
+const valuesOf = (body: unknown): Record<string, string> =>
+  Object.fromEntries(
+    fieldsOf(body).flatMap(([input, value]): [string, string][] => {
+      const prefix = Object.values(prefixes).find((each) => input.startsWith(each));
+      return prefix === undefined || value.trim() === '' ? [] : [[input.slice(prefix.length), value]];
+    }),
+  );
+
+/** Core's issues at their fields. The sentences are in English. */
+function refusedForm(
+  request: FastifyRequest,
+  { reason, fields, message }: RpcFailure,
+  { own }: WalletWriting['words'],
+): Shown {
+  if (reason === 'TOO_MANY_WALLET_ACCOUNTS') return { problem: own.add.tooMany, status: 409 };
+  const errors = Object.fromEntries(
+    fields.map(({ field, issue }) => [field.replace(/^values\.?/, ''), issue] as const),
+  );
+  const { '': whole, ...byField } = errors;
+  const problem = whole ?? (fields.length > 0 ? shellWords[request.language].forms.correct : message);
+  return { errors: byField, problem, status: 400 };
+}

@@ -1,0 +1,82 @@
+import type { Client } from '@connectrpc/connect';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { WalletAccountCheck } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import type { MerchantWalletService, WalletAccount } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import type { Logger } from '../platform/logger.ts';
+import type { AccountConnectors } from './account-connectors.ts';
+import { checkWallet } from './check-wallet.ts';
+import type { LeasedWork } from './lease-worker.ts';
+
+export interface AccountCheckParts {
+  /** The name in the log, such as "walleta-sandbox". */
+  readonly name: string;
+  /** The wallet's id. */
+  readonly wallet: string;
+  readonly environment: Environment;
+  readonly accounts: Pick<AccountConnectors, 'open'>;
+  readonly merchantWallets: Client<typeof MerchantWalletService>;
+  readonly newRequestId: () => string;
+  readonly logger: Logger;
+  /** Aborts the calls to the wallet at shutdown. */
+  readonly stop: AbortSignal;
+}
+
+/** The time limit of a check, shorter than core's lease of one minute. */
+const checkMs = 25_000;
+
+const results = {
+  accepted: WalletAccountCheck.ACCEPTED,
+  refused: WalletAccountCheck.REFUSED,
+  unknown: WalletAccountCheck.UNKNOWN,
+} as const;
+
+/** The checks of merchants' own accounts at one wallet: their credentials are tried, without moving money. */
+export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAccount> {
+  const { name, wallet, environment, accounts, merchantWallets, logger, newRequestId, stop } = parts;
+
+  const check = async (account: WalletAccount): Promise<{ result: WalletAccountCheck; detail: string }> => {
+    const opened = await accounts.open(account);
+    if ('unusable' in opened) return { result: WalletAccountCheck.REFUSED, detail: opened.unusable };
+    try {
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);
+      const { credentials, detail } = await checkWallet(opened.connector, signal);
+      return { result: results[credentials], detail: opened.mask(detail) };
+    } finally {
+      await opened.connector.close();
+    }
+  };
+
+  return {
+    name: `${name} account checks`,
+    async lease(maxChecks) {
+      const { accounts: due } = await merchantWallets.leaseWalletAccountChecks({
+        environment,
+        wallet,
+        maxChecks,
+      });
+      return due;
+    },
+    async serve(account) {
+      const requestId = newRequestId();
+      const { merchantId, walletAccountId } = account;
+      const { result, detail } = await check(account);
+      // The process stops. Another one checks the account when the lease has expired.
+      if (stop.aborted) return undefined;
+      await merchantWallets.recordWalletAccountCheck(
+        { merchantId, walletAccountId, check: result, detail },
+        { headers: { 'x-request-id': requestId } },
+      );
+      logger.info(
+        {
+          request_id: requestId,
+          wallet: name,
+          merchant_id: merchantId,
+          wallet_account_id: walletAccountId,
+          result: WalletAccountCheck[result],
+        },
+        'wallet account check',
+      );
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { Value } from '@sinclair/typebox/value';
+import type { TSchema } from '@sinclair/typebox';
+import { isSecret } from './connector/connector-kind.ts';
+import type { ConnectorKind } from './connector/connector-kind.ts';
+
+/** One value of a merchant's own account. The parts of an object have fields of their own, such as `payee.id`. */
+export interface MerchantField {
+  readonly name: string;
+  readonly isSecret: boolean;
+  readonly description: string;
+  /** The accepted values; any when empty. */
+  readonly choices: readonly string[];
+}
+
+export interface MerchantFieldIssue {
+  readonly field: string;
+  /** It never contains the value, which may be a secret. */
+  readonly issue: string;
+}
+
+interface Leaf {
+  readonly name: string;
+  readonly schema: TSchema;
+}
+
+const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
+  schema['type'] === 'object' ? (schema['properties'] as Readonly<Record<string, TSchema>>) : {};
+
+/** The texts of a merchant's account are those of the leaves of its settings. */
+function leavesOf({ settings, merchantSettings }: ConnectorKind): Leaf[] {
+  return merchantSettings.flatMap((setting): Leaf[] => {
+    const schema = propertiesOf(settings)[setting];
+    if (schema === undefined) return [];
+    const parts = Object.entries(propertiesOf(schema));
+    if (parts.length === 0) return [{ name: setting, schema }];
+    return parts.map(([part, each]) => ({ name: `${setting}.${part}`, schema: each }));
+  });
+}
+
+/** The fields of a merchant's own account at a wallet with this protocol. */
+export const merchantFields = (kind: ConnectorKind): readonly MerchantField[] =>
+  leavesOf(kind).map(({ name, schema }) => ({
+    name,
+    isSecret: schema[isSecret] === true,
+    description: schema.description ?? '',
+    choices: choicesOf(schema),
+  }));
+
+function choicesOf(schema: TSchema): readonly string[] {
+  if (schema['type'] === 'boolean') return ['true', 'false'];
+  const options: unknown = schema['anyOf'];
+  return Array.isArray(options) ? options.map((each: { const?: unknown }) => String(each.const)) : [];
+}
+
+/** The problems of a merchant's values: each by itself, and objects that are not complete. */
+export function merchantFieldIssues(
+  kind: ConnectorKind,
+  values: Readonly<Record<string, string>>,
+): readonly MerchantFieldIssue[] {
+  return leavesOf(kind).flatMap(({ name, schema }): MerchantFieldIssue[] => {
+    const field = `values.${name}`;
+    const text = values[name];
+    if (text === undefined) {
+      const [setting = ''] = name.split('.');
+      const hasOther = name !== setting && Object.keys(values).some((key) => key.startsWith(`${setting}.`));
+      return hasOther ? [{ field, issue: `is required with the other parts of ${setting}` }] : [];
+    }
+    if (Value.Check(schema, valueOf(schema, text))) return [];
+    const choices = choicesOf(schema);
+    if (choices.length > 0) return [{ field, issue: `must be ${choices.join(' or ')}` }];
+    const pattern: unknown = schema['pattern'];
+    const form = typeof pattern === 'string' ? `must match ${pattern}` : 'is not valid';
+    return [{ field, issue: `${form}. ${schema.description ?? ''}`.trim() }];
+  });
+}
+
+/** The operator's settings of a wallet with a merchant's own in their places. An object is replaced as a whole. */
+export function withMerchantValues(
+  kind: ConnectorKind,
+  settings: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, string>>,
+): Readonly<Record<string, unknown>> {
+  const own: Record<string, unknown> = {};
+  for (const { name, schema } of leavesOf(kind)) {
+    const text = values[name];
+    if (text === undefined) continue;
+    const [setting = '', part] = name.split('.');
+    const value = valueOf(schema, text);
+    own[setting] = part === undefined ? value : { ...(own[setting] as object | undefined), [part]: value };
+  }
+  return { ...settings, ...own };
+}
+
+/** The texts of the secrets among a merchant's values. */
+export const secretsAmong = (
+  kind: ConnectorKind,
+  values: Readonly<Record<string, string>>,
+): readonly string[] =>
+  leavesOf(kind).flatMap(({ name, schema }) =>
+    schema[isSecret] === true && values[name] !== undefined ? [values[name]] : [],
+  );
+
+function valueOf(schema: TSchema, text: string): unknown {
+  if (schema['type'] === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  return schema['type'] === 'integer' || schema['type'] === 'number' ? Number(text) : text;
+}

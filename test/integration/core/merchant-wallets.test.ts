@@ -1,0 +1,325 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+  WalletAccountState,
+} from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { storedId } from '../../support/ids.ts';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const merchantWallets = sharedClient(stack, MerchantWalletService, 'dashboard');
+const worker = sharedClient(stack, MerchantWalletService, 'wallets');
+const merchants = sharedClient(stack, MerchantService, 'operator');
+const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
+const audit = sharedClient(stack, AuditService, 'operator');
+
+const environment = Environment.SANDBOX;
+const canary = 'canary-of-a-client-secret';
+const values = {
+  client_id: 'shoes',
+  client_secret: canary,
+  'payee.type': 'msisdn',
+  'payee.id': '251900000001',
+};
+
+let merchantId: string;
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+const listed = async () => (await merchantWallets.listMerchantWallets({ merchantId, environment })).wallets;
+const switchWallet = (wallet: string, on: boolean) =>
+  merchantWallets.switchMerchantWallet({ merchantId, environment, wallet, on });
+const add = async (own: Readonly<Record<string, string>> = values): Promise<WalletAccount> => {
+  const { account } = await merchantWallets.addWalletAccount({
+    merchantId,
+    environment,
+    wallet: 'walleta',
+    values: own,
+  });
+  return account!;
+};
+const keyOf = ({ walletAccountId }: WalletAccount) => ({ merchantId, walletAccountId });
+const accept = async (account: WalletAccount): Promise<WalletAccount> => {
+  await worker.recordWalletAccountCheck({ ...keyOf(account), check: WalletAccountCheck.ACCEPTED });
+  return account;
+};
+const promote = async (account: WalletAccount): Promise<WalletAccount> => {
+  await merchantWallets.promoteWalletAccount(keyOf(account));
+  return account;
+};
+const addCurrent = async (): Promise<WalletAccount> => promote(await accept(await add()));
+
+describe("the merchant's choice", () => {
+  test('customers cannot pay with a wallet that is off, and can again when it is on', async () => {
+    const order = await desk.registerHosted({ merchantId });
+    await switchWallet('walleta', false);
+    const offered = async () =>
+      (await desk.checkout.getCheckout({ token: order.token })).checkout?.paymentOptions;
+    // Registrations use a merchant that core read a moment ago.
+    const failure = await waitUntil('direct payments are refused', async () => {
+      const orderNumber = `W-${Math.random()}`;
+      return failureOf(desk.orders.startDirectPayment(directPayment({ merchantId, orderNumber }))).catch(
+        () => undefined,
+      );
+    });
+
+    expect(await offered()).toEqual(['walletb_ussd']);
+    expect(failure).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: {
+        payment_option:
+          'is of a wallet that you have switched off; switch it on in the dashboard, under Wallets',
+      },
+    });
+    expect((await switchWallet('walleta', true)).wallet).toMatchObject({ wallet: 'walleta', on: true });
+    expect(await offered()).toEqual(['walleta_wallet', 'walleta_ussd', 'walletb_ussd']);
+  });
+
+  test('an order is refused at register when every wallet is off', async () => {
+    await switchWallet('walleta', false);
+    await switchWallet('walletb', false);
+
+    expect(await failureOf(desk.orders.registerOrder(registration({ merchantId })))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { currency: expect.stringContaining('you have switched off every wallet') },
+    });
+    expect((await listed()).map(({ on }) => on)).toEqual([false, false]);
+  });
+
+  test('the choice is within what the operator grants', async () => {
+    await merchants.updateMerchant({ merchantId, terms: { sandboxPaymentOptions: ['walletb_ussd'] } });
+
+    expect(await listed()).toMatchObject([
+      { wallet: 'walleta', paymentOptions: [], on: true },
+      { wallet: 'walletb', paymentOptions: ['walletb_ussd'], on: true },
+    ]);
+    const order = await desk.registerHosted({ merchantId });
+    const { checkout } = await desk.checkout.getCheckout({ token: order.token });
+    expect(checkout?.paymentOptions).toEqual(['walletb_ussd']);
+  });
+
+  test.each([
+    [{ wallet: 'walletc' }, { wallet: 'must be walleta, walletb' }],
+    [{ environment: Environment.UNSPECIFIED }, { environment: 'must be SANDBOX or PRODUCTION' }],
+  ])('a wallet that does not exist is refused: %j', async (own, issues) => {
+    const request = { merchantId, environment, wallet: 'walleta', on: false, ...own };
+
+    expect(await failureOf(merchantWallets.switchMerchantWallet(request))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues,
+    });
+  });
+});
+
+describe('an own account', () => {
+  test('is stored without a readable secret, and shows only its ending', async () => {
+    const account = await add();
+
+    expect(account).toMatchObject({
+      state: WalletAccountState.NEXT,
+      check: WalletAccountCheck.WAITING,
+      values: [
+        { name: 'client_id', value: 'shoes', ending: '' },
+        { name: 'client_secret', value: '', ending: 'cret' },
+        { name: 'payee.id', value: '251900000001', ending: '' },
+        { name: 'payee.type', value: 'msisdn', ending: '' },
+      ],
+    });
+    const rows = await desk.query('select t::text as row from core.wallet_accounts t');
+    const audited = await audit.listAuditEntries({ merchantId });
+    expect(JSON.stringify(rows)).toContain('shoes');
+    expect(JSON.stringify([rows, audited.entries.map(({ details }) => details)])).not.toContain(canary);
+    expect(audited.entries[0]).toMatchObject({
+      action: 'wallet_account.add',
+      targetId: account.walletAccountId,
+      details: { fields: 'client_id, client_secret, payee.id, payee.type', wallet: 'walleta' },
+    });
+    const settings = await worker.getWalletAccountSettings(keyOf(account));
+    expect(settings).toMatchObject({ wallet: 'walleta', environment, values });
+  });
+
+  test('that was copied to another merchant cannot be decrypted there', async () => {
+    const account = await add();
+    const thief = await stack.createMerchant();
+    await desk.query(
+      `insert into core.wallet_accounts select $1, id, environment, wallet, state, open_values, endings, key_name,
+         sealed_secrets, check_result, check_detail, checked_at, check_due_at, created_at, promoted_at
+       from core.wallet_accounts where id = $2`,
+      [storedId('mer', thief.id), storedId('wac', account.walletAccountId)],
+    );
+
+    const stolen = { merchantId: thief.id, walletAccountId: account.walletAccountId };
+    expect(await failureOf(worker.getWalletAccountSettings(stolen))).toMatchObject({
+      reason: 'WALLET_ACCOUNT_UNREADABLE',
+    });
+  });
+
+  test.each([
+    [{}, 'values', 'must contain at least one of client_id, client_secret, api_key, payee.type, payee.id'],
+    [{ base_url: 'https://thief.example' }, 'values', expect.stringContaining('must be named client_id')],
+    [{ 'payee.id': '1' }, 'values.payee.type', 'is required with the other parts of payee'],
+    [{ client_id: 'a\u0000b' }, 'values.client_id', 'must not contain control characters'],
+    [{ client_id: 'x'.repeat(8193) }, 'values.client_id', 'must be at most 8192 characters'],
+  ])('is refused with values that are not valid: %#', async (own, field, issue) => {
+    const request = { merchantId, environment, wallet: 'walleta', values: own as Record<string, string> };
+
+    expect(await failureOf(merchantWallets.addWalletAccount(request))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { [field]: issue },
+    });
+  });
+
+  test('is promoted only after the provider accepted it, and a check is due again on request', async () => {
+    const account = await add();
+    const due = async () =>
+      (await worker.leaseWalletAccountChecks({ environment, wallet: 'walleta', maxChecks: 100 })).accounts
+        .map(({ walletAccountId }) => walletAccountId)
+        .filter((id) => id === account.walletAccountId);
+
+    expect(await due()).toHaveLength(1);
+    expect(await due()).toHaveLength(0);
+    expect(await failureOf(promote(account))).toMatchObject({ reason: 'WALLET_ACCOUNT_NOT_CHECKED' });
+    const refusal = { ...keyOf(account), check: WalletAccountCheck.REFUSED, detail: 'unknown client' };
+    await worker.recordWalletAccountCheck(refusal);
+    expect((await listed())[0]?.accounts[0]).toMatchObject({
+      check: WalletAccountCheck.REFUSED,
+      checkDetail: 'unknown client',
+    });
+    expect(await failureOf(promote(account))).toMatchObject({ reason: 'WALLET_ACCOUNT_NOT_CHECKED' });
+    await merchantWallets.checkWalletAccount(keyOf(account));
+    expect(await due()).toHaveLength(1);
+    await promote(await accept(account));
+    expect((await listed())[0]?.accounts[0]).toMatchObject({ state: WalletAccountState.CURRENT });
+  });
+
+  test('a new next account replaces the earlier next one, and there is a limit', async () => {
+    const first = await add();
+    await add({ client_id: 'second' });
+
+    expect((await listed())[0]?.accounts).toMatchObject([{ values: [{ value: 'second' }] }]);
+    expect(await failureOf(merchantWallets.checkWalletAccount(keyOf(first)))).toMatchObject({
+      reason: 'WALLET_ACCOUNT_NOT_FOUND',
+    });
+    for (let count = 0; count < 10; count += 1) await addCurrent();
+    expect(await failureOf(add())).toMatchObject({ reason: 'TOO_MANY_WALLET_ACCOUNTS' });
+  });
+});
+
+describe('the account of a payment', () => {
+  const leaseOf = async (orderNumber: string) =>
+    desk.take(await desk.startDirect({ merchantId, orderNumber }));
+
+  test("is the operator's, then the current one, and stays the same after a rotation", async () => {
+    expect(await leaseOf('P-1')).toMatchObject({ walletAccountId: '' });
+    const first = await addCurrent();
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'P-2', phone: '0911223345' });
+    const leased = await desk.take(payment);
+    expect(leased.walletAccountId).toBe(first.walletAccountId);
+    await desk.record(leased, outcomes.pending('reference'));
+
+    const second = await addCurrent();
+
+    await desk.makeDue(payment);
+    expect(await desk.take(payment)).toMatchObject({
+      sentBefore: true,
+      walletAccountId: first.walletAccountId,
+    });
+    const later = await desk.startDirect({ merchantId, orderNumber: 'P-3', phone: '0911223346' });
+    expect(await desk.take(later)).toMatchObject({ walletAccountId: second.walletAccountId });
+    expect((await listed())[0]?.accounts).toMatchObject([
+      { state: WalletAccountState.CURRENT },
+      { state: WalletAccountState.RETIRED },
+    ]);
+  });
+
+  test('is the current one again when no request has reached the wallet', async () => {
+    const first = await addCurrent();
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
+    const leased = await desk.take(payment);
+    expect(leased.walletAccountId).toBe(first.walletAccountId);
+    await desk.record(leased, outcomes.notReached());
+    await merchantWallets.retireWalletAccount(keyOf(first));
+
+    await desk.makeDue(payment);
+    expect(await desk.take(payment)).toMatchObject({ sentBefore: false, walletAccountId: '' });
+  });
+
+  test('is not that of another merchant, wallet or environment', async () => {
+    await addCurrent();
+    const other = await stack.createMerchant();
+
+    const foreign = await desk.startDirect({ merchantId: other.id, phone: '0911223347' });
+    expect(await desk.take(foreign)).toMatchObject({ walletAccountId: '' });
+    const atB = await desk.startDirect({ merchantId, phone: '0911223348', paymentOption: 'walletb_ussd' });
+    expect(await desk.take(atB)).toMatchObject({ walletAccountId: '' });
+  });
+
+  test('is not removed while the payment or its reversal needs it', async () => {
+    const account = await addCurrent();
+    expect(await failureOf(merchantWallets.removeWalletAccount(keyOf(account)))).toMatchObject({
+      reason: 'WALLET_ACCOUNT_IN_USE',
+    });
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1', phone: '0911223349' });
+    await desk.record(await desk.take(payment), outcomes.pending('reference'));
+    await merchantWallets.retireWalletAccount(keyOf(account));
+    await expect(merchantWallets.removeWalletAccount(keyOf(account))).rejects.toThrow('1 open payment');
+
+    await desk.makeDue(payment);
+    await desk.settle(payment, outcomes.completed('t-1', '1.00'));
+    await expect(merchantWallets.removeWalletAccount(keyOf(account))).rejects.toThrow(
+      '1 reversal not completed',
+    );
+    const { reversals: leased } = await reversals.leaseReversals({
+      environment,
+      paymentOptions: ['walleta_ussd'],
+      maxReversals: 100,
+      lease: { seconds: 30n },
+    });
+    const reversal = leased.find(({ strayPayment }) => strayPayment?.merchantId === merchantId);
+    expect(reversal?.walletAccountId).toBe(account.walletAccountId);
+    await reversals.recordReversalOutcome({
+      merchantId,
+      strayPaymentId: reversal?.strayPayment?.strayPaymentId ?? '',
+      leaseId: reversal?.leaseId ?? '',
+      outcome: { case: 'done', value: {} },
+    });
+
+    await merchantWallets.removeWalletAccount(keyOf(account));
+    expect((await listed())[0]?.accounts).toEqual([]);
+    expect(await failureOf(worker.getWalletAccountSettings(keyOf(account)))).toMatchObject({
+      reason: 'WALLET_ACCOUNT_NOT_FOUND',
+    });
+  });
+
+  test('an account is not removed while a payment begins with it', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const account = await addCurrent();
+      const payment = await desk.startDirect({
+        merchantId,
+        orderNumber: `C-${round}`,
+        phone: `09112240${round}0`,
+      });
+      const remove = async () => {
+        await merchantWallets.retireWalletAccount(keyOf(account));
+        await merchantWallets.removeWalletAccount(keyOf(account));
+      };
+      const [leased] = await Promise.all([desk.take(payment), remove().catch(() => undefined)]);
+
+      if (leased.walletAccountId !== '')
+        expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
+    }
+  });
+});
