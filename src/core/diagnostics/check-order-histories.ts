@@ -11,7 +11,7 @@ import { publicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { failed, good } from './check-outcome.ts';
 
-/** As many as are read in a fraction of a second, out of an index. */
+/** The number of events that an index scan reads in a fraction of a second. */
 const recentEvents = 5_000;
 const examples = 3;
 

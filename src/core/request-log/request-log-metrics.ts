@@ -13,7 +13,7 @@ export function addRequestLogMetrics({ registry }: Pick<Metrics, 'registry'>): R
     }),
     unkept: new Counter({
       name: 'gatehouse_api_requests_unlogged_total',
-      help: 'Requests of the merchant API that were left out of the request log: the merchant was busy, or core was away.',
+      help: 'Requests of the merchant API that were left out of the request log: the merchant was busy, or core was unavailable.',
       registers,
     }),
     unauthenticated: new Counter({
