@@ -5,6 +5,7 @@ import type { Client } from '@connectrpc/connect';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Panel } from '../ask.ts';
+import { csvPages } from '../csv/csv-pages.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
@@ -16,7 +17,6 @@ import type { OrderWords } from './order-words.ts';
 import { readOrderSearch, searchFieldOf } from './order-search.ts';
 import type { OrderSearch } from './order-search.ts';
 import { ordersCsv } from './orders-csv.ts';
-import type { OrdersCsv } from './orders-csv.ts';
 
 const pageSize = 50;
 const csvPageSize = 500;
@@ -76,26 +76,12 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     // The first page is read before the answer begins, so that an invalid search or an unavailable core gets an error page.
     const first = await read('');
     const name = `orders-${placeOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    const { start, lines } = ordersCsv(timeZone);
     return reply
       .header('content-disposition', `attachment; filename="${name}"`)
       .type('text/csv; charset=utf-8')
-      .send(Readable.from(csvOf(ordersCsv(timeZone), first, read)));
+      .send(Readable.from(csvPages(start, first, lines, read)));
   });
-}
-
-/** All pages. Each is read after the browser has received the one before. A failure aborts the download. */
-async function* csvOf(
-  csv: OrdersCsv,
-  first: ListOrdersResponse,
-  read: (pageToken: string) => Promise<ListOrdersResponse>,
-): AsyncGenerator<string> {
-  yield csv.start;
-  let page = first;
-  for (;;) {
-    if (page.orders.length > 0) yield csv.lines(page);
-    if (page.nextPageToken === '') return;
-    page = await read(page.nextPageToken);
-  }
 }
 
 /** A page of orders, or the problems of the search. */
@@ -134,7 +120,7 @@ function errorsOf(
   return Object.fromEntries(named.map((name) => [name, problem(name)]));
 }
 
-const choices = <Name extends string>(
+export const choices = <Name extends string>(
   table: Readonly<Record<Name, unknown>>,
   words: Readonly<Record<Name, string>>,
 ) => (Object.keys(table) as Name[]).map((value) => ({ value, text: words[value] }));

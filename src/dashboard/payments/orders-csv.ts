@@ -1,9 +1,9 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
 import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { csvField, csvLine, csvMark, csvName } from '../csv/csv-text.ts';
+import { csvTimes } from '../csv/csv-time.ts';
 
 interface Column {
   readonly name: string;
@@ -17,16 +17,12 @@ export interface OrdersCsv {
   readonly lines: (page: Pick<ListOrdersResponse, 'orders' | 'providerTransactionIds'>) => string;
 }
 
-/** Times are in the IANA time zone that the heading names, because spreadsheets have no times with a zone. */
+/** Times are in the IANA time zone that the heading names. */
 export function ordersCsv(timeZone: string): OrdersCsv {
-  // The Swedish format of dates is that of ISO 8601.
-  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  const times = csvTimes(timeZone);
   const time = (name: string, of: (order: Order) => Timestamp | undefined): Column => ({
     name: `${name} (${timeZone})`,
-    field: (order) => {
-      const at = of(order);
-      return csvField(at === undefined ? '' : format.format(timestampDate(at)));
-    },
+    field: (order) => times(of(order)),
   });
   const columns: readonly Column[] = [
     { name: 'order_id', field: (order) => csvField(order.orderId) },
