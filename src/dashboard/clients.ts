@@ -11,6 +11,7 @@ import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -27,6 +28,7 @@ export interface DashboardClients {
   readonly orders: Client<typeof OrderService>;
   readonly orderStories: Client<typeof OrderStoryService>;
   readonly payments: Client<typeof PaymentAttemptService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly reports: Client<typeof ReportService>;
   readonly audit: Client<typeof AuditService>;
   readonly requestLog: Client<typeof RequestLogService>;
@@ -49,6 +51,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     orders: createClient(OrderService, core),
     orderStories: createClient(OrderStoryService, core),
     payments: createClient(PaymentAttemptService, core),
+    refunds: createClient(RefundService, core),
     reports: createClient(ReportService, core),
     audit: createClient(AuditService, core),
     requestLog: createClient(RequestLogService, core),

@@ -21,6 +21,7 @@ const inEnvironment = '/m/:merchantId/:environment';
 const merchantEntries: readonly Entry[] = [
   { area: 'home', group: undefined, route: inEnvironment },
   { area: 'orders', group: 'payments', route: `${inEnvironment}/orders` },
+  { area: 'refunds', group: 'payments', route: `${inEnvironment}/refunds` },
   { area: 'links', group: 'payments', route: `${inEnvironment}/links` },
   { area: 'wallets', group: 'payments', route: `${inEnvironment}/wallets` },
   { area: 'quickStart', group: 'developers', route: `${inEnvironment}/quick-start` },
@@ -28,6 +29,7 @@ const merchantEntries: readonly Entry[] = [
   { area: 'webhooks', group: 'developers', route: `${inEnvironment}/webhooks`, role: 'developer' },
   { area: 'requests', group: 'developers', route: `${inEnvironment}/requests`, role: 'developer' },
   { area: 'team', group: 'organisation', route: '/m/:merchantId/team', role: 'owner' },
+  { area: 'refundApproval', group: 'organisation', route: '/m/:merchantId/refund-approval', role: 'owner' },
   { area: 'audit', group: 'organisation', route: '/m/:merchantId/audit', role: 'owner' },
 ];
 

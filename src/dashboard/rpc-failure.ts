@@ -35,6 +35,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   API_KEY_NOT_USABLE: 'changedMeanwhile',
   CHANGED_MEANWHILE: 'changedMeanwhile',
   NO_NEXT_SECRET: 'changedMeanwhile',
+  REFUND_NOT_AWAITING_APPROVAL: 'changedMeanwhile',
   REVERSAL_NOT_REFUSED: 'changedMeanwhile',
   TOTP_NOT_ENABLED: 'changedMeanwhile',
   TOTP_NOT_BEGUN: 'changedMeanwhile',

@@ -1,5 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { panel } from '../ask.ts';
@@ -7,6 +8,8 @@ import type { Dashboard } from '../dashboard.ts';
 import { endpointState } from '../developers/delivery-words.ts';
 import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
 import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
+import { refunds as refundsInAmharic } from '../language/amharic/refunds.ts';
+import { refunds as refundsInEnglish } from '../language/english/refunds.ts';
 import { home as amharic } from '../language/amharic/home.ts';
 import { home as english } from '../language/english/home.ts';
 import { wordsFor } from '../language/words.ts';
@@ -15,6 +18,7 @@ import { orderWords } from '../payments/order-words.ts';
 import { isAtLeast } from '../access/viewer.ts';
 import { reportView } from './report-views.ts';
 
+const refundWords = { en: refundsInEnglish, am: refundsInAmharic };
 const dictionary = { en: english, am: amharic };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
 
@@ -23,6 +27,8 @@ type Span = keyof typeof spans;
 const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
 
 const mostEndpoints = 5;
+/** The limit of the count. Above it the exact number does not matter. */
+const mostWaiting = 50;
 
 /** A merchant's first page: the numbers, problems, and next steps. */
 export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
@@ -70,6 +76,20 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       }));
     });
 
+  /** The number of refunds that wait for approval, in words; undefined when none waits. */
+  const waitingOf = (request: FastifyRequest) =>
+    panel(request, async (options) => {
+      const asked = {
+        ...scopeOf(request),
+        statuses: [RefundStatus.AWAITING_APPROVAL],
+        pageSize: mostWaiting,
+      };
+      const { refunds, nextPageToken } = await clients.refunds.listRefunds(asked, options);
+      const count = new Intl.NumberFormat(request.language).format(refunds.length);
+      const { text } = wordsFor(request, refundWords).waiting;
+      return refunds.length === 0 ? undefined : text(nextPageToken === '' ? count : `${count}+`);
+    });
+
   const mayDevelop = (request: FastifyRequest): boolean => {
     const { role } = placeOf(request);
     return role === 'operator' || isAtLeast(role, 'developer');
@@ -107,10 +127,11 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
     const place = placeOf(request);
     const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
     const span: Span = isSpan(asked) ? asked : 'today';
-    const [report, trouble, steps] = await Promise.all([
+    const [report, trouble, steps, waiting] = await Promise.all([
       reportOf(request, span),
       troubleOf(request),
       stepsOf(request),
+      waitingOf(request),
     ]);
     const isOpen = steps.isThere && steps.value.some(({ done }) => !done);
     return sendPage(request, reply, {
@@ -129,6 +150,8 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         })),
         report,
         trouble,
+        waiting,
+        waitingWords: wordsFor(request, refundWords).waiting,
         steps: isOpen || !steps.isThere ? steps : undefined,
         mayDevelop: mayDevelop(request),
       },

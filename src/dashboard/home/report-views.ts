@@ -4,6 +4,7 @@ import type {
   CollectedAmount,
   FailureCount,
   GetOrderReportResponse,
+  RefundedAmount,
 } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
@@ -29,8 +30,8 @@ export type Step = 'hour' | 'day';
 export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
   const { words, orderWords, wallets, language, timeZone } = writing;
   const count = (number: bigint): string => new Intl.NumberFormat(language).format(number);
-  const amounts = (collected: readonly CollectedAmount[]): string[] =>
-    collected.map(({ amount, currency }) => amountText(amount, currency, language));
+  const amounts = (money: readonly (CollectedAmount | RefundedAmount)[]): string[] =>
+    money.map(({ amount, currency }) => amountText(amount, currency, language));
   const label = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
     ...(step === 'hour'
@@ -53,13 +54,14 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
     registered: count(total?.registered ?? 0n),
     completed: count(total?.completed ?? 0n),
     collected: amounts(total?.collected ?? []),
+    refunded: amounts(total?.refunded ?? []),
     successRate: rateText(succeeded, succeeded + failed, language),
     successOf: words.tiles.successOf(count(succeeded), count(succeeded + failed)),
     abandoned: count(abandoned),
     behind: momentOf(report.behindSince, language, timeZone),
     intervals: report.intervals.flatMap(({ startTime, counts }) => {
       if (startTime === undefined || counts === undefined) return [];
-      const { registered, completed, failed: ended, expired, cancelled, collected } = counts;
+      const { registered, completed, failed: ended, expired, cancelled, collected, refunded } = counts;
       const numbers = { registered, completed, failed: ended - cancelled, abandoned: expired + cancelled };
       return [
         {
@@ -72,6 +74,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
             text: count(number),
           })),
           collected: amounts(collected),
+          refunded: amounts(refunded),
         },
       ];
     }),
@@ -83,6 +86,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
       failed: count(option.failed),
       rate: rateText(option.succeeded, option.succeeded + option.failed, language) ?? orderWords.none,
       collected: amounts(option.collected),
+      refunded: amounts(option.refunded),
     })),
   };
 }

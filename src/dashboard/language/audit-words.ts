@@ -16,6 +16,9 @@ export const knownActions = [
   'redelivery.start',
   'test_event.send',
   'order.cancel',
+  'refund.create',
+  'refund.approve',
+  'refund.decline',
   'stray_payment.retry_reversal',
   'merchant_wallet.switch_on',
   'merchant_wallet.switch_off',
@@ -61,6 +64,7 @@ export const auditKinds = [
   'redelivery',
   'test_event',
   'order',
+  'refund',
   'stray_payment',
   'merchant_wallet',
   'wallet_account',
@@ -84,6 +88,10 @@ export interface SentenceFacts {
   readonly from: string;
   readonly to: string;
   readonly left: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly orderNumber: string;
+  readonly refundNumber: string;
   /** The method of a sign-in, or the reason of its failure, as a part of a sentence. */
   readonly proof: string;
   readonly refusal: string;

@@ -24,6 +24,10 @@ export function auditSentence({ action, targetId, details = {} }: AuditEntry, wo
     from: role('from'),
     to: role('to'),
     left: text('left'),
+    amount: text('amount'),
+    currency: text('currency'),
+    orderNumber: text('order_number'),
+    refundNumber: text('refund_number'),
     proof: lookUp(words.proofs, text('proof')),
     refusal: lookUp(words.refusals, text('reason')),
   });

@@ -37,7 +37,9 @@ import {
   webhookEntries,
 } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
+import { orderRefunds } from './order-refunds.ts';
 import { orderSummary } from './order-summary.ts';
+import { isOpenRefund } from './refund-states.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
@@ -82,7 +84,7 @@ const redelivery = (place: Place, delivery: Delivery | undefined) =>
 
 /** The page of one order: its values, history and actions. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone } = dashboard;
+  const { clients, sendPage, timeZone, assets } = dashboard;
   const path = '/m/:merchantId/:environment/orders/:orderId';
 
   const writingOf = (request: FastifyRequest): StoryWriting => ({
@@ -139,25 +141,30 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
     const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
     const entries = [
-      ...events.map((event) => eventEntry(event, writing)),
+      ...events.map((event) => eventEntry(event, writing, (id) => pathIn(place, `refunds/${id}`))),
       ...paymentAttempts.flatMap((attempt) => exchangeEntries(attempt, writing)),
       ...deliveryEntries(request, deliveries),
       ...apiRequestEntries(request, order.orderNumber, story.apiRequests),
       ...strays,
     ];
     const [latest] = paymentAttempts;
+    const refunds = orderRefunds(order, events, words.refunds, writing);
+    const summary = orderSummary({ order, events, latestAttempt: latest?.paymentAttempt }, writing);
     return sendPage(request, reply, {
       template: 'payments/order',
       title: order.orderNumber,
       area: 'orders',
       words,
+      scripts: refunds.isOpen ? [assets.live.path] : [],
       view: {
         path: pathIn(place, `orders/${orderId}`),
         list: { href: pathIn(place, 'orders'), text: writing.words.title },
         number: order.orderNumber,
         status: statusText(order.status, writing.words),
         amount: amountText(order.amount, order.currency, request.language),
-        summary: orderSummary({ order, events, latestAttempt: latest?.paymentAttempt }, writing),
+        summary: [summary, ...refunds.facts].join(' '),
+        refunds,
+        mayRefund: mayChange,
         strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
         facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
         story: storyItems(entries, writing),
@@ -182,6 +189,16 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   };
 
   app.get(path, showOrder);
+
+  /** Polled by the open page while a refund is pending. */
+  app.get(`${path}/state`, async (request, reply) => {
+    const asked = { ...scopeOf(request), orderId: orderIdOf(request) };
+    const { refunds } = await clients.refunds.listRefunds(asked, callOptions(request));
+    return reply.send({
+      state: refunds.map(({ refundId, status }) => `${refundId}-${status}`).join(),
+      isOver: !refunds.some(isOpenRefund),
+    });
+  });
 
   app.post(`${path}/cancel`, async (request, reply) => {
     const words = wordsFor(request, dictionary).actions;

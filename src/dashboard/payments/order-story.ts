@@ -1,7 +1,7 @@
 import { durationMs, timestampMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { OrderEventType, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
+import { OrderEventType, PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent, PaymentAttempt, Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
@@ -48,7 +48,13 @@ export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting
 
 const said = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
 
-export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry {
+/** An event of the order. `refundHref` is the path of a refund's page. */
+export function eventEntry(
+  event: OrderEvent,
+  writing: StoryWriting,
+  refundHref: (refundId: string) => string,
+): StoryEntry {
+  if (event.refund !== undefined) return refundEntry(event, event.refund, writing, refundHref);
   const { story, words, reasons, language } = writing;
   const { paymentAttempt: attempt, order: left } = event;
   const reason = attempt === undefined ? '' : reasonOf(attempt, writing);
@@ -80,8 +86,53 @@ export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry
       };
     case OrderEventType.EXPIRED:
       return { ...base, tone: 'warn', title: story.events.expired };
+    case OrderEventType.STRAY_PAYMENT_SETTLED:
+      return {
+        ...base,
+        tone: 'good',
+        title: story.events.straySettled,
+        notes: [story.settled, ...base.notes],
+      };
     default:
       return { ...base, tone: undefined, title: story.events.created };
+  }
+}
+
+function refundEntry(
+  event: OrderEvent,
+  refund: Refund,
+  { story, reasons, language }: StoryWriting,
+  refundHref: (refundId: string) => string,
+): StoryEntry {
+  const { events } = story;
+  const amount = amountText(refund.amount, refund.currency, language);
+  const settled = event.settlementId === '' ? [] : [story.settled];
+  const request = event.requestId === '' ? [] : [story.request(event.requestId)];
+  const base = {
+    kind: 'refund' as const,
+    at: event.occurTime,
+    texts: [],
+    href: refundHref(refund.refundId),
+    notes: [...settled, ...request],
+  };
+  switch (event.type) {
+    case OrderEventType.REFUND_APPROVED:
+      return { ...base, tone: undefined, title: events.refundApproved(amount) };
+    case OrderEventType.REFUND_COMPLETED:
+      return { ...base, tone: 'good', title: events.refundCompleted(amount) };
+    case OrderEventType.REFUND_FAILED: {
+      const why = refund.failureReason === '' ? [] : [reasons[refund.failureReason] ?? refund.failureReason];
+      return { ...base, tone: 'bad', title: events.refundFailed(amount), notes: [...why, ...base.notes] };
+    }
+    default: {
+      const isAwaiting = refund.status === RefundStatus.AWAITING_APPROVAL;
+      return {
+        ...base,
+        tone: isAwaiting ? 'warn' : undefined,
+        title: isAwaiting ? events.refundAwaiting(amount) : events.refundRequested(amount),
+        notes: [story.refundReason(refund.reason), ...base.notes],
+      };
+    }
   }
 }
 
@@ -241,7 +292,7 @@ const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
   });
 
 /** Steps that changed the order or its money. Other steps are technical, and folded on the page. */
-const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray';
+const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray' || kind === 'refund';
 
 /** The steps, oldest first. Technical steps between two others are combined into one item. */
 export function storyItems(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {

@@ -25,6 +25,7 @@ export const audit: AuditWords = {
     redelivery: 'እንደገና የተላኩ ዌብሁኮች',
     test_event: 'የሙከራ ዌብሁኮች',
     order: 'ትዕዛዞች',
+    refund: 'የተመለሱ ክፍያዎች',
     stray_payment: 'ባለቤት የሌላቸው ክፍያዎች',
     merchant_wallet: 'ዋሌቶች',
     wallet_account: 'የዋሌት ሒሳቦች',
@@ -70,6 +71,11 @@ export const audit: AuditWords = {
     'redelivery.start': () => 'የአንድ ጊዜ ዌብሁኮች እንደገና ተላኩ።',
     'test_event.send': ({ endpoint }) => `የሙከራ ዌብሁክ ወደ ${endpoint} ተላከ።`,
     'order.cancel': ({ target }) => `ትዕዛዙ ${target} ተሰረዘ።`,
+    'refund.create': ({ amount, currency, orderNumber, reason }) =>
+      `ከትዕዛዙ ${orderNumber} ${amount} ${currency} እንዲመለስ ተጠየቀ፦ ${reason}።`,
+    'refund.approve': ({ refundNumber }) => `የ${refundNumber} መመለስ ጸደቀ።`,
+    'refund.decline': ({ refundNumber, reason }) =>
+      `የ${refundNumber} መመለስ ሳይጸድቅ ቀረ${reason === '' ? '' : `፦ ${reason}`}።`,
     'stray_payment.retry_reversal': ({ target }) => `${target}ን እንዲመልስ ዋሌቱ እንደገና ተጠየቀ።`,
     'merchant_wallet.switch_on': ({ wallet, environment }) => `ዋሌት ${wallet} በ${environment} በርቷል።`,
     'merchant_wallet.switch_off': ({ wallet, environment }) => `ዋሌት ${wallet} በ${environment} ጠፍቷል።`,

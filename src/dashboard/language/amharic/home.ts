@@ -7,6 +7,7 @@ export const home: typeof english = {
     orders: 'ትዕዛዞች',
     completed: 'የተከፈሉ',
     collected: 'የተሰበሰበ',
+    refunded: 'የተመለሰ',
     successRate: 'የተሳኩ ክፍያዎች',
     successOf: (succeeded, tried) => `ከተሞከሩት ${tried} ክፍያዎች ${succeeded}`,
     abandoned: 'የተተዉ',
@@ -24,6 +25,7 @@ export const home: typeof english = {
       failed: 'ያልተሳኩ',
       abandoned: 'የተተዉ',
       collected: 'የተሰበሰበ',
+      refunded: 'የተመለሰ',
     },
   },
   failures: {
@@ -55,7 +57,14 @@ export const home: typeof english = {
   options: {
     title: 'በክፍያ አማራጭ',
     empty: 'የተጠናቀቀ ክፍያ ገና የለም።',
-    columns: { option: 'አማራጭ', succeeded: 'የተከፈሉ', failed: 'ያልተሳኩ', rate: 'ስኬት', collected: 'የተሰበሰበ' },
+    columns: {
+      option: 'አማራጭ',
+      succeeded: 'የተከፈሉ',
+      failed: 'ያልተሳኩ',
+      rate: 'ስኬት',
+      collected: 'የተሰበሰበ',
+      refunded: 'የተመለሰ',
+    },
   },
   webhooks: {
     title: 'ችግር ያለባቸው ዌብሁኮች',

@@ -28,6 +28,7 @@ export const shell: typeof english = {
   nav: {
     home: 'መነሻ',
     orders: 'ትዕዛዞች',
+    refunds: 'የተመለሱ ክፍያዎች',
     links: 'የክፍያ ሊንኮች',
     wallets: 'ዋሌቶች',
     keys: 'የAPI ቁልፎች',
@@ -35,6 +36,7 @@ export const shell: typeof english = {
     requests: 'የAPI ጥያቄዎች',
     quickStart: 'ፈጣን ጅማሮ',
     team: 'ቡድን',
+    refundApproval: 'የመመለስ ፈቃድ',
     audit: 'የለውጦች መዝገብ',
     operator: 'አጠቃላይ እይታ',
     operatorMerchants: 'ነጋዴዎች',

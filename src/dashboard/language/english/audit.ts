@@ -27,6 +27,7 @@ export const audit: AuditWords = {
     redelivery: 'Webhooks sent again',
     test_event: 'Test webhooks',
     order: 'Orders',
+    refund: 'Refunds',
     stray_payment: 'Stray payments',
     merchant_wallet: 'Wallets',
     wallet_account: 'Wallet accounts',
@@ -77,6 +78,11 @@ export const audit: AuditWords = {
     'redelivery.start': () => 'A redelivery of webhooks was started.',
     'test_event.send': ({ endpoint }) => `A test webhook was sent to ${endpoint}.`,
     'order.cancel': ({ target }) => `The order ${target} was cancelled.`,
+    'refund.create': ({ amount, currency, orderNumber, reason }) =>
+      `A refund of ${amount} ${currency} of the order ${orderNumber} was requested: ${reason}.`,
+    'refund.approve': ({ refundNumber }) => `The refund ${refundNumber} was approved.`,
+    'refund.decline': ({ refundNumber, reason }) =>
+      `The refund ${refundNumber} was declined${reason === '' ? '' : `: ${reason}`}.`,
     'stray_payment.retry_reversal': ({ target }) =>
       `The reversal of ${target} was requested from the wallet again.`,
     'merchant_wallet.switch_on': ({ wallet, environment }) =>

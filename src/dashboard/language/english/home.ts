@@ -8,6 +8,7 @@ export const home = {
     orders: 'Orders',
     completed: 'Completed',
     collected: 'Collected',
+    refunded: 'Refunded',
     successRate: 'Payment success',
     successOf: (succeeded: string, tried: string) => `${succeeded} of ${counted(tried, 'payment attempt')}`,
     abandoned: 'Abandoned',
@@ -25,6 +26,7 @@ export const home = {
       failed: 'Failed',
       abandoned: 'Abandoned',
       collected: 'Collected',
+      refunded: 'Refunded',
     },
   },
   failures: {
@@ -62,6 +64,7 @@ export const home = {
       failed: 'Failed',
       rate: 'Success',
       collected: 'Collected',
+      refunded: 'Refunded',
     },
   },
   webhooks: {

@@ -30,6 +30,7 @@ export const shell = {
   nav: {
     home: 'Home',
     orders: 'Orders',
+    refunds: 'Refunds',
     links: 'Payment links',
     wallets: 'Wallets',
     keys: 'API keys',
@@ -37,6 +38,7 @@ export const shell = {
     requests: 'API requests',
     quickStart: 'Quick start',
     team: 'Team',
+    refundApproval: 'Refund approval',
     audit: 'Audit log',
     operator: 'Overview',
     operatorMerchants: 'Merchants',

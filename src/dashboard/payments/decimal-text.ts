@@ -1,0 +1,15 @@
+/** Decimal text as a whole number of its last place; undefined when it is no such text or has more decimals than `places`. */
+export function unitsOf(text: string, places: number): bigint | undefined {
+  const [, whole = '', decimals = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === '' || decimals.length > places) return undefined;
+  return BigInt(whole + decimals.padEnd(places, '0'));
+}
+
+/** The number of decimals of a text. */
+export const placesOf = (text: string): number => text.split('.')[1]?.length ?? 0;
+
+/** The text of a whole number of the last of `places`. */
+export function decimalText(units: bigint, places: number): string {
+  const digits = units.toString().padStart(places + 1, '0');
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}

@@ -1,0 +1,53 @@
+import { OrderStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { amountText } from '../../contract/amount-text.ts';
+import { refundsOfConnector } from '../../contract/connector-refunds.ts';
+import { isPaymentOption, walletOf } from '../../contract/payment-option.ts';
+import type { order as english } from '../language/english/order.ts';
+import type { OrderWriting } from './order-words.ts';
+import { isOpenRefund, refundSums, refundsIn } from './refund-states.ts';
+
+/** What the page of an order shows about refunds: the sums, and the link to the form or why there is none. */
+export interface OrderRefunds {
+  /** What was refunded and what is on its way, in words; empty before the first refund. */
+  readonly facts: readonly string[];
+  /** Whether a refund can still change, so that the page follows it. */
+  readonly isOpen: boolean;
+  /** Undefined for an order that was not paid. */
+  readonly offer: { readonly isPossible: boolean; readonly text: string } | undefined;
+}
+
+/**
+ * The refunds of an order, from its events. The form asks core again, because only core knows whether the same payment is on
+ * its way back as a stray payment.
+ */
+export function orderRefunds(
+  order: Order,
+  events: readonly OrderEvent[],
+  words: (typeof english)['refunds'],
+  { language, wallets }: OrderWriting,
+): OrderRefunds {
+  const refunds = refundsIn(events);
+  const { pending, left, isPending, isAnythingLeft } = refundSums(order, refunds);
+  const write = (amount: string): string => amountText(amount, order.currency, language);
+  const isRefunded = /[1-9]/.test(order.refunded);
+  return {
+    facts: [
+      ...(isRefunded ? [words.refunded(write(order.refunded))] : []),
+      ...(isPending ? [words.pending(write(pending))] : []),
+    ],
+    isOpen: refunds.some(isOpenRefund),
+    offer: order.status === OrderStatus.COMPLETED ? offer() : undefined,
+  };
+
+  function offer() {
+    if (!isAnythingLeft) return { isPossible: false, text: words.nothingLeft };
+    const id = isPaymentOption(order.paymentOption) ? walletOf(order.paymentOption) : '';
+    const wallet = wallets.wallets.find((each) => each.wallet === id);
+    const ways = refundsOfConnector(wallet?.connector ?? '');
+    // Without an answer of core about wallets, the form decides.
+    if (wallets.wallets.length > 0 && ways === 'none')
+      return { isPossible: false, text: words.byWallet(wallets.walletNames(id)[language]) };
+    return { isPossible: true, text: ways === 'whole' ? words.whole(write(left)) : words.left(write(left)) };
+  }
+}

@@ -1,0 +1,221 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
+import { amountText } from '../../contract/amount-text.ts';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { notFound } from '../page-problem.ts';
+import { failureOfRpc } from '../rpc-failure.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { orderIdOf } from '../payments/add-order.ts';
+import { optionText } from '../payments/order-words.ts';
+import { isAboveLimit, refundAmountProblem } from './refund-amount.ts';
+import { refundPath, refundWriting } from './refund-writing.ts';
+import type { RefundWords, RefundWriting } from './refund-writing.ts';
+
+const NewRefund = Type.Object({
+  amount: Type.String({ maxLength: 20 }),
+  reason: Type.String({ maxLength: 255 }),
+  // Only the numbers of our own forms, so that a form cannot name a refund of the merchant's server.
+  refund_number: Type.String({ pattern: '^R-[0-9A-F]{12}$' }),
+});
+
+const refusalsOfOrder = {
+  [NotRefundable.UNSPECIFIED]: undefined,
+  [NotRefundable.NOT_COMPLETED]: 'notCompleted',
+  [NotRefundable.NOTHING_LEFT]: 'nothingLeft',
+  [NotRefundable.BY_WALLET]: 'byWallet',
+  [NotRefundable.STRAY_PAYMENT]: 'stray',
+} as const satisfies Record<NotRefundable, keyof RefundWords['form']['not'] | undefined>;
+
+interface Shown {
+  readonly form: FormState;
+  readonly status?: number;
+  /** A problem that no field can correct. */
+  readonly refused?: string | undefined;
+}
+
+/**
+ * The form that refunds an order, and the page that confirms it. The form's address contains the refund_number. So a form that
+ * is sent twice, or again after the back button, creates one refund.
+ */
+export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone, randomBytes } = dashboard;
+  const path = '/m/:merchantId/:environment/orders/:orderId/refund';
+  const selfOf = (request: FastifyRequest): string =>
+    pathIn(placeOf(request), `orders/${orderIdOf(request)}/refund`);
+  const newNumber = (): string => `R-${randomBytes(6).toString('hex').toUpperCase()}`;
+
+  const read = async (request: FastifyRequest) => {
+    const asked = { ...scopeOf(request), orderId: orderIdOf(request) };
+    const options = callOptions(request);
+    const [{ order, paymentAttempts }, refundable] = await Promise.all([
+      clients.orderStories.getOrderStory(asked, options),
+      clients.refunds.getRefundable(asked, options),
+    ]);
+    if (order === undefined) throw notFound('ORDER_NOT_FOUND');
+    const payment = paymentAttempts
+      .flatMap(({ paymentAttempt }) => paymentAttempt ?? [])
+      .find(({ status }) => status === PaymentAttemptStatus.SUCCEEDED);
+    return { order, refundable, payment };
+  };
+
+  /** The refund that the form has already created. */
+  const existing = async (request: FastifyRequest, number: string) => {
+    try {
+      const name = { case: 'refundNumber' as const, value: number };
+      const asked = { ...scopeOf(request), name };
+      return (await clients.refunds.getRefund(asked, callOptions(request))).refund;
+    } catch (thrown) {
+      if (failureOfRpc(thrown)?.reason === 'REFUND_NOT_FOUND') return undefined;
+      throw thrown;
+    }
+  };
+
+  const showForm = async (request: FastifyRequest, reply: FastifyReply, { form, status, refused }: Shown) => {
+    const writing = refundWriting(request, timeZone);
+    const { own, language } = writing;
+    const place = placeOf(request);
+    const number = form.values['refund_number'] ?? '';
+    const [{ order, refundable }, earlier] = await Promise.all([read(request), existing(request, number)]);
+    const write = (amount: string): string => amountText(amount, refundable.currency, language);
+    const why = refusalsOfOrder[refundable.notRefundable];
+    const isHeld = [refundable.refunded, refundable.pending].some((amount) => /[1-9]/.test(amount));
+    reply.code(status ?? 200);
+    return sendPage(request, reply, {
+      template: 'refunds/form',
+      title: own.form.title(order.orderNumber),
+      area: 'orders',
+      words: own,
+      self: `${selfOf(request)}?number=${number}`,
+      view: {
+        path: selfOf(request),
+        order: { href: pathIn(place, `orders/${order.orderId}`), number: order.orderNumber },
+        // A whole payment has one amount, whatever a form says.
+        form: {
+          ...form,
+          values: {
+            ...form.values,
+            amount: (refundable.partial && form.values['amount']) || refundable.left,
+          },
+        },
+        refused,
+        not: why === undefined ? undefined : own.form.not[why],
+        already: earlier === undefined ? undefined : refundPath(place, earlier.refundId),
+        left: own.form.left(write(refundable.left)),
+        held: isHeld ? own.form.held(write(refundable.refunded), write(refundable.pending)) : undefined,
+        currency: refundable.currency,
+        isPartial: refundable.partial,
+        whole: write(refundable.left),
+      },
+    });
+  };
+
+  app.get(path, async (request, reply) => {
+    const { number } = request.query as { readonly number?: unknown };
+    const isOurs = typeof number === 'string' && /^R-[0-9A-F]{12}$/.test(number);
+    if (!isOurs) return reply.redirect(`${selfOf(request)}?number=${newNumber()}`, 303);
+    return showForm(request, reply, { form: emptyForm({ refund_number: number }) });
+  });
+
+  const readRefund = (request: FastifyRequest, { own }: RefundWriting) => {
+    const { forms } = shellWords[request.language];
+    const form = readForm(NewRefund, request.body, forms, { reason: own.form.wrongReason });
+    if (form.values['refund_number'] !== '' && form.errors['refund_number'] === undefined) return form;
+    // A form without a number of ours gets one, so that it can be sent.
+    return { ...form, values: { ...form.values, refund_number: newNumber() } };
+  };
+
+  app.post(`${path}/check`, async (request, reply) => {
+    const writing = refundWriting(request, timeZone);
+    const { own, language } = writing;
+    const form = readRefund(request, writing);
+    // The button that leads back from the confirmation.
+    if (fieldOf(request.body, 'edit') !== '')
+      return showForm(request, reply, { form: { ...form, errors: {} } });
+    if (!form.ok) return showForm(request, reply, { form, status: 400 });
+    const { amount, reason, refund_number } = form.value;
+    const { order, refundable, payment } = await read(request);
+    const problem =
+      refundable.notRefundable === NotRefundable.UNSPECIFIED
+        ? refundAmountProblem(amount, refundable, writing)
+        : undefined;
+    if (problem !== undefined || refundable.notRefundable !== NotRefundable.UNSPECIFIED)
+      return showForm(request, reply, {
+        form: { ...form, errors: problem === undefined ? {} : { amount: problem } },
+        status: problem === undefined ? 409 : 400,
+      });
+    const words = own.confirm;
+    const write = (text: string): string => amountText(text, refundable.currency, language);
+    const phone = payment?.phone ?? words.noPhone;
+    const option = optionText(payment?.paymentOption ?? order.paymentOption, writing);
+    const isHeld = isAboveLimit(amount, refundable);
+    const { approvalAbove: limit } = refundable;
+    return sendPage(request, reply, {
+      template: 'refunds/confirm',
+      title: words.title,
+      area: 'orders',
+      words,
+      self: `${selfOf(request)}?number=${refund_number}`,
+      view: {
+        path: selfOf(request),
+        order: pathIn(placeOf(request), `orders/${order.orderId}`),
+        lead: words.lead(write(amount), phone, option),
+        approval: !isHeld
+          ? undefined
+          : /[1-9]/.test(limit)
+            ? words.needsApproval(write(limit))
+            : words.needsApprovalAlways,
+        submit: isHeld ? words.ask(write(amount)) : words.submit(write(amount)),
+        values: { amount, reason, refund_number },
+        facts: [
+          [words.amount, write(amount)],
+          [words.to, phone],
+          [words.option, option],
+          [words.order, order.orderNumber],
+          [words.reason, reason],
+          [words.number, refund_number],
+        ],
+      },
+    });
+  });
+
+  app.post(path, async (request, reply) => {
+    const writing = refundWriting(request, timeZone);
+    const { own } = writing;
+    const form = readRefund(request, writing);
+    if (!form.ok) return showForm(request, reply, { form, status: 400 });
+    const { amount, reason, refund_number: refundNumber } = form.value;
+    const order = { case: 'orderId' as const, value: orderIdOf(request) };
+    const answer = await ask(request, (options) =>
+      clients.refunds.createRefund({ ...scopeOf(request), order, refundNumber, amount, reason }, options),
+    );
+    if (!answer.ok) return showForm(request, reply, { form, ...refusalShown(answer.refusal, own) });
+    const { refund, repeated } = answer.value;
+    const isAwaiting = refund?.status === RefundStatus.AWAITING_APPROVAL;
+    if (!repeated) flash(request, { tone: 'good', text: isAwaiting ? own.madeAwaiting : own.made });
+    return reply.redirect(refundPath(placeOf(request), refund?.refundId ?? ''), 303);
+  });
+}
+
+/** The message for a refund that core refused. The form itself says when the order or the number is the reason. */
+function refusalShown({ reason, fields }: RpcFailure, { form }: RefundWords) {
+  switch (reason) {
+    case 'INVALID_FIELDS': {
+      const isReason = fields.some(({ field }) => field === 'reason');
+      return { status: 400, refused: isReason ? form.wrongReason : form.changed };
+    }
+    case 'MERCHANT_SUSPENDED':
+      return { status: 409, refused: form.suspended };
+    case 'PRODUCTION_NOT_ACTIVATED':
+      return { status: 409, refused: form.notActivated };
+    default:
+      return { status: 409 };
+  }
+}

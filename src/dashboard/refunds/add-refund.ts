@@ -1,0 +1,132 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions, panel } from '../ask.ts';
+import type { Answer } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { fieldOf } from '../forms/read-form.ts';
+import { wordsFor } from '../language/words.ts';
+import { PageProblem, notFound } from '../page-problem.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { mayChangeOrders } from '../payments/add-order.ts';
+import { isOpenRefund } from '../payments/refund-states.ts';
+import {
+  isOwnRefund,
+  mayDecide,
+  refundIdOf,
+  refundPath,
+  refundWords,
+  refundWriting,
+} from './refund-writing.ts';
+import { refundStory } from './refund-story.ts';
+
+const longestReason = 255;
+
+/** The page of one refund: its state, who requested and approved it, and what to do when it failed. */
+export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone, assets } = dashboard;
+  const path = '/m/:merchantId/:environment/refunds/:refundId';
+
+  const read = async (request: FastifyRequest): Promise<Refund> => {
+    const name = { case: 'refundId' as const, value: refundIdOf(request) };
+    const { refund } = await clients.refunds.getRefund({ ...scopeOf(request), name }, callOptions(request));
+    if (refund === undefined) throw notFound('REFUND_NOT_FOUND');
+    return refund;
+  };
+
+  app.get(path, async (request, reply) => {
+    const writing = refundWriting(request, timeZone);
+    const place = placeOf(request);
+    const { merchantId, role } = place;
+    const [refund, users] = await Promise.all([
+      read(request),
+      panel(request, async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users),
+    ]);
+    const story = refundStory(refund, users.isThere ? users.value : [], writing);
+    const isAwaiting = refund.status === RefundStatus.AWAITING_APPROVAL;
+    const isOwn = isOwnRefund(refund, request);
+    const isAtWallet = refund.status === RefundStatus.SENT || refund.status === RefundStatus.UNKNOWN;
+    const words = writing.own.one;
+    return sendPage(request, reply, {
+      template: 'refunds/refund',
+      title: words.title(story.amount),
+      area: 'refunds',
+      words,
+      scripts: isOpenRefund(refund) ? [assets.live.path] : [],
+      view: {
+        path: refundPath(place, refund.refundId),
+        list: pathIn(place, 'refunds'),
+        order: { href: pathIn(place, `orders/${refund.orderId}`), number: refund.orderNumber },
+        story,
+        isOpen: isOpenRefund(refund),
+        mayDecide: mayDecide(refund, request),
+        mayWithdraw: isAwaiting && isOwn && mayChangeOrders(request),
+        whoDecides:
+          !isAwaiting || mayDecide(refund, request) || role === 'viewer'
+            ? undefined
+            : isOwn
+              ? words.approve.own
+              : words.approve.developers,
+        mayQuery: isAtWallet && mayChangeOrders(request),
+        mayRefundAgain: refund.status === RefundStatus.FAILED && mayChangeOrders(request),
+        longestReason,
+      },
+    });
+  });
+
+  /** Polled by the open page to detect changes. */
+  app.get(`${path}/state`, async (request, reply) => {
+    const refund = await read(request);
+    return reply.send({ state: `${refund.status}-${refund.tries}`, isOver: !isOpenRefund(refund) });
+  });
+
+  const keyOf = (request: FastifyRequest) => ({
+    merchantId: placeOf(request).merchantId,
+    refundId: refundIdOf(request),
+  });
+
+  /** Shows the result of a decision on the refund's page. */
+  const decided = (request: FastifyRequest, reply: FastifyReply, answer: Answer<unknown>, done: string) => {
+    const { approve } = wordsFor(request, refundWords).one;
+    if (answer.ok) flash(request, { tone: 'good', text: done });
+    else {
+      const isSame = answer.refusal.reason === 'SECOND_PERSON_NEEDED';
+      flash(request, { tone: 'warn', text: isSame ? approve.samePerson : approve.decided });
+    }
+    return reply.redirect(refundPath(placeOf(request), refundIdOf(request)), 303);
+  };
+
+  app.post(`${path}/approve`, async (request, reply) => {
+    // The refund's environment is the one in the path.
+    await read(request);
+    const answer = await ask(request, (options) => clients.refunds.approveRefund(keyOf(request), options));
+    return decided(request, reply, answer, wordsFor(request, refundWords).one.approve.done);
+  });
+
+  const decline = async (request: FastifyRequest, reply: FastifyReply, done: string) => {
+    const reason = fieldOf(request.body, 'reason').trim().slice(0, longestReason);
+    const asked = { ...keyOf(request), reason };
+    return decided(
+      request,
+      reply,
+      await ask(request, (options) => clients.refunds.declineRefund(asked, options)),
+      done,
+    );
+  };
+  app.post(`${path}/decline`, async (request, reply) => {
+    await read(request);
+    return decline(request, reply, wordsFor(request, refundWords).one.decline.done);
+  });
+  app.post(`${path}/withdraw`, async (request, reply) => {
+    if (!isOwnRefund(await read(request), request)) throw new PageProblem('forbidden', 'NOT_OWN_REFUND');
+    return decline(request, reply, wordsFor(request, refundWords).one.withdraw.done);
+  });
+
+  app.post(`${path}/query-wallet`, async (request, reply) => {
+    await read(request);
+    await clients.refunds.hastenRefund(keyOf(request), callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, refundWords).one.query.done });
+    return reply.redirect(refundPath(placeOf(request), refundIdOf(request)), 303);
+  });
+}

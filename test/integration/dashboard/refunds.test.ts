@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk, outcomes } from '../core/payment-desk.ts';
+import type { PaymentDesk } from '../core/payment-desk.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+let stack: Stack;
+let desk: DashboardDesk;
+let payments: PaymentDesk;
+let refunds: Client<typeof RefundService>;
+let wallets: Client<typeof RefundService>;
+let shop: TestMerchant;
+let owner: DashboardVisitor;
+let developer: DashboardVisitor;
+let viewer: DashboardVisitor;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
+  desk = openDashboardDesk(stack);
+  payments = await openPaymentDesk(stack);
+  refunds = stack.client(RefundService, 'reader');
+  wallets = stack.client(RefundService, 'wallets');
+  shop = await stack.createMerchant();
+  owner = await desk.signedIn(await desk.users.member(shop.id, MemberRole.OWNER));
+  developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
+  viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
+});
+
+afterAll(async () => {
+  await payments.close();
+  await stack.stop();
+});
+
+const environment = Environment.SANDBOX;
+const at = (path: string): string => `/m/${shop.id}/sandbox/${path}`;
+const plain = (body: string): string => body.replaceAll('\u00A0', ' ').replaceAll('&#39;', "'");
+
+/** A COMPLETED order of 100.50 ETB. */
+async function paidOrder(orderNumber: string): Promise<string> {
+  const payment = await payments.startDirect({ merchantId: shop.id, orderNumber });
+  await payments.settle(payment, outcomes.completed(`${shop.id}/${orderNumber}`));
+  return payment.orderId;
+}
+
+/** Opens the form of an order, and gives the fields that it sends. */
+async function openForm(visitor: DashboardVisitor, orderId: string) {
+  const form = at(`orders/${orderId}/refund`);
+  const page = (await visitor.get(form)).headers.get('location') ?? '';
+  const answer = await visitor.get(page);
+  return { form, page, body: plain(answer.body), refund_number: hiddenField(answer, 'refund_number') ?? '' };
+}
+
+/** Refunds through the form, and gives the path of the refund's page. */
+async function refund(
+  visitor: DashboardVisitor,
+  orderId: string,
+  amount: string,
+  reason = 'Shoes came back',
+) {
+  const { form, refund_number } = await openForm(visitor, orderId);
+  const { status, headers } = await visitor.post(form, { amount, reason, refund_number });
+  expect(status).toBe(303);
+  return headers.get('location') ?? '';
+}
+
+const refundsOf = async (orderId: string) =>
+  (await refunds.listRefunds({ merchantId: shop.id, environment, orderId })).refunds;
+
+type Outcome = NonNullable<Parameters<typeof wallets.recordRefundOutcome>[0]['outcome']>;
+
+/** The wallet answers the refund in the path of a page. */
+async function answer(page: string, outcome: Outcome): Promise<void> {
+  const refundId = page.split('/').at(-1) ?? '';
+  const { refunds: leased } = await wallets.leaseRefunds({
+    environment,
+    paymentOptions: ['walleta_ussd'],
+    maxRefunds: 100,
+    lease: { seconds: 5n },
+  });
+  const leaseId = leased.find((each) => each.refund?.refundId === refundId)?.leaseId ?? '';
+  await wallets.recordRefundOutcome({ merchantId: shop.id, refundId, leaseId, outcome });
+}
+
+const done: Outcome = { case: 'done', value: {} };
+
+/** Sets the merchant's limit; core uses it within 5 seconds. */
+async function setLimit(amount: string, orderId: string): Promise<void> {
+  const merchants = stack.client(MerchantService, 'operator');
+  const approvalLimits = amount === '' ? [] : [{ currency: 'ETB', amount }];
+  await merchants.updateMerchant({ merchantId: shop.id, refundPolicy: { approvalLimits } });
+  await waitUntil('core uses the limit', async () => {
+    const asked = { merchantId: shop.id, environment, orderId };
+    return (await refunds.getRefundable(asked)).approvalAbove === amount;
+  });
+}
+
+describe('a refund', () => {
+  test('is confirmed with phone and wallet, sent once however often the form is sent, and followed to its end', async () => {
+    const orderId = await paidOrder('ONCE');
+    const order = at(`orders/${orderId}`);
+    expect(plain((await viewer.get(order)).body)).not.toContain('/refund"');
+    const offer = plain((await developer.get(order)).body);
+    expect(offer).toContain('Up to ETB 100.50 can be returned to the payer.');
+    expect(offer).toContain(`href="${order}/refund"`);
+
+    const { form, page, body, refund_number } = await openForm(developer, orderId);
+    expect(body).toContain('name="amount" type="text" value="100.50"');
+    const fields = { amount: '40.5', reason: 'Shoes <b>came</b> back', refund_number };
+    const confirmation = await developer.post(`${form}/check`, fields);
+    expect(plain(confirmation.body)).toMatch(
+      /ETB 40\.50 will go back to \+2519\d+ by Wallet A, USSD\. This cannot be undone\./,
+    );
+    expect(confirmation.body).toContain('Shoes &lt;b&gt;came&lt;/b&gt; back');
+    expect(hiddenField(confirmation, 'amount')).toBe('40.5');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => developer.post(form, fields)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]));
+    const [own, ...others] = new Set(answers.map(({ headers }) => headers.get('location')));
+    expect(others).toEqual([]);
+    expect(await refundsOf(orderId)).toMatchObject([{ amount: '40.50', refundNumber: refund_number }]);
+
+    // Back to the form, then another amount with the same number.
+    expect((await developer.get(page)).body).toContain('This form has already created a refund');
+    const again = await developer.post(form, { ...fields, amount: '10' });
+    expect([again.status, again.body.includes(`href="${own}"`)]).toEqual([409, true]);
+    expect(await refundsOf(orderId)).toHaveLength(1);
+
+    const state = async (path: string) =>
+      JSON.parse((await developer.get(`${path}/state`)).body) as { state: string; isOver: boolean };
+    const pending = await state(own!);
+    expect(pending.isOver).toBe(false);
+    expect((await state(order)).isOver).toBe(false);
+    expect(plain((await viewer.get(order)).body)).toContain('ETB 40.50 is being refunded.');
+    await answer(own!, { case: 'pending', value: { providerReference: 'rv-1', detail: 'no answer' } });
+    const unknown = plain((await developer.get(own!)).body);
+    expect(unknown).toContain('Wallet A, USSD has not reported whether it returned the money.');
+    expect(unknown).toContain('rv-1');
+    expect((await developer.post(`${own}/query-wallet`)).status).toBe(303);
+    expect((await state(own!)).state).not.toBe(pending.state);
+    await answer(own!, done);
+
+    expect((await state(own!)).isOver).toBe(true);
+    const ended = plain((await viewer.get(own!)).body);
+    expect(ended).toMatch(/Wallet A, USSD confirmed on .* that ETB 40\.50 went back to the payer\./);
+    expect(ended).toContain('Requested by</dt><dd><bdi>Test person (');
+    const paid = plain((await developer.get(order)).body);
+    expect(paid).toContain('ETB 40.50 was refunded.');
+    expect(paid).toContain('Refund of ETB 40.50 requested');
+    expect(paid).toContain('ETB 40.50 refunded</bdi>');
+    expect(paid).toContain('Up to ETB 60.00 can be returned to the payer.');
+  });
+
+  test('of a wrong amount or without a reason says what to enter, and creates nothing', async () => {
+    const orderId = await paidOrder('WRONG');
+    const { form, refund_number } = await openForm(developer, orderId);
+    const check = async (amount: string, reason = 'x') => {
+      const { status, body } = await developer.post(`${form}/check`, { amount, reason, refund_number });
+      return [status, /class="error" id="[a-z]+-error">([^<]*)/.exec(plain(body))?.[1]];
+    };
+
+    expect(await check('100.51')).toEqual([
+      400,
+      'Enter at most ETB 100.50. Refunds cover the rest of the order.',
+    ]);
+    expect(await check('1,5')).toEqual([400, 'Use a point before the decimals. Enter 1.5 instead of 1,5.']);
+    expect(await check('0')).toEqual([400, 'Enter an amount greater than zero.']);
+    expect(await check('5', '')).toEqual([400, 'Fill in this field.']);
+    const tooMuch = await developer.post(form, { amount: '100.51', reason: 'x', refund_number });
+    expect([tooMuch.status, tooMuch.body.includes('The amount that can be refunded has changed.')]).toEqual([
+      400,
+      true,
+    ]);
+    expect(await refundsOf(orderId)).toEqual([]);
+  });
+
+  test('that the wallet refuses says why and what to do, and the order can be refunded again', async () => {
+    const orderId = await paidOrder('REFUSED');
+    const page = await refund(developer, orderId, '100.50');
+    expect((await openForm(developer, orderId)).body).toContain('Refunds cover everything that was paid.');
+    await answer(page, {
+      case: 'refused',
+      value: { reason: 'insufficient_funds', detail: 'float <i>too</i> low', definite: true },
+    });
+
+    const body = plain((await developer.get(page)).body);
+    expect(body).toContain('your account at the wallet has too little money. No money moved.');
+    expect(body).toContain('Add money to your account at the wallet, then refund the order again.');
+    expect(body).toContain('float &lt;i&gt;too&lt;/i&gt; low');
+    expect((await openForm(developer, orderId)).body).toContain('value="100.50"');
+  });
+
+  test('needs a recent proof of identity, and an order that was paid', async () => {
+    const orderId = await paidOrder('PROOF');
+    const late = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
+    const { form, refund_number } = await openForm(late, orderId);
+    await desk.age(late, 11 * 60_000);
+    const sent = await late.post(form, { amount: '1', reason: 'x', refund_number });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/confirm']);
+    expect(await refundsOf(orderId)).toEqual([]);
+
+    const { orderId: unpaid } = await payments.startDirect({ merchantId: shop.id, orderNumber: 'UNPAID' });
+    expect((await openForm(developer, unpaid)).body).toContain('The order is not completed');
+    expect((await developer.get(at(`orders/${unpaid}`))).body).not.toContain('/refund"');
+  });
+});
+
+describe('a refund above the limit', () => {
+  test('waits for another owner: the person who asked never approves, and the wallet gets nothing before', async () => {
+    const orderId = await paidOrder('LIMIT');
+    await setLimit('50', orderId);
+    const { form, refund_number } = await openForm(owner, orderId);
+    const fields = { amount: '50.01', reason: 'Big', refund_number };
+    expect(plain((await owner.post(`${form}/check`, fields)).body)).toContain(
+      'Refunds of an order above ETB 50.00 in total need a second person.',
+    );
+    const page = (await owner.post(form, fields)).headers.get('location') ?? '';
+    const second = await desk.signedIn(await desk.users.member(shop.id, MemberRole.OWNER));
+
+    const shown = await Promise.all([owner, second, developer, viewer].map((each) => each.get(page)));
+    expect(shown.map(({ body }) => body.includes(`action="${page}/approve"`))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+    expect((await second.get(`/m/${shop.id}/sandbox`)).body).toContain('1 refund waiting');
+    expect((await developer.post(`${page}/approve`)).status).toBe(403);
+    expect((await second.post(`${page}/withdraw`)).status).toBe(403);
+    await owner.post(`${page}/approve`);
+    expect((await owner.get(page)).body).toContain('The person who requested a refund cannot approve it.');
+    expect(await refundsOf(orderId)).toMatchObject([{ status: RefundStatus.AWAITING_APPROVAL }]);
+    await second.post(`${page}/approve`);
+    await second.post(`${page}/decline`);
+    const approved = (await second.get(page)).body;
+    expect(approved).toContain('Somebody has already decided about this refund.');
+    expect(approved).toContain('Approved by');
+    expect(await refundsOf(orderId)).toMatchObject([{ status: RefundStatus.REQUESTED }]);
+
+    const declined = await refund(owner, orderId, '1');
+    await second.post(`${declined}/decline`, { reason: 'No' });
+    expect((await owner.get(declined)).body).toContain('The refund was declined on');
+    const withdrawn = await refund(owner, orderId, '2');
+    await owner.post(`${withdrawn}/withdraw`);
+    expect((await refundsOf(orderId)).map(({ status }) => RefundStatus[status])).toEqual([
+      'FAILED',
+      'FAILED',
+      'REQUESTED',
+    ]);
+    const log = plain((await owner.get(`/m/${shop.id}/audit?kind=refund`)).body);
+    expect(log).toContain('A refund of 50.01 ETB of the order LIMIT was requested: Big.');
+    expect(log).toContain(`The refund ${refund_number} was approved.`);
+    await setLimit('', orderId);
+  });
+
+  test('is set by owners, and a wrong or outdated form changes nothing', async () => {
+    const path = `/m/${shop.id}/refund-approval`;
+    const limits = async () => {
+      const { merchant } = await stack.client(MerchantService, 'reader').getMerchant({ merchantId: shop.id });
+      return merchant?.refundPolicy?.approvalLimits.map(({ currency, amount }) => `${amount} ${currency}`);
+    };
+    const seen = hiddenField(await owner.get(path), 'seen') ?? '';
+
+    const wrong = await owner.post(path, { seen, limit_ETB: 'a lot' });
+    expect([wrong.status, wrong.body.includes('id="limit_ETB-error"')]).toEqual([400, true]);
+    expect((await owner.post(path, { seen, limit_ETB: '0.00' })).status).toBe(303);
+    expect(await limits()).toEqual(['0 ETB']);
+    expect((await owner.post(path, { seen, limit_ETB: '7' })).status).toBe(409);
+    expect(await limits()).toEqual(['0 ETB']);
+    expect((await owner.get(path)).body).toContain('value="0"');
+    expect((await owner.post(path, { seen: hiddenField(await owner.get(path), 'seen') ?? '' })).status).toBe(
+      303,
+    );
+    expect(await limits()).toEqual([]);
+  });
+});
+
+describe('the list of refunds', () => {
+  test('is filtered by status, day and order, and downloaded as CSV in which no formula runs', async () => {
+    const orderId = await paidOrder('LIST-1');
+    const [first, second] = [
+      await refund(developer, orderId, '1', '=1+1'),
+      await refund(developer, orderId, '2'),
+    ];
+    await answer(first, done);
+    const found = async (query: string) => {
+      const { status, body } = await viewer.get(`${at('refunds')}?${query}`);
+      return status === 200
+        ? [...body.matchAll(/href="([^"]*\/refunds\/rfd_[^"]*)"/g)].map(([, href]) => href)
+        : status;
+    };
+
+    expect(await found('order=LIST-1')).toEqual([second, first]);
+    expect(await found('order=LIST-1&state=completed')).toEqual([first]);
+    expect(await found('order=LIST-1&state=pending&from=2020-01-01')).toEqual([second]);
+    expect(await found('order=LIST-1&to=2020-01-01')).toEqual([]);
+    expect(await found('order=NOT-THERE')).toEqual([]);
+    expect(await found('from=yesterday')).toBe(400);
+    expect(await found('order=%C3%A9')).toBe(400);
+    expect((await viewer.get(`/m/${shop.id}/production/refunds`)).body).toContain('No refunds yet');
+    const { headers, body } = await viewer.get(`${at('refunds')}.csv?order=LIST-1`);
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="refunds-sandbox-/);
+    const [head, , line] = body.replace('\uFEFF', '').split('\r\n');
+    expect(head).toContain('refund_id,refund_number,order_id,order_number,status,amount,currency,');
+    expect(line).toContain(`,LIST-1,COMPLETED,1.00,ETB,walleta_ussd,`);
+    expect(line).toContain(`,'=1+1,`);
+  });
+
+  test('and its refunds are not there for a foreign merchant or environment', async () => {
+    const page = await refund(developer, await paidOrder('MINE'), '1');
+    const stranger = await stack.createMerchant();
+    const foreigner = await desk.signedIn(await desk.users.member(stranger.id, MemberRole.OWNER));
+    const elsewhere = [
+      page.replace(shop.id, stranger.id),
+      page.replace('sandbox', 'production'),
+      at('refunds/rfd_nonsense'),
+    ];
+
+    expect((await foreigner.get(page)).status).toBe(404);
+    expect((await foreigner.get(elsewhere[0]!)).status).toBe(404);
+    expect((await foreigner.post(`${elsewhere[0]}/approve`)).status).toBe(404);
+    expect((await owner.post(`${elsewhere[1]}/approve`)).status).toBe(404);
+    expect((await owner.get(elsewhere[2]!)).status).toBe(404);
+  });
+});
