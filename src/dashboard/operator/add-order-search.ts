@@ -12,7 +12,7 @@ const path = '/operator/orders';
 const pageSize = 50;
 
 /** The page on which operators find an order by a number or phone that a customer or merchant reports. */
-export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.orderSearch;
@@ -23,7 +23,7 @@ export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZo
       return orders.map((order) => {
         const environment = environmentName(order.environment);
         return {
-          ...orderRow(order, { ...writing, words: wordsFor(request, orderWords) }),
+          ...orderRow(order, { ...writing, words: wordsFor(request, orderWords) }, now()),
           href: `/m/${order.merchantId}/${environment}/orders/${order.orderId}`,
           merchant: names.get(order.merchantId) ?? order.merchantId,
           environment: { name: environment, text: writing.words.environments[environment] },

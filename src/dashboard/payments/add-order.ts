@@ -84,7 +84,7 @@ const redelivery = (place: Place, delivery: Delivery | undefined) =>
 
 /** The page of one order: its values, history and actions. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone, assets } = dashboard;
+  const { clients, sendPage, timeZone, assets, now } = dashboard;
   const path = '/m/:merchantId/:environment/orders/:orderId';
 
   const writingOf = (request: FastifyRequest): StoryWriting => ({
@@ -149,7 +149,10 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     ];
     const [latest] = paymentAttempts;
     const refunds = orderRefunds(order, events, words.refunds, writing);
-    const summary = orderSummary({ order, events, latestAttempt: latest?.paymentAttempt }, writing);
+    const summary = orderSummary(
+      { order, events, latestAttempt: latest?.paymentAttempt, now: now() },
+      writing,
+    );
     return sendPage(request, reply, {
       template: 'payments/order',
       title: order.orderNumber,

@@ -48,7 +48,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         search,
         errors,
         isThere: found.isThere,
-        orders: answer?.orders.map((order) => orderRow(order, writing)) ?? [],
+        orders: answer?.orders.map((order) => orderRow(order, writing, now())) ?? [],
         older: answer?.nextPageToken ? `${self}${search.query(answer.nextPageToken)}` : undefined,
         newest: search.pageToken === '' ? undefined : `${self}${search.query()}`,
         searchedTo:

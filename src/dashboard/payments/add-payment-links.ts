@@ -39,7 +39,7 @@ const pngPixels = 1_024;
 
 /** The pages to create and see payment links. */
 export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone, assets, randomBytes } = dashboard;
+  const { clients, sendPage, timeZone, assets, randomBytes, now } = dashboard;
   const path = '/m/:merchantId/:environment/links';
 
   const linkOf = async (request: FastifyRequest) => {
@@ -69,7 +69,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       );
       const writing = { words: wordsFor(request, orderWords), language, timeZone, wallets: request.wallets };
       return {
-        rows: answer.orders.map((order) => orderRow(order, writing)),
+        rows: answer.orders.map((order) => orderRow(order, writing, now())),
         older:
           answer.nextPageToken === ''
             ? undefined

@@ -1,6 +1,8 @@
 import { OrderEventType, OrderStatus, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { amountText } from '../../contract/amount-text.ts';
+import { durationText } from '../../platform/language/duration-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
 import { reasonOf } from './order-story.ts';
@@ -12,11 +14,15 @@ export interface KnownOfOrder {
   readonly events: readonly OrderEvent[];
   /** Undefined before the first attempt. */
   readonly latestAttempt: PaymentAttempt | undefined;
+  readonly now: Date;
 }
+
+/** A wallet that has not decided for so long rarely decides without help. */
+const longUndecidedSeconds = 3_600;
 
 /** The state of an order in one sentence. */
 export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
-  const { order, events, latestAttempt: attempt } = known;
+  const { order, events, latestAttempt: attempt, now } = known;
   const { summary, language, timeZone } = writing;
   const amount = amountText(order.amount, order.currency, language);
   const at = (time: Order['createTime']): string => momentOf(time, language, timeZone)?.text ?? '';
@@ -39,23 +45,35 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
       return summary.expired(ended);
     default: {
       const until = at(order.expireTime);
-      if (attempt !== undefined) return pendingSummary(attempt, until, writing);
+      if (attempt !== undefined) return pendingSummary(attempt, until, now, writing);
       return summary.unpaid(amount, until);
     }
   }
 }
 
 /** The sentence of a pending order with an attempt. */
-function pendingSummary(attempt: PaymentAttempt, until: string, writing: StoryWriting): string {
+function pendingSummary(attempt: PaymentAttempt, until: string, now: Date, writing: StoryWriting): string {
   const { summary } = writing;
   const option = optionText(attempt.paymentOption, writing);
   switch (attempt.status) {
     case PaymentAttemptStatus.UNKNOWN:
-      return summary.unknown(option);
+      return [summary.unknown(option), ...undecidedFor(attempt, now, writing)].join(' ');
     case PaymentAttemptStatus.DECLINED:
     case PaymentAttemptStatus.TIMED_OUT:
       return summary.declined(reasonOf(attempt, writing), until);
     default:
       return summary.asked(attempt.phone, option);
   }
+}
+
+/** Since when the attempt keeps its order pending, and who can end that. */
+function undecidedFor({ createTime }: PaymentAttempt, now: Date, writing: StoryWriting): string[] {
+  if (createTime === undefined) return [];
+  const { summary, language, timeZone } = writing;
+  const seconds = Math.max(1, Math.floor((now.getTime() - timestampDate(createTime).getTime()) / 1000));
+  const since = summary.undecidedSince(
+    momentOf(createTime, language, timeZone)?.text ?? '',
+    durationText(seconds, language),
+  );
+  return seconds < longUndecidedSeconds ? [since] : [since, summary.askOperator];
 }

@@ -1,7 +1,9 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { durationText } from '../../platform/language/duration-text.ts';
 import type { Language } from '../../platform/language/language.ts';
 import { orders as amharic } from '../language/amharic/orders.ts';
 import { orders as english } from '../language/english/orders.ts';
@@ -69,13 +71,24 @@ export function typeText(type: PaymentType, words: OrderWords): string {
   return name === undefined ? words.none : words.types[name];
 }
 
+/** An order expires within seconds after its time, unless its wallet has not decided about a payment. */
+const usualExpirySeconds = 60;
+
+/** How long an order that should have expired has waited for its wallet, in words; undefined for other orders. */
+function undecidedText({ status, expireTime }: Order, now: Date, { words, language }: OrderWriting) {
+  if (status !== OrderStatus.PENDING || expireTime === undefined) return undefined;
+  const seconds = Math.floor((now.getTime() - timestampDate(expireTime).getTime()) / 1000);
+  return seconds < usualExpirySeconds ? undefined : words.undecided(durationText(seconds, language));
+}
+
 /** A row of the list of orders. */
-export function orderRow(order: Order, writing: OrderWriting) {
+export function orderRow(order: Order, writing: OrderWriting, now: Date) {
   const { words, language, timeZone } = writing;
   return {
     id: order.orderId,
     number: order.orderNumber,
     status: statusText(order.status, words),
+    undecided: undecidedText(order, now, writing),
     amount: amountText(order.amount, order.currency, language),
     option: optionText(order.paymentOption, writing),
     type: typeText(order.paymentType, words),

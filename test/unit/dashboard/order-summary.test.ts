@@ -26,12 +26,14 @@ const writing = {
 } as const;
 
 const at = (minute: number) => timestampFromDate(new Date(Date.UTC(2026, 10, 22, 6, minute)));
+const now = new Date(Date.UTC(2026, 10, 22, 9, 1));
 const attemptOf = (status: PaymentAttemptStatus, declineReason = '') =>
   create(PaymentAttemptSchema, {
     status,
     declineReason,
     paymentOption: 'walleta_ussd',
     phone: '+251911223344',
+    createTime: at(1),
   });
 const { SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAttemptStatus;
 const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
@@ -53,7 +55,9 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     PENDING,
     UNKNOWN,
     '',
-    'Wallet A, USSD has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.',
+    'Wallet A, USSD has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer. ' +
+      'The order stays Pending until then. The payment started on 22 Nov 2026, 09:01, 3 hours ago. ' +
+      'If the wallet does not decide, two operators can settle the payment by hand.',
   ],
   [
     PENDING,
@@ -91,7 +95,9 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     });
     const events = status === FAILED ? [event] : [];
 
-    expect(orderSummary({ order, events, latestAttempt }, writing).replaceAll('\u00A0', ' ')).toBe(sentence);
+    expect(orderSummary({ order, events, latestAttempt, now }, writing).replaceAll('\u00A0', ' ')).toBe(
+      sentence,
+    );
   },
 );
 
@@ -109,6 +115,7 @@ test('an order without events and attempts is summarised by its own status', () 
         }),
         events: [],
         latestAttempt: undefined,
+        now,
       },
       writing,
     ).replaceAll('\u00A0', ' ');

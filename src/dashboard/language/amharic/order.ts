@@ -5,6 +5,8 @@ export const order: typeof english = {
     unpaid: (amount, until) => `ደንበኛው መክፈል አልጀመረም። ${amount} እስከ ${until} ሊከፈል ይችላል።`,
     asked: (phone, option) => `ክፍያ በመካሄድ ላይ ነው፦ ${phone} በ${option} ተጠይቋል፤ ገና አላረጋገጠም።`,
     unknown: (option) => `${option} ገንዘቡን መውሰዱን አላሳወቀም። እስኪታወቅ ድረስ በራሱ ይጠየቃል።`,
+    undecidedSince: (when, age) => `እስከዚያ ትዕዛዙ በመጠባበቅ ላይ ይቆያል። ክፍያው የተጀመረው ${when}፣ ከ${age} በፊት ነው።`,
+    askOperator: 'ዋሌቱ ካልወሰነ ሁለት ኦፕሬተሮች ክፍያውን በእጅ ሊወስኑ ይችላሉ።',
     declined: (reason, until) => `የመጨረሻው ክፍያ አልተሳካም (${reason})። ደንበኛው እስከ ${until} እንደገና ሊሞክር ይችላል።`,
     paid: (amount, phone, option, when) => `${phone} በ${when} ${amount} በ${option} ከፍሏል።`,
     completed: (amount, when) => `${amount} በ${when} ተከፍሏል።`,

@@ -52,6 +52,7 @@ export const orders: typeof english = {
   empty: { title: 'ገና ትዕዛዝ የለም', body: 'ፕሮግራምዎ ትዕዛዝ ሲመዘግብ ወይም የክፍያ ሊንክ ሲያዘጋጁ እዚህ ይታያሉ።' },
   noMatch: 'የሚስማማ ትዕዛዝ የለም። አንድ ማጣሪያ ያንሱ።',
   searchedTo: (when) => `እስከ ${when} ድረስ ተፈልጓል። ከዚያ በፊትም የሚስማሙ ሊኖሩ ይችላሉ።`,
+  undecided: (age) => `ዋሌቱ ገና አልወሰነም። የትዕዛዙ ጊዜ ያለፈው ከ${age} በፊት ነው።`,
   goOn: 'ወደ ኋላ መፈለግ ይቀጥሉ',
   newest: 'አዳዲሶቹ',
   none: '–',

@@ -10,6 +10,9 @@ export const order = {
       `A payment is in progress. ${option} prompted ${phone}, and the payer has not confirmed yet.`,
     unknown: (option: string) =>
       `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
+    undecidedSince: (when: string, age: string) =>
+      `The order stays Pending until then. The payment started on ${when}, ${age} ago.`,
+    askOperator: 'If the wallet does not decide, two operators can settle the payment by hand.',
     declined: (reason: string, until: string) =>
       `The last payment failed: ${reason}. The customer can try again until ${until}.`,
     paid: (amount: string, phone: string, option: string, when: string) =>

@@ -56,6 +56,7 @@ export const orders = {
   },
   noMatch: 'No orders match. Remove a filter.',
   searchedTo: (when: string) => `Searched back to ${when}. Older orders may match too.`,
+  undecided: (age: string) => `The wallet has not decided. The order should have expired ${age} ago.`,
   goOn: 'Search further back',
   newest: 'Newest',
   none: '–',
