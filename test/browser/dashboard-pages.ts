@@ -87,6 +87,24 @@ export const merchantPages: Readonly<Record<string, VisitPage>> = {
   'orders, searched with a mistake': inSandbox('orders?amount_from=1&amount_to=x&status=completed'),
   'orders, none found': inSandbox('orders?number=nothing-like-it'),
   'an order': (page, site) => inSandbox(`orders/${site.paidOrderId}`)(page, site),
+  'a refund, with a mistake': async (page, site) => {
+    await inSandbox(`orders/${site.paidOrderId}/refund`)(page, site);
+    await page.locator('main form button').click();
+    await page.locator('[aria-invalid]').waitFor();
+  },
+  'a refund, to be confirmed': async (page, site) => {
+    await inSandbox(`orders/${site.paidOrderId}/refund`)(page, site);
+    await page.locator('#amount').fill('12.50');
+    await page.locator('#reason').fill('The shoes came back & <b>too</b> small');
+    await page.locator('main form button').click();
+    await page.locator('main .facts').waitFor();
+  },
+  'a refund that waits for approval': (page, site) =>
+    inSandbox(`refunds/${site.waitingRefundId}`)(page, site),
+  refunds: inSandbox('refunds'),
+  'refunds, searched with a mistake': inSandbox('refunds?from=yesterday'),
+  'approval of refunds': (page, { origin, merchantId }) =>
+    page.goto(`${origin}/m/${merchantId}/refund-approval`),
   'payment links': inSandbox('links'),
   'a new payment link': inSandbox('links/new'),
   'the team': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/team`),

@@ -2,7 +2,9 @@ import pg from 'pg';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import {
   StrayPaymentService,
   StrayPaymentStatus,
@@ -29,6 +31,8 @@ export interface DashboardSite {
   readonly reset: string;
   /** An order that a wallet paid. */
   readonly paidOrderId: string;
+  /** A refund of that order that waits for the owner's approval. */
+  readonly waitingRefundId: string;
   /** Opens a page in a browser of its own, in English unless told otherwise; the user is signed in. */
   readonly open: (user?: TestUser, options?: BrowserContextOptions) => Promise<Page>;
   readonly close: () => Promise<void>;
@@ -63,6 +67,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
     countOrders(stack, merchantId),
   ]);
   await failWebhooks(stack, merchantId);
+  const waitingRefundId = await refundAboveLimit(stack, merchantId, paidOrderId);
   return {
     stack,
     browser,
@@ -73,6 +78,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
     invitation: `/invitation/${invited.token}`,
     reset: `/reset/${reset.token}`,
     paidOrderId,
+    waitingRefundId,
     open: (user, options) => openPage(browser, origin, user, options),
     close: async () => {
       await Promise.all([browser.close(), stack.stop()]);
@@ -125,6 +131,23 @@ async function makeOrders(stack: Stack, merchantId: string): Promise<string> {
     return found.order?.status === OrderStatus.COMPLETED;
   });
   return order?.orderId ?? '';
+}
+
+/** A refund with a dangerous reason that waits for approval, because it is above the merchant's limit. */
+async function refundAboveLimit(stack: Stack, merchantId: string, orderId: string): Promise<string> {
+  const scope = { merchantId, environment: Environment.SANDBOX };
+  const refunds = stack.client(RefundService, 'writer');
+  const approvalLimits = [{ currency: 'ETB', amount: '20' }];
+  const refundPolicy = { approvalLimits };
+  await stack.client(MerchantService, 'operator').updateMerchant({ merchantId, refundPolicy });
+  await waitUntil('core uses the limit', async () => {
+    const { approvalAbove } = await refunds.getRefundable({ ...scope, orderId });
+    return approvalAbove === '20';
+  });
+  const order = { case: 'orderId' as const, value: orderId };
+  const asked = { ...scope, order, refundNumber: 'RF-1', amount: '30', reason: script };
+  const { refund } = await refunds.createRefund(asked);
+  return refund?.refundId ?? '';
 }
 
 /** A month of numbers for the charts. */
