@@ -6,7 +6,7 @@ import type { EventBus } from './nats-event-bus.ts';
 export function addBrokerMetrics({ registry }: Metrics, bus: Pick<EventBus, 'isConnected'>): void {
   new Gauge({
     name: 'gatehouse_broker_connected',
-    help: 'Whether this process reaches the broker: 1 or 0.',
+    help: 'Whether this process is connected to the broker: 1 or 0.',
     registers: [registry],
     collect() {
       this.set(bus.isConnected() ? 1 : 0);

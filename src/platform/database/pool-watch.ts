@@ -88,7 +88,7 @@ export function addPoolMetrics({ registry }: Metrics, { state }: Pick<PoolWatch,
   const registers = [registry];
   new Gauge({
     name: 'gatehouse_database_pool_connections',
-    help: 'Connections to PostgreSQL: in_use, idle, or ended but still filling a place (a defect, always 0).',
+    help: 'Connections to PostgreSQL: in_use, idle, or ended but still counted (always 0 without a defect).',
     labelNames: ['state'],
     registers,
     collect() {

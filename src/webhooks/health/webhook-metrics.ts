@@ -26,7 +26,7 @@ export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'gatehouse_webhook_attempts_total',
-    help: 'Attempts to send a webhook, by how they ended.',
+    help: 'Attempts to send a webhook, by result.',
     labelNames: ['environment', 'result'],
     registers,
   });
@@ -34,7 +34,7 @@ export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
     for (const result of results) attempts.inc({ environment: word(environment), result: word(result) }, 0);
   const duration = new Histogram({
     name: 'gatehouse_webhook_attempt_duration_seconds',
-    help: 'How long attempts took, from the name lookup to the last byte of the answer.',
+    help: 'Duration of attempts, from the name lookup to the last byte of the answer.',
     labelNames: ['environment'],
     buckets: attemptSeconds,
     registers,
@@ -82,12 +82,12 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'events_lag',
-    help: 'Committed events not taken in yet; NaN when core does not say.',
+    help: 'Committed events that are not ingested; NaN while core does not answer.',
     read: ({ eventLag }) => eventLag ?? NaN,
   },
   {
     name: 'events_lag_seconds',
-    help: 'How long ago the oldest event not taken in happened; 0 when there is none, NaN when core does not say.',
+    help: 'Age of the oldest event that is not ingested; 0 without such an event, NaN while core does not answer.',
     read: ({ eventLag, oldestEventAt }, secondsSince) => (eventLag === 0 ? 0 : secondsSince(oldestEventAt)),
   },
   {
@@ -117,7 +117,7 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'reconciled_seconds_ago',
-    help: 'Since the reconciler last finished; NaN before.',
+    help: 'Seconds since the reconciler last finished; NaN before its first run.',
     read: ({ reconciledAt }, secondsSince) => secondsSince(reconciledAt),
   },
   {

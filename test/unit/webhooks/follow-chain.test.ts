@@ -33,7 +33,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(2), nothing)).toEqual({ next: [], isWhole: false });
   });
 
-  test('of a publisher that does not say what came before proves nothing, at the beginning neither', () => {
+  test('without the cursor of the previous event proves nothing, also at the beginning', () => {
     expect(followChain('', [{ cursor: 'c1', previous: '' }], nothing)).toEqual({ next: [], isWhole: false });
     expect(followChain('c4', [{ cursor: '', previous: 'c4' }], nothing)).toEqual({
       next: [],
