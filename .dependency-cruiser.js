@@ -5,11 +5,15 @@ const EDGES = 'rest-facade|checkout|wallets|webhooks|dashboard|cli';
 
 /** The doors of core's capabilities: the only files that another capability may import. */
 const DOORS = [
+  'accounts/helper-of',
+  'accounts/require-operator',
   'audit/find-actor-emails',
   'audit/record-audit',
   'events/follow-events',
   'events/relay-lag',
   'merchants/find-merchant',
+  'payments/changes/refund-row',
+  'payments/settlements/unsettled.sql',
 ].join('|');
 
 /** @type {import('dependency-cruiser').IConfiguration} */

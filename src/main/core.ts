@@ -66,6 +66,8 @@ import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
 import { refundService } from '../core/payments/refunds/refund-service.ts';
 import { createRefundWork } from '../core/payments/refunds/refund-work.ts';
 import { createMayKeyRefund } from '../core/api-keys/may-key-refund.ts';
+import { settlementService } from '../core/payments/settlements/settlement-service.ts';
+import { createSettlements } from '../core/payments/settlements/settlements.ts';
 import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
@@ -220,7 +222,7 @@ const services = [
     makeAttemptDue,
     reader: createPaymentReader(database),
   }),
-  orderStoryService({ readStory: createReadOrderStory(database), openCheckoutUrlOf: tokens.openUrlOf }),
+  orderStoryService({ readStory: createReadOrderStory(database), now, openCheckoutUrlOf: tokens.openUrlOf }),
   strayPaymentService({
     listStrayPayments: createListStrayPayments(database),
     reversals: createReversals(paymentParts),
@@ -233,6 +235,7 @@ const services = [
     findMerchant,
     mayKeyRefund: createMayKeyRefund(apiKeys, now),
   }),
+  settlementService({ database, settlements: createSettlements(paymentParts), now }),
   reconciliationService({
     store: createReconciliationStore({
       ...paymentParts,

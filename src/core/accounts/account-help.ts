@@ -1,8 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
-import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../platform/rpc/actor.ts';
 import { storedId } from '../../contract/public-id.ts';
-import type { PublicId } from '../../contract/public-id.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { findActorEmails } from '../audit/find-actor-emails.ts';
 import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
@@ -16,16 +13,13 @@ import { endUserSessions } from './end-user-sessions.ts';
 import { lockUserByEmail, userNotFound } from './find-user.ts';
 import type { LinkMade } from './invite-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
+import { requireAge, requireOperator } from './require-operator.ts';
+import type { Helper } from './require-operator.ts';
 import { addResetLink, removeTotp } from './reset-password.ts';
 
 const hour = 3_600_000;
 const helpLifeMs = 24 * hour;
 const approvedLinkLifeMs = hour;
-/**
- * The minimum age of an approving operator's account. Otherwise an operator could invite a second account and approve
- * with it at once.
- */
-const operatorAgeMs = 24 * hour;
 /**
  * How long a dashboard counts as able to send mail. It reports this every few seconds, so a restart must not look like
  * a gateway without mail.
@@ -34,13 +28,6 @@ const mailKnownSeconds = 24 * 3_600;
 const mailKey = 'a dashboard sends mail';
 const maxMails = 50;
 const maxListed = 500;
-
-/** An operator who helps a user. */
-export interface Helper {
-  readonly by: Actor;
-  /** The operator's account: "usr_…". Undefined for the holder of an operator service token, which names no person. */
-  readonly userId: PublicId<'usr'> | undefined;
-}
 
 export interface HelpAsked {
   readonly email: string;
@@ -237,25 +224,7 @@ export async function takeMails({
   });
 }
 
-export const notAnOperator = () => rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
-
-/** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
-async function requireOperator(em: EntityManager, { userId }: Helper): Promise<UserRow | undefined> {
-  if (userId === undefined) return undefined;
-  const operator = await em.findOne(UserRow, { id: storedId('usr', userId) });
-  if (operator?.isOperator !== true || operator.disabledAt != null) throw notAnOperator();
-  return operator;
-}
-
 function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
   if (userId === undefined || storedId('usr', userId) !== user.id) return;
   throw rpcError('SECOND_OPERATOR_NEEDED', 'operators cannot help themselves; ask another operator');
-}
-
-function requireAge({ operatorSince, updatedAt, email }: UserRow, at: Date): void {
-  if (at.getTime() - (operatorSince ?? updatedAt).getTime() >= operatorAgeMs) return;
-  throw rpcError(
-    'OPERATOR_TOO_NEW',
-    `${email} has been an operator for less than 24 hours, and cannot request or approve this yet`,
-  );
 }

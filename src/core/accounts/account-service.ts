@@ -1,4 +1,3 @@
-import { isPublicId } from '../../contract/public-id.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import { AccountService, MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
@@ -19,8 +18,8 @@ import {
   parseRole,
   parseValidity,
 } from './account-fields.ts';
-import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails, notAnOperator } from './account-help.ts';
-import type { Helper } from './account-help.ts';
+import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help.ts';
+import { helperOf } from './helper-of.ts';
 import { listNotices } from './account-notices.ts';
 import type { AccountParts } from './account-parts.ts';
 import { changeMembership, removeMembership } from './change-membership.ts';
@@ -37,14 +36,6 @@ import type { PublicId } from '../../contract/public-id.ts';
 const hour = 3_600;
 const invitationLife = { standardSeconds: 72 * hour, maxSeconds: 14 * 24 * hour };
 const resetLife = { standardSeconds: hour, maxSeconds: 72 * hour };
-
-/** The helper: a person who has signed in to the dashboard, or the holder of an operator service token. */
-function helperOf(context: HandlerContext): Helper {
-  const { role, actor } = callerOf(context);
-  if (role !== 'dashboard') return { by: actorOf(context), userId: undefined };
-  if (!isPublicId('usr', actor)) throw notAnOperator();
-  return { by: actorOf(context), userId: actor };
-}
 
 const parseHelp = (request: { readonly email: string; readonly help: HelpMessage }) =>
   valuesOrThrow(combine({ email: parseEmail(request.email), kind: parseHelpKind(request.help) }));

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   CheckFinding,
   CheckSubject,
@@ -8,10 +8,12 @@ import {
   EventRelayFactsSchema,
   ReconciliationFactsSchema,
   StrayPaymentFactsSchema,
+  UnsettledFactsSchema,
 } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import pTimeout from 'p-timeout';
 import type { Database } from '../database/database.ts';
+import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
@@ -46,6 +48,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.ORDER_HISTORIES, () => checkOrderHistories(parts.database), warning),
     within(CheckSubject.EVENT_RELAY, () => checkRelay(parts)),
     within(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
+    within(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),
     within(CheckSubject.RECONCILIATION, () => checkReconciliations(parts)),
     Promise.resolve(checkBroker(parts)),
   ]);
@@ -157,6 +160,28 @@ where s.status <> 'REVERSED'`,
   return value.refusedCount === 0n
     ? good(CheckSubject.STRAY_PAYMENTS, facts)
     : warning(CheckSubject.STRAY_PAYMENTS, CheckFinding.REFUSED, facts);
+}
+
+/** How many of what waits for a person the check names. */
+const namedUnsettled = 10;
+
+async function checkUnsettled({ database }: ChecksParts): Promise<Check> {
+  const { items, counts } = await readUnsettled(database.pool, {
+    merchantId: undefined,
+    limit: namedUnsettled,
+  });
+  const [oldest] = items;
+  const value = create(UnsettledFactsSchema, {
+    paymentAttemptCount: counts.attempt,
+    strayPaymentCount: counts.stray,
+    refundCount: counts.refund,
+    ids: items.map(({ id }) => id),
+    ...(oldest === undefined ? {} : { oldestTime: timestampFromDate(oldest.since) }),
+  });
+  const facts = { facts: { case: 'unsettled', value } } as const;
+  return oldest === undefined
+    ? good(CheckSubject.UNSETTLED, facts)
+    : warning(CheckSubject.UNSETTLED, CheckFinding.WAITING_FOR_PERSON, facts);
 }
 
 /** Only the last week: older ones were seen, or will not be. */

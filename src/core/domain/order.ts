@@ -49,8 +49,11 @@ export const walletDeclineReasons = [
 ] as const;
 export type WalletDeclineReason = (typeof walletDeclineReasons)[number];
 
-/** `wrong_amount`: the wallet debited another amount than the order's. The money is a stray payment and is returned. */
-export type DeclineReason = WalletDeclineReason | 'wrong_amount';
+/**
+ * `wrong_amount`: the wallet debited another amount than the order's. The money is a stray payment and is returned.
+ * `settled_by_operator`: operators know from the provider that no money moved.
+ */
+export type DeclineReason = WalletDeclineReason | 'wrong_amount' | 'settled_by_operator';
 
 /** The origin of an attempt: a direct payment of the merchant's server, or a customer on the checkout page. */
 export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';

@@ -2,7 +2,7 @@ import { type Result, err, ok } from './result.ts';
 import { unreachable } from './unreachable.ts';
 
 /*
- * The return of a payer's money through the wallet that took it:
+ * The return of a payer's money through the wallet that took it. Its origin is a stray payment or a refund (refund.ts):
  *
  *                    leaseReversal
  *               ┌──────────────────────┐
@@ -15,7 +15,7 @@ import { unreachable } from './unreachable.ts';
  *               └─────────────── REVERSAL_REFUSED
  *
  * "due" is the status REVERSAL_DUE. REVERSED is final: the payer has the money. Only a person moves a reversal out of
- * REVERSAL_REFUSED. Reports under a lease that is no longer the latest are rejected in every state.
+ * REVERSAL_REFUSED, by a retry or, with a second person, by settling it. Reports under a lease that is no longer the latest are rejected in every state.
  *
  * The wallet identifies a request by its name and executes each name at most once. So a name is replaced only when no request
  * with it can still move money. The reason and the amount of the reversal are not part of this machine.
@@ -196,6 +196,15 @@ export function retryReversal(
       return unreachable(reversal);
   }
 }
+
+/**
+ * Ends a refused reversal, because operators know from the provider that the payer has the money. Rejection: `not_refused` in any
+ * other state.
+ */
+export const settleReversal = (reversal: Reversal, now: Date): Result<DoneReversal, 'not_refused'> =>
+  reversal.status === 'REVERSAL_REFUSED'
+    ? ok({ ...requestOf(reversal), status: 'REVERSED', detail: '', refusalReason: '', updatedAt: now })
+    : err('not_refused');
 
 /** The fields that every state has. */
 const requestOf = ({

@@ -11,6 +11,8 @@ import { requireRegistrar } from '../rpc/checkout-url-access.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { refundMessage } from '../rpc/refund-message.ts';
+import { settlementMessage } from '../rpc/settlement-message.ts';
 import { strayPaymentMessage } from '../rpc/stray-payment-message.ts';
 import type { AttemptStory, ReadOrderStory } from './read-order-story.ts';
 
@@ -18,10 +20,11 @@ export interface OrderStoryServiceParts {
   readonly readStory: ReadOrderStory;
   /** The checkout URL of an order that can be paid there; empty for any other order. */
   readonly openCheckoutUrlOf: (order: Order) => string;
+  readonly now: () => Date;
 }
 
 /** gatehouse.v1.OrderStoryService. */
-export function orderStoryService({ readStory, openCheckoutUrlOf }: OrderStoryServiceParts): RpcService {
+export function orderStoryService({ readStory, openCheckoutUrlOf, now }: OrderStoryServiceParts): RpcService {
   return rpcService(
     OrderStoryService,
     {
@@ -39,12 +42,16 @@ export function orderStoryService({ readStory, openCheckoutUrlOf }: OrderStorySe
         if (story === undefined)
           throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
         const { order } = story;
+        const at = now();
         return {
           order: orderMessage(order),
           checkoutUrl: request.withCheckoutUrl ? openCheckoutUrlOf(order) : '',
           events: [...story.events],
           paymentAttempts: story.attempts.map((attempt) => attemptStoryMessage(order, attempt)),
           strayPayments: story.strayPayments.map(strayPaymentMessage),
+          refunds: story.refunds.map(refundMessage),
+          settlements: story.settlements.map((settlement) => settlementMessage(settlement, at)),
+          ...undecidedOf(order),
           apiRequests: story.apiRequests.map(apiRequestMessage),
           incomplete: story.isIncomplete,
         };
@@ -52,6 +59,16 @@ export function orderStoryService({ readStory, openCheckoutUrlOf }: OrderStorySe
     },
     { getOrderStory: ['dashboard', 'operator', 'reader'] },
   );
+}
+
+/** The attempt that keeps a PENDING order open, because only its wallet knows the outcome. */
+function undecidedOf({ status, latestAttempt }: Order) {
+  if (status !== 'PENDING' || latestAttempt === null) return {};
+  if (latestAttempt.status !== 'SENT' && latestAttempt.status !== 'UNKNOWN') return {};
+  return {
+    undecidedPaymentAttemptId: latestAttempt.id,
+    undecidedSince: timestampFromDate(latestAttempt.createdAt),
+  };
 }
 
 const attemptStoryMessage = (order: Order, { attempt, dueAt, exchanges, ...story }: AttemptStory) => ({

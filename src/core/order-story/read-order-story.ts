@@ -13,11 +13,15 @@ import {
   OrderEventRow,
   OrderRow,
   PaymentAttemptRow,
+  RefundRow,
+  SettlementRow,
   StrayPaymentRow,
   WalletExchangeRow,
 } from '../database/entities.ts';
 import { attemptOf, orderOf } from '../database/order-rows.ts';
 import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
+import type { Refund } from '../domain/refund-record.ts';
+import { refundOf } from '../payments/changes/refund-row.ts';
 import { apiRequestBodies } from '../rpc/api-request-message.ts';
 
 /** Ids as they are shown. */
@@ -43,6 +47,8 @@ export interface OrderStory {
   /** Newest first, and so are the lists below. */
   readonly attempts: readonly AttemptStory[];
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
+  readonly refunds: readonly Refund[];
+  readonly settlements: readonly Omit<SettlementRow, symbol>[];
   readonly apiRequests: readonly Omit<ApiRequestRow, symbol | (typeof apiRequestBodies)[number]>[];
   /** Whether a list is at its limit and lacks older entries. */
   readonly isIncomplete: boolean;
@@ -51,12 +57,12 @@ export interface OrderStory {
 /** Undefined when the merchant has no such order in this environment. */
 export type ReadOrderStory = (key: OrderStoryKey) => Promise<OrderStory | undefined>;
 
-const limits = { exchanges: 500, strayPayments: 50, apiRequests: 500 };
+const limits = { exchanges: 500, strayPayments: 50, refunds: 200, settlements: 50, apiRequests: 500 };
 /** Half of the limit on messages; the other lists at their limits stay below the other half. */
 const maxExchangeBytes = 2 * 1024 * 1024;
 
 /**
- * Reads everything that belongs to an order from one snapshot, by six statements for any number of attempts. Each reads
+ * Reads everything that belongs to an order from one snapshot, by eight statements for any number of attempts. Each reads
  * an index. The attempts have none by their order, so their ids are taken from the order's events, which name them all.
  */
 export function createReadOrderStory(database: Database): ReadOrderStory {
@@ -89,6 +95,16 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
           { merchantId, orderId },
           { orderBy: { id: 'desc' }, limit: limits.strayPayments + 1 },
         );
+        const refunds = await em.find(
+          RefundRow,
+          { merchantId, orderId },
+          { orderBy: { id: 'desc' }, limit: limits.refunds + 1 },
+        );
+        const settlements = await em.find(
+          SettlementRow,
+          { merchantId, orderId },
+          { orderBy: { id: 'desc' }, limit: limits.settlements },
+        );
         const apiRequests = await em.find(
           ApiRequestRow,
           // Masked as in the log. The second condition tells the database that its partial index has the rows.
@@ -110,10 +126,13 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
               .reverse(),
           })),
           strayPayments: strayPayments.slice(0, limits.strayPayments),
+          refunds: refunds.slice(0, limits.refunds).map(refundOf),
+          settlements,
           apiRequests: apiRequests.slice(0, limits.apiRequests),
           isIncomplete:
             kept.length < exchanges.length ||
             strayPayments.length > limits.strayPayments ||
+            refunds.length > limits.refunds ||
             apiRequests.length > limits.apiRequests,
         };
       },

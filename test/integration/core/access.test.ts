@@ -19,6 +19,7 @@ import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_ser
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/grpc/reflection/v1alpha/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
@@ -89,6 +90,11 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.RefundService/LeaseRefunds': /*             */ '- - Y - - - - -',
   'gatehouse.v1.RefundService/RecordRefundOutcome': /*      */ '- - Y - - - - -',
   'gatehouse.v1.RefundService/HastenRefund': /*             */ '- - Y - Y Y - -',
+  'gatehouse.v1.SettlementService/ListUnsettled': /*        */ '- - - - Y Y - Y',
+  'gatehouse.v1.SettlementService/ProposeSettlement': /*    */ '- - - - Y Y - -',
+  'gatehouse.v1.SettlementService/ConfirmSettlement': /*    */ '- - - - Y Y - -',
+  'gatehouse.v1.SettlementService/WithdrawSettlement': /*   */ '- - - - Y Y - -',
+  'gatehouse.v1.SettlementService/ListSettlements': /*      */ '- - - - Y Y - Y',
   'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
   'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
@@ -161,6 +167,7 @@ const services: readonly DescService[] = [
   PaymentAttemptService,
   StrayPaymentService,
   RefundService,
+  SettlementService,
   OrderStoryService,
   ReconciliationService,
   MerchantService,

@@ -15,6 +15,7 @@ const definitions = loadSync(
     'order_story_service',
     'payment_attempt_service',
     'refund_service',
+    'settlement_service',
     'stray_payment_service',
     'reconciliation_service',
     'report_service',

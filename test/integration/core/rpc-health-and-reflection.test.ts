@@ -26,6 +26,7 @@ const servedServices = [
   'gatehouse.v1.DiagnosticsService',
   'gatehouse.v1.PaymentAttemptService',
   'gatehouse.v1.RefundService',
+  'gatehouse.v1.SettlementService',
   'gatehouse.v1.StrayPaymentService',
   'gatehouse.v1.CheckoutService',
   'gatehouse.v1.ReconciliationService',

@@ -80,7 +80,7 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
 }
 
 /** One wallet transaction pays one order. A second use is an error of the wallet or fraud. */
-async function hasPaidAnother(
+export async function hasPaidAnother(
   em: EntityManager,
   row: PaymentAttemptRow,
   transaction: string,

@@ -61,6 +61,18 @@ export const orderOfRefund =
     return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
   };
 
+/** Locks the order of a stray payment, by the stray payment's stored id. */
+export const orderOfStrayPayment =
+  ({ merchantId, id }: Pick<StrayPaymentRow, 'merchantId' | 'id'>): LockOrder =>
+  async (em) => {
+    const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
+      'select environment, order_id from core.stray_payments where merchant_id = ? and id = ?',
+      [merchantId, id],
+    );
+    if (found === undefined) return undefined;
+    return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
+  };
+
 async function lockRow(em: EntityManager, key: Pick<OrderRow, 'merchantId' | 'environment' | 'id'>) {
   return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
 }

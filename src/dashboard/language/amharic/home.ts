@@ -44,6 +44,7 @@ export const home: typeof english = {
       merchant_config: 'የነጋዴው ሂሳብ በዋሌቱ አልተዘጋጀም',
       provider_error: 'ዋሌቱ ስህተት አሳውቋል',
       wrong_amount: 'ዋሌቱ ሌላ መጠን ወስዷል',
+      settled_by_operator: 'ኦፕሬተሮች እንዳልተከፈለ ወስነዋል',
       timed_out: 'በጊዜው ማንም አላረጋገጠም',
       cancelled: 'ትዕዛዙ ተሰርዟል',
       session_ended: 'የትዕዛዙ ጊዜ ሳይከፈል አልፏል',

@@ -45,6 +45,7 @@ export const home = {
       merchant_config: 'The merchant’s account at the wallet is not set up',
       provider_error: 'The wallet reported an error',
       wrong_amount: 'The wallet took another amount',
+      settled_by_operator: 'Operators settled it as not paid',
       timed_out: 'The payer did not confirm in time',
       cancelled: 'The order was cancelled',
       session_ended: 'The order expired before it was paid',

@@ -365,14 +365,6 @@ export declare type ProposeSettlementRequest = Message<"gatehouse.v1.ProposeSett
    * @generated from field: string provider_reference = 7;
    */
   providerReference: string;
-
-  /**
-   * The operator's account: "usr_…". Required from the dashboard; empty from the command line, whose token counts as one
-   * operator.
-   *
-   * @generated from field: string operator_user_id = 8;
-   */
-  operatorUserId: string;
 };
 
 /**
@@ -413,13 +405,6 @@ export declare type ConfirmSettlementRequest = Message<"gatehouse.v1.ConfirmSett
    * @generated from field: string settlement_id = 1;
    */
   settlementId: string;
-
-  /**
-   * As in ProposeSettlementRequest.
-   *
-   * @generated from field: string operator_user_id = 2;
-   */
-  operatorUserId: string;
 };
 
 /**
@@ -460,13 +445,6 @@ export declare type WithdrawSettlementRequest = Message<"gatehouse.v1.WithdrawSe
    * @generated from field: string settlement_id = 1;
    */
   settlementId: string;
-
-  /**
-   * As in ProposeSettlementRequest.
-   *
-   * @generated from field: string operator_user_id = 2;
-   */
-  operatorUserId: string;
 };
 
 /**
@@ -667,7 +645,8 @@ export declare const SettlementStatusSchema: GenEnum<SettlementStatus>;
 /**
  * Settles by hand what a wallet does not decide. One operator proposes the outcome, with a reason and the provider's
  * reference as evidence. Another operator confirms it. It can never be undone. Each confirmed settlement is an event of the
- * order and has an entry in the audit log.
+ * order and has an entry in the audit log. The dashboard names the operator in x-gatehouse-actor. All holders of an operator
+ * service token count as one operator, because nothing proves the name that such a call carries.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -1,0 +1,42 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rpcError } from '../../contract/error-reason.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { UserRow } from '../database/account-entities.ts';
+
+/** An operator who acts. */
+export interface Helper {
+  readonly by: Actor;
+  /** The operator's account: "usr_…". Undefined for the holder of an operator service token, which names no person. */
+  readonly userId: PublicId<'usr'> | undefined;
+}
+
+const hour = 3_600_000;
+/**
+ * The minimum age of an approving operator's account. Otherwise an operator could invite a second account and approve
+ * with it at once.
+ */
+const operatorAgeMs = 24 * hour;
+
+export const notAnOperator = () => rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
+
+/** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
+export async function requireOperator(
+  em: EntityManager,
+  { userId }: Pick<Helper, 'userId'>,
+): Promise<UserRow | undefined> {
+  if (userId === undefined) return undefined;
+  const operator = await em.findOne(UserRow, { id: storedId('usr', userId) });
+  if (operator?.isOperator !== true || operator.disabledAt != null) throw notAnOperator();
+  return operator;
+}
+
+/** @throws OPERATOR_TOO_NEW when the account has been an operator's for less than 24 hours. */
+export function requireAge({ operatorSince, updatedAt, email }: UserRow, at: Date): void {
+  if (at.getTime() - (operatorSince ?? updatedAt).getTime() >= operatorAgeMs) return;
+  throw rpcError(
+    'OPERATOR_TOO_NEW',
+    `${email} has been an operator for less than 24 hours, and cannot request or approve this yet`,
+  );
+}

@@ -1,0 +1,131 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
+import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/entities.ts';
+import type { SettlementOutcome, SettlementRow } from '../../database/entities.ts';
+import type { Changed, OrderInFull, SettlementId } from '../../domain/order.ts';
+import { settleRefund } from '../../domain/refund.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { settleReversal } from '../../domain/reversal.ts';
+import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
+import { hasPaidAnother } from '../attempts/record-outcome.ts';
+import { orderOfAttempt, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
+import type { LockOrder } from '../changes/read-order.ts';
+import { refundOf, writeRefund } from '../changes/refund-row.ts';
+import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
+
+/** What a settlement settles, with its public id. */
+export type SettledSubject =
+  | { readonly kind: 'attempt'; readonly id: PublicId<'pat'> }
+  | { readonly kind: 'stray'; readonly id: PublicId<'stp'> }
+  | { readonly kind: 'refund'; readonly id: PublicId<'rfd'> };
+
+/** The locked row of a subject. */
+export type SubjectRows =
+  | { readonly kind: 'attempt'; readonly row: PaymentAttemptRow }
+  | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
+  | { readonly kind: 'refund'; readonly row: RefundRow };
+
+/** Locks the order of a subject. */
+export function lockOf(merchant: PublicId<'mer'>, subject: SettledSubject): LockOrder {
+  const merchantId = storedId('mer', merchant);
+  switch (subject.kind) {
+    case 'attempt':
+      return orderOfAttempt({ merchantId, id: storedId('pat', subject.id) });
+    case 'stray':
+      return orderOfStrayPayment({ merchantId, id: storedId('stp', subject.id) });
+    case 'refund':
+      return orderOfRefund({ merchantId, id: storedId('rfd', subject.id) });
+  }
+}
+
+type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'strayPaymentId' | 'refundId'> &
+  Partial<Pick<SettlementRow, 'outcome' | 'providerReference'>>;
+
+/**
+ * Reads and locks the row of a subject, under its order's lock.
+ * @throws INVALID_FIELDS when the transaction of a payment has paid another order.
+ */
+export async function readSubject(em: EntityManager, key: SubjectKey): Promise<SubjectRows> {
+  const { merchantId, paymentAttemptId, strayPaymentId, refundId } = key;
+  const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+  if (paymentAttemptId != null) {
+    const row = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: paymentAttemptId });
+    if (key.outcome === 'PAID' && (await hasPaidAnother(em, row, key.providerReference ?? '')))
+      throw invalidFields([
+        { field: 'provider_reference', issue: 'is the transaction that has paid another order' },
+      ]);
+    return { kind: 'attempt', row };
+  }
+  if (strayPaymentId != null)
+    return {
+      kind: 'stray',
+      row: await em.findOneOrFail(StrayPaymentRow, { merchantId, id: strayPaymentId }, locked),
+    };
+  if (refundId == null) throw new TypeError('a settlement settles nothing');
+  return { kind: 'refund', row: await em.findOneOrFail(RefundRow, { merchantId, id: refundId }, locked) };
+}
+
+/** The effect of a settlement: the order's change, and the subject's row. */
+export interface Settled {
+  readonly changed: Changed | undefined;
+  readonly write: (em: EntityManager) => void;
+}
+
+export interface SettledAs {
+  readonly id: SettlementId;
+  readonly outcome: SettlementOutcome;
+  readonly providerReference: string;
+}
+
+/** Decides the effect of a settlement. Rejection: `decided` when the subject does not wait for a person. */
+export function settle(
+  order: OrderInFull,
+  subject: SubjectRows,
+  { id, outcome, providerReference }: SettledAs,
+  now: Date,
+): Result<Settled, 'decided'> {
+  const settlementId = () => storedId('stl', id);
+  switch (subject.kind) {
+    case 'attempt': {
+      if (outcome !== 'PAID' && outcome !== 'NOT_PAID') return err('decided');
+      const { row } = subject;
+      const attemptId = publicId('pat', row.id);
+      const changed = settleAttempt(order, attemptId, outcome, id, now);
+      if (!changed.ok) return changed;
+      const { leasedUntil } = row;
+      return ok({
+        changed: changed.value,
+        write(em) {
+          // A worker that queries the wallet now reports to an attempt that was not paid. Money that it finds becomes stray.
+          const lease =
+            outcome === 'NOT_PAID' ? { leasedUntil } : { providerTransactionId: providerReference };
+          em.assign(row, { settlementId: settlementId(), ...lease });
+        },
+      });
+    }
+    case 'stray': {
+      if (outcome !== 'RETURNED') return err('decided');
+      const { row } = subject;
+      const settled = settleReversal(reversalOf(row), now);
+      if (!settled.ok) return err('decided');
+      return ok({
+        changed: recordSettledStrayPayment(order, publicId('stp', row.id), id, now),
+        write: (em) => {
+          em.assign(row, { ...reversalColumns(settled.value), settlementId: settlementId() });
+        },
+      });
+    }
+    case 'refund': {
+      if (outcome !== 'RETURNED' && outcome !== 'NOT_RETURNED') return err('decided');
+      const { row } = subject;
+      const settled = settleRefund(order, refundOf(row), { id, outcome, providerReference }, now);
+      if (!settled.ok) return settled;
+      const { refund, changed } = settled.value;
+      return ok({ changed, write: (em) => writeRefund(em, row, refund) });
+    }
+  }
+}

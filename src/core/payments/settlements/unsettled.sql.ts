@@ -1,0 +1,97 @@
+import type { Pool } from 'pg';
+import { publicId } from '../../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../../contract/public-id.ts';
+import { runStatement } from '../../../platform/database/run-statement.ts';
+import type { Environment } from '../../domain/order.ts';
+
+/** Something that waits for a person, with public ids. */
+export interface UnsettledMoney {
+  readonly merchantId: PublicId<'mer'>;
+  readonly environment: Environment;
+  readonly orderId: PublicId<'ord'>;
+  readonly kind: 'attempt' | 'stray' | 'refund';
+  readonly id: string;
+  readonly paymentOption: string;
+  /** Decimal text for a stray payment, and minor units for the others. */
+  readonly amount: { readonly text: string } | { readonly minorUnits: bigint };
+  readonly currency: string;
+  readonly since: Date;
+}
+
+export interface Unsettled {
+  /** The longest waiting first. */
+  readonly items: readonly UnsettledMoney[];
+  readonly counts: Readonly<Record<UnsettledMoney['kind'], bigint>>;
+}
+
+interface Row {
+  readonly kind: UnsettledMoney['kind'];
+  readonly merchant_id: StoredId<'mer'>;
+  readonly environment: Environment;
+  readonly order_id: StoredId<'ord'>;
+  readonly id: StoredId<'pat'> & StoredId<'stp'> & StoredId<'rfd'>;
+  readonly payment_option: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly since: Date;
+  readonly attempts: string;
+  readonly strays: string;
+  readonly refunds: string;
+}
+
+/**
+ * What waits for a person: attempts and refunds that their wallets have not decided for more than an hour, and stray payments whose
+ * reversal was refused. `now` is the time of the database. Reads partial indexes of open work, and the few stray payments.
+ */
+export async function readUnsettled(
+  pool: Pool,
+  { merchantId, limit }: { readonly merchantId: StoredId<'mer'> | undefined; readonly limit: number },
+): Promise<Unsettled> {
+  const rows = await runStatement<Row>(pool, {
+    text: `
+with waiting as (
+  select 'attempt' as kind, a.merchant_id, a.environment, a.order_id, a.id, a.payment_option,
+    o.amount_minor_units::text as amount, o.currency, coalesce(a.prompt_until, a.created_at) as since
+  from core.payment_attempts a
+  join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
+  where a.due_at is not null and a.status in ('SENT', 'UNKNOWN') and o.status = 'PENDING'
+    and coalesce(a.prompt_until, a.created_at) < now() - interval '1 hour'
+  union all
+  select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency, s.updated_at
+  from core.stray_payments s
+  where s.status = 'REVERSAL_REFUSED'
+  union all
+  select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
+    r.created_at
+  from core.refunds r
+  where r.due_at is not null and r.maybe_sent and r.created_at < now() - interval '1 hour'
+)
+select w.*, count(*) filter (where kind = 'attempt') over ()::text as attempts,
+  count(*) filter (where kind = 'stray') over ()::text as strays,
+  count(*) filter (where kind = 'refund') over ()::text as refunds
+from waiting w where $1::uuid is null or merchant_id = $1
+order by since, id limit $2`,
+    values: [merchantId ?? null, limit],
+  });
+  const [first] = rows;
+  const counts = {
+    attempt: BigInt(first?.attempts ?? 0),
+    stray: BigInt(first?.strays ?? 0),
+    refund: BigInt(first?.refunds ?? 0),
+  };
+  return { counts, items: rows.map(moneyOf) };
+}
+
+const prefixes = { attempt: 'pat', stray: 'stp', refund: 'rfd' } as const;
+
+const moneyOf = ({ kind, amount, ...row }: Row): UnsettledMoney => ({
+  kind,
+  merchantId: publicId('mer', row.merchant_id),
+  environment: row.environment,
+  orderId: publicId('ord', row.order_id),
+  id: publicId(prefixes[kind], row.id),
+  paymentOption: row.payment_option,
+  amount: kind === 'stray' ? { text: amount } : { minorUnits: BigInt(amount) },
+  currency: row.currency,
+  since: row.since,
+});

@@ -1,0 +1,266 @@
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { publicId, storedId } from '../../support/ids.ts';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { Environment, OrderStatus, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import {
+  SettlementOutcome,
+  SettlementService,
+  SettlementStatus,
+} from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
+import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { makeOperatorsOld } from '../../support/dashboard-users.ts';
+import { refusalOf, wrongFields } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sharedAccountDesk } from './account-desk.ts';
+import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+import type { Payment } from './payment-desk.ts';
+
+const environment = Environment.SANDBOX;
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const accounts = sharedAccountDesk(stack);
+const settlements = sharedClient(stack, SettlementService, 'dashboard');
+const byToken = sharedClient(stack, SettlementService, 'operator');
+
+let operators: User[];
+let merchantId: string;
+beforeAll(async () => {
+  operators = [await accounts.addUser(), await accounts.addUser()];
+  await makeOperatorsOld(stack);
+  operators.push(await accounts.addUser());
+});
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+/** A call of the dashboard for an operator. */
+const as = (index: number) => ({ headers: { 'x-gatehouse-actor': operators[index]?.userId ?? '' } });
+
+type Subject = Parameters<typeof settlements.proposeSettlement>[0]['subject'];
+const evidence = { reason: 'The provider answered our case', providerReference: 'CASE-7' };
+const proposal = (subject: NonNullable<Subject>, outcome: SettlementOutcome, own = {}) => ({
+  merchantId,
+  subject,
+  outcome,
+  ...evidence,
+  ...own,
+});
+
+/** One operator proposes, and another confirms. */
+async function settle(subject: NonNullable<Subject>, outcome: SettlementOutcome, own = {}): Promise<string> {
+  const { settlement } = await settlements.proposeSettlement(proposal(subject, outcome, own), as(0));
+  const settlementId = settlement?.settlementId ?? '';
+  const confirmed = await settlements.confirmSettlement({ settlementId }, as(1));
+  expect(confirmed.settlement).toMatchObject({ status: SettlementStatus.CONFIRMED });
+  return settlementId;
+}
+
+const attempt = (value: string) => ({ case: 'paymentAttemptId' as const, value });
+const story = ({ orderId }: { readonly orderId: string }) =>
+  stack.client(OrderStoryService, 'operator').getOrderStory({ merchantId, environment, orderId });
+
+/** A payment of which its wallet says nothing, since hours. */
+async function undecided(orderNumber = 'D-1'): Promise<Payment> {
+  const payment = await desk.startDirect({ merchantId, orderNumber });
+  await desk.settle(payment, outcomes.unknown());
+  await desk.query(
+    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
+     where id = $1`,
+    [storedId('pat', payment.attemptId)],
+  );
+  return payment;
+}
+
+describe('an undecided payment', () => {
+  test('is listed with its age, keeps its order PENDING, and completes it when two operators settle it as paid', async () => {
+    const payment = await undecided();
+    const before = await story(payment);
+    const { unsettled } = await settlements.listUnsettled({ merchantId });
+    const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
+
+    expect(before).toMatchObject({ undecidedPaymentAttemptId: payment.attemptId });
+    expect(Date.now() - timestampDate(before.undecidedSince!).getTime()).toBeGreaterThan(4 * 3_600_000);
+    expect(unsettled).toMatchObject([
+      { subject: attempt(payment.attemptId), amount: '100.50', currency: 'ETB', orderId: payment.orderId },
+    ]);
+    const check = checks.find(({ subject }) => subject === CheckSubject.UNSETTLED);
+    expect(check?.facts).toMatchObject({
+      case: 'unsettled',
+      value: { paymentAttemptCount: 1n, refundCount: 0n, ids: [payment.attemptId] },
+    });
+    expect(check?.detail).toContain('waiting for a person: 1 undecided payment');
+
+    const providerReference = transactionOf(merchantId, 't-1');
+    const settlementId = await settle(attempt(payment.attemptId), SettlementOutcome.PAID, {
+      providerReference,
+    });
+    const after = await story(payment);
+    expect(after).toMatchObject({
+      order: { status: OrderStatus.COMPLETED, deducted: '100.50' },
+      undecidedPaymentAttemptId: '',
+      settlements: [{ settlementId, subject: attempt(payment.attemptId), ...evidence, providerReference }],
+      paymentAttempts: [{ providerTransactionId: providerReference }],
+    });
+    expect(after.events.at(-1)).toMatchObject({ settlementId, sequence: 3n });
+    expect((await settlements.listUnsettled({ merchantId })).unsettled).toEqual([]);
+    const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
+    const own = entries.filter(({ action }) => action.startsWith('settlement.'));
+    expect(own.map(({ action, actor, targetId }) => [action, actor, targetId])).toEqual([
+      ['settlement.confirm', `dashboard:${operators[1]?.userId}`, settlementId],
+      ['settlement.propose', `dashboard:${operators[0]?.userId}`, settlementId],
+    ]);
+    const again = await settlements.confirmSettlement({ settlementId }, as(1));
+    expect(again.settlement?.status).toBe(SettlementStatus.CONFIRMED);
+    expect(await refusalOf(settlements.withdrawSettlement({ settlementId }, as(0)))).toBe(
+      'SETTLEMENT_NOT_OPEN',
+    );
+    expect(
+      await refusalOf(
+        settlements.proposeSettlement(
+          proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID),
+          as(0),
+        ),
+      ),
+    ).toBe('NOT_UNSETTLED');
+
+    const other = await undecided('D-2');
+    const stolen = proposal(attempt(other.attemptId), SettlementOutcome.PAID, { providerReference });
+    expect(await wrongFields(settlements.proposeSettlement(stolen, as(0)))).toBe('provider_reference');
+  });
+
+  test('settled as not paid ends; money that its wallet takes all the same is stray and goes back', async () => {
+    const payment = await undecided();
+    await desk.makeDue(payment);
+    const leased = await desk.take(payment);
+    await settle(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
+    expect(await story(payment)).toMatchObject({
+      order: { status: OrderStatus.FAILED },
+      paymentAttempts: [{ paymentAttempt: { declineReason: 'settled_by_operator' } }],
+    });
+
+    const { strayPaymentId } = await desk.record(leased, outcomes.completed('t-1'));
+    expect(await desk.strays(merchantId)).toMatchObject([
+      { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE },
+    ]);
+  });
+});
+
+test('a stray payment that its wallet will not return is settled as returned, with an event', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+  const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
+  const returned = proposal(subject, SettlementOutcome.RETURNED);
+  expect(await refusalOf(settlements.proposeSettlement(returned, as(0)))).toBe('NOT_UNSETTLED');
+  await desk.query(
+    `update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where id = $1`,
+    [storedId('stp', strayPaymentId)],
+  );
+  expect((await settlements.listUnsettled({ merchantId })).unsettled).toMatchObject([
+    { subject, amount: '99.00' },
+  ]);
+  expect(
+    await wrongFields(settlements.proposeSettlement({ ...returned, outcome: SettlementOutcome.PAID }, as(0))),
+  ).toBe('outcome');
+
+  const settlementId = await settle(subject, SettlementOutcome.RETURNED);
+
+  expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
+  expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
+  expect((await desk.history(payment)).at(-1)).toContain('STRAY_PAYMENT_SETTLED');
+});
+
+describe('an undecided refund', () => {
+  async function undecidedRefund() {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, outcomes.completed('t-1'));
+    const { refund } = await stack.client(RefundService, 'writer').createRefund({
+      ...{ merchantId, environment, refundNumber: 'R-1', reason: 'back' },
+      order: { case: 'orderId', value: payment.orderId },
+    });
+    const refundId = refund?.refundId ?? '';
+    const subject = { case: 'refundId' as const, value: refundId };
+    const early = proposal(subject, SettlementOutcome.RETURNED);
+    expect(await refusalOf(settlements.proposeSettlement(early, as(0)))).toBe('NOT_UNSETTLED');
+    const wallets = stack.client(RefundService, 'wallets');
+    const { refunds } = await wallets.leaseRefunds({
+      ...{ environment, paymentOptions: ['walleta_ussd'], maxRefunds: 1, lease: { seconds: 60n } },
+    });
+    const leaseId = refunds[0]?.leaseId ?? '';
+    const lost = { case: 'pending' as const, value: { detail: 'lost' } };
+    await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: lost });
+    return { payment, subject };
+  }
+
+  test.each([
+    [SettlementOutcome.RETURNED, RefundStatus.COMPLETED, '100.50', 'REFUND_COMPLETED', ''],
+    [SettlementOutcome.NOT_RETURNED, RefundStatus.FAILED, '0.00', 'REFUND_FAILED', 'settled_by_operator'],
+  ])('is settled as %s', async (outcome, status, refunded, event, failureReason) => {
+    const { payment, subject } = await undecidedRefund();
+    const settlementId = await settle(subject, outcome);
+
+    expect(await story(payment)).toMatchObject({
+      order: { status: OrderStatus.COMPLETED, refunded },
+      refunds: [{ status, settlementId, failureReason }],
+    });
+    expect((await desk.history(payment)).at(-1)).toBe(`5 ${event}`);
+  });
+});
+
+describe('it takes two operators', () => {
+  test('who are not the same, nor new, nor both holders of a service token; and a proposal expires', async () => {
+    const payment = await undecided();
+    const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
+    const { settlement } = await byToken.proposeSettlement(notPaid, {
+      headers: { 'x-gatehouse-actor': 'anna' },
+    });
+    const settlementId = settlement?.settlementId ?? '';
+    const confirm = (index: number) => settlements.confirmSettlement({ settlementId }, as(index));
+
+    expect(settlement).toMatchObject({ status: SettlementStatus.PROPOSED, decidedBy: '' });
+    const ben = { headers: { 'x-gatehouse-actor': 'ben' } };
+    expect(await refusalOf(byToken.confirmSettlement({ settlementId }, ben))).toBe('SECOND_OPERATOR_NEEDED');
+    expect(await refusalOf(confirm(2))).toBe('OPERATOR_TOO_NEW');
+    expect(await refusalOf(settlements.proposeSettlement(notPaid, as(2)))).toBe('OPERATOR_TOO_NEW');
+    expect(await refusalOf(settlements.proposeSettlement(notPaid, as(0)))).toBe('SETTLEMENT_OPEN');
+    const nobody = { headers: { 'x-gatehouse-actor': 'nobody' } };
+    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, nobody))).toBe('NOT_AN_OPERATOR');
+    expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
+
+    await desk.query('update core.settlements set expires_at = now() where id = $1', [
+      storedId('stl', settlementId),
+    ]);
+    expect(await refusalOf(confirm(1))).toBe('SETTLEMENT_NOT_OPEN');
+    const { settlements: listed } = await settlements.listSettlements({
+      merchantId,
+      statuses: [SettlementStatus.EXPIRED],
+    });
+    expect(listed).toMatchObject([{ settlementId, status: SettlementStatus.EXPIRED }]);
+
+    const { settlement: second } = await settlements.proposeSettlement(notPaid, as(0));
+    const own = { settlementId: second?.settlementId ?? '' };
+    expect((await settlements.proposeSettlement(notPaid, as(0))).settlement).toMatchObject(own);
+    expect(await refusalOf(settlements.confirmSettlement(own, as(0)))).toBe('SECOND_OPERATOR_NEEDED');
+    await settlements.withdrawSettlement(own, as(1));
+    expect(await refusalOf(settlements.confirmSettlement(own, as(1)))).toBe('SETTLEMENT_NOT_OPEN');
+    expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
+  });
+
+  test('with a reason and the provider’s reference, about something that is there', async () => {
+    const missing = { merchantId, outcome: SettlementOutcome.PAID };
+    expect(await wrongFields(settlements.proposeSettlement(missing, as(0)))).toBe(
+      'payment_attempt_id provider_reference reason',
+    );
+    const unknown = proposal(attempt(publicId('pat', crypto.randomUUID())), SettlementOutcome.PAID);
+    expect(await refusalOf(settlements.proposeSettlement(unknown, as(0)))).toBe('PAYMENT_ATTEMPT_NOT_FOUND');
+    const settlementId = publicId('stl', crypto.randomUUID());
+    expect(await refusalOf(settlements.confirmSettlement({ settlementId }, as(0)))).toBe(
+      'SETTLEMENT_NOT_FOUND',
+    );
+  });
+});
