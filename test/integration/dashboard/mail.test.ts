@@ -1,8 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions } from 'smtp-server';
@@ -12,8 +10,8 @@ import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js'
 import type { TestUser } from '../../support/dashboard-users.ts';
 import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
-import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess, LogLine } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -42,8 +40,9 @@ interface MailServer {
 }
 
 const authority = openAuthority();
+/** Before a test changes them. */
+const usualAuthorities = getCACertificates();
 let certificate: Certificate;
-let folder: string;
 let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
@@ -52,8 +51,6 @@ let ownerLogin: TestUser;
 
 beforeAll(async () => {
   certificate = authority.issue({ names: 'DNS:localhost' });
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-mail-'));
-  await writeFile(join(folder, 'authority.pem'), authority.cert);
   stack = await startStack({ facades: 0 });
   desk = openDashboardDesk(stack);
   merchant = await stack.createMerchant();
@@ -61,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stack.stop();
-  await rm(folder, { recursive: true });
+  setDefaultCACertificates(usualAuthorities);
   authority.close();
 });
 
@@ -117,16 +114,17 @@ interface Desk {
 async function withMail(
   smtpUrl: string,
   act: (desk: Desk) => Promise<void>,
-  settings: Readonly<Record<string, string>> = { NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem') },
+  trusted: readonly string[] = [authority.cert],
 ): Promise<void> {
-  const dashboard = await startProcess('dashboard', {
+  // As NODE_EXTRA_CA_CERTS does for a process of its own.
+  setDefaultCACertificates([...usualAuthorities, ...trusted]);
+  const dashboard = await startInline('dashboard', {
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
     GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
     GATEHOUSE_SERVICE_TOKEN: stack.tokens.dashboard,
     GATEHOUSE_DASHBOARD_PORT: '0',
     GATEHOUSE_SMTP_URL: smtpUrl,
     GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
-    ...settings,
   });
   try {
     const owner = createDashboardVisitor(String(dashboard.ready['dashboard']));
@@ -253,7 +251,7 @@ describe('the inviter sees the link', () => {
             await lineOf(process, 'a mail was not sent');
             expect(server.logins).toEqual([]);
           },
-          {},
+          [],
         );
       } finally {
         await server.close();
