@@ -21,7 +21,7 @@ let stray: Client<typeof StrayPaymentService>;
 let orders: Client<typeof OrderService>;
 
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, wallets: 2 });
+  stack = await startStack({ wallets: 2 });
   merchant = await stack.createMerchant();
   payments = stack.client(PaymentAttemptService, 'reader');
   stray = stack.client(StrayPaymentService, 'reader');
