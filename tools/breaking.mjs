@@ -1,5 +1,5 @@
-// Would a client built against an earlier proto/ still be understood? `npm run breaking -- <git ref>` compares with
-// that ref; without one, with the newest release (tag v*) that HEAD descends from: what is released is what others run.
+// Checks that clients of an earlier proto/ still work. `npm run breaking -- <git ref>` compares with that ref. Without a ref
+// it compares with the newest release (tag v*) that HEAD descends from, because that is the version in use.
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ async function newestRelease() {
   return code === 0 ? output.trim() : undefined;
 }
 
-/** proto/ and buf.yaml as they were, in a folder where buf finds the contracts of others as it does here. */
+/** Puts proto/ and buf.yaml of the ref into a folder where buf finds imported contracts as it does here. */
 async function checkOutContract(ref, folder) {
   const archive = join(folder, 'contract.tar');
   const archived = await runLocal(['git', 'archive', '--output', archive, ref, 'proto', 'buf.yaml']);

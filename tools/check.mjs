@@ -1,5 +1,4 @@
-// `npm run check`: everything that can be known about the sources without running them.
-// `npm run check -- lint types` runs those steps alone.
+// `npm run check` runs all checks of the sources. `npm run check -- lint types` runs only these two.
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +30,7 @@ async function runStep({ name, command, remedy }) {
   const { code, output } = await runLocal(command);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   if (code !== 0) {
-    const hint = remedy ? `\n  to put it right: ${remedy}` : '';
+    const hint = remedy ? `\n  to repair it: ${remedy}` : '';
     console.log(`\n--- ${name}: ${command.join(' ')}\n${output.trimEnd()}${hint}`);
     return { name, result: 'FAILED', seconds, note: '' };
   }
@@ -39,7 +38,7 @@ async function runStep({ name, command, remedy }) {
   return { name, result: reason ? 'skipped' : 'ok', seconds, note: reason ?? '' };
 }
 
-/** All steps, a few at a time, the results in the order of the steps. */
+/** Runs all steps, several at a time. The results are in the order of the steps. */
 async function runSteps(steps) {
   const results = new Array(steps.length);
   let next = 0;

@@ -1,4 +1,4 @@
-// Is src/gen what proto/ generates? The code is committed so that nothing needs to be built; this keeps it honest.
+// Checks that src/gen is what proto/ generates. The code is in git, so that nothing needs to be built.
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -6,7 +6,7 @@ import { ROOT, runLocal } from './run-local.mjs';
 
 const COMMITTED = join(ROOT, 'src', 'gen');
 
-/** Relative path -> contents, of every file below. */
+/** The content of every file in a folder, by relative path. */
 async function readTree(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

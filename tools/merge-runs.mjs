@@ -1,4 +1,4 @@
-/** Jest's results of a run, with those of the files that were run again in the place of the ones before. */
+/** Jest's results of a run. The results of repeated files replace the earlier ones. */
 export function mergeRuns(first, second) {
   const again = new Map(second.testResults.map((result) => [result.name, result]));
   const testResults = first.testResults.map((result) => again.get(result.name) ?? result);

@@ -1,4 +1,4 @@
-// Prints what a file written by `jest --json --outputFile` says, last line `N passed, N failed`.
+// Prints the totals of a file that `jest --json --outputFile` wrote. The last line is `N passed, N failed`.
 import { readFileSync } from 'node:fs';
 
 const file = process.argv[2];
@@ -16,9 +16,9 @@ const totals = readTotals();
 const unable = totals.testResults.filter(
   ({ status, assertionResults }) => status === 'failed' && !assertionResults.length,
 );
-for (const { name } of unable) console.log(`could not be run at all: ${name}`);
+for (const { name } of unable) console.log(`could not run: ${name}`);
 for (const name of totals.unsteady ?? [])
-  console.log(`UNSTEADY, to be mended: ${name} failed beside the others and passed alone`);
+  console.log(`UNSTEADY: ${name} failed beside other tests and passed alone. Repair it.`);
 if (totals.numPendingTests > 0) console.log(`${totals.numPendingTests} skipped`);
 console.log(`${totals.numPassedTests} passed, ${totals.numFailedTests} failed`);
 process.exitCode = totals.success && totals.numTotalTests > 0 ? 0 : 1;

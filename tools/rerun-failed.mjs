@@ -1,11 +1,11 @@
-// Runs the test files that failed once more, one at a time and with the machine to themselves: what fails again is broken,
-// what passes now is unsteady, is named at the end, and is still a defect to be mended. Usage: <jest's results> <a folder>
+// Runs the failed test files once more, one at a time. A file that fails again is broken. A file that passes is unsteady: it
+// is reported at the end, and must be repaired too. Usage: <jest's results> <a folder>
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mergeRuns } from './merge-runs.mjs';
 
-/** More than this is no bad luck. */
+/** If more files fail, the cause is not an unsteady test. */
 const mostFiles = 3;
 
 const [resultsFile = '', scratch = ''] = process.argv.slice(2);

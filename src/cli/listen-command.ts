@@ -53,7 +53,7 @@ function readUrl(text: string): URL {
   throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
 
-/** The time limit that receivers of real webhooks have too. */
+/** As long as Gatehouse waits for a receiver of real webhooks. */
 const forwardMs = 15_000;
 
 interface Listening {
@@ -110,7 +110,7 @@ function greeting({ merchantId, forward, servers: { demo } }: Listening): string
   return [...opening, `Each event is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }
 
-/** The displayed fields of a webhook's body. */
+/** The parts of a webhook's body that are shown. */
 const Body = Type.Object({
   created_at: Type.String(),
   data: Type.Object({
@@ -122,7 +122,7 @@ const Body = Type.Object({
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** The length of the longest type. */
+/** The longest type there is. */
 const typeWidth = 'refund.completed'.length;
 
 /** One line: the time, the event, the order and the amount. */

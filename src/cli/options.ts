@@ -26,12 +26,12 @@ function readEnum(description: DescEnum, word: string): number {
 const readEnvironment = (word: string): Environment =>
   environmentSynonyms[word.toLowerCase()] ?? readEnum(EnvironmentSchema, word);
 
-/** The glossary's terms for enum values whose names differ from them. */
+/** The glossary's term for an enum's value, where it is another than the value's name. */
 const deliveryStateTerms: Readonly<Partial<Record<DeliveryState, string>>> = {
   [DeliveryState.GIVEN_UP]: 'abandoned',
 };
 
-/** A state of deliveries in the glossary's term, in output and in `--state`. */
+/** A state of deliveries as people read it, and as `--state` takes it. */
 export const deliveryStateTerm = (state: DeliveryState): string =>
   deliveryStateTerms[state] ?? wordOf(DeliveryStateSchema, state) ?? '';
 
@@ -40,7 +40,7 @@ const deliveryStateChoices = DeliveryStateSchema.values
   .map(({ number }) => deliveryStateTerm(number))
   .join(', ');
 
-/** Also accepts the name of the value: `given_up`. */
+/** Takes the name of the value, too: `given_up`. */
 function readDeliveryStates(text: string, earlier: readonly DeliveryState[] = []): readonly DeliveryState[] {
   const states = text.split(',').map((part): DeliveryState => {
     const word = part.trim();
@@ -79,7 +79,7 @@ function readLimit(text: string): number {
   return Number(text);
 }
 
-/** The value of `--address`. */
+/** What `--address` takes. */
 export function readAddresses(text: string): readonly string[] {
   try {
     return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
@@ -89,7 +89,7 @@ export function readAddresses(text: string): readonly string[] {
   }
 }
 
-/** The value of `--rest`. */
+/** What `--rest` takes. */
 export function readHttpUrls(text: string, earlier: readonly string[] = []): readonly string[] {
   const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
   if (!urls.every((url) => /^https?:\/\//.test(url) && URL.canParse(url)))
@@ -104,7 +104,7 @@ export const environmentOption = (): Option =>
     readEnvironment,
   );
 
-/** `--status`, with the states of an enum. */
+/** `--status`, for things whose states are those of an enum. */
 export const statusesOption = (things: string, states: DescEnum): Option =>
   new Option(
     '--status <status,…>',
@@ -124,7 +124,7 @@ export const walletOption = (): Option =>
     return word;
   });
 
-/** `--date`: a day in UTC, in the form of the contract. */
+/** `--date`, in the form of the contract: a day, UTC. */
 export const dateOption = (): Option =>
   new Option('--date <date>', 'a day (UTC) such as 2026-01-31; default: yesterday').argParser((text) => {
     if (text.length !== 10 || parseTime(text) === undefined)
@@ -148,6 +148,6 @@ export const pageTokenOption = (): Option =>
 export const environmentWord = (environment: Environment): string =>
   wordOf(EnvironmentSchema, environment) ?? 'both environments';
 
-/** The name of an environment in output, in capitals so that readers notice it: SANDBOX, PRODUCTION. */
+/** The name of an environment in output, in capitals so that it is not overlooked: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
   environmentWord(environment).toUpperCase();

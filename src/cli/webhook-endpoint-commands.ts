@@ -92,7 +92,7 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
 const resume = (endpoint: Endpoint): string =>
   `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
 
-/** The state of an endpoint, and its reason. */
+/** Its state, and why. */
 function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
   if (state === EndpointState.PAUSED) return pauseReason === '' ? 'paused' : `paused: ${pauseReason}`;
   if (state === EndpointState.RESTING)

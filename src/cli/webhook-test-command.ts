@@ -22,7 +22,7 @@ import { onMerchant } from './merchant-argument.ts';
 type Webhooks = WebhookClients['webhooks'];
 
 const lookIntervalMs = 200;
-/** An attempt takes 15 s at most. A test without a result after this time is waiting for something else. */
+/** An attempt ends within 15 s; what has not ended by then waits for something. */
 const waitMs = 20_000;
 
 /** `webhook test` */
@@ -49,7 +49,7 @@ export function addWebhookTestCommand(
   );
 }
 
-/** The delivery after its first attempt, or after the time limit. */
+/** The delivery when it has been tried, or when that takes too long. */
 async function waitForAttempt(
   webhooks: Webhooks,
   { merchantId, deliveryId }: Delivery,
@@ -66,7 +66,7 @@ async function waitForAttempt(
 async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
   const { merchantId, deliveryId, environment } = answered(story.delivery);
   const json = storyJson(story);
-  // The first attempt. There may be more by now.
+  // The first: more may have been made meanwhile.
   const attempt = story.attempts.at(-1);
   if (attempt?.result === DeliveryAttemptResult.DELIVERED)
     return {
@@ -88,7 +88,7 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
 function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
   const answer = showAnswer(attempt).map((line) => ['', line]);
-  // The empty first column makes the indent, because wrapping drops spaces within a cell.
+  // The first column is empty and makes the indent. Spaces within a cell are not counted when it is wrapped.
   const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', gives: true }], answer)];
   return [`${verdict}: ${showResult(attempt)}${by}`, ...indented].join('\n');
 }

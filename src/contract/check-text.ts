@@ -4,13 +4,13 @@ import { CheckFinding, CheckResult, CheckSubject } from '../gen/gatehouse/v1/dia
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { disagreeingText } from './finding-text.ts';
 
-/** The text of a check. */
+/** A check in words. */
 export interface CheckText {
   /** The subject. */
   readonly name: string;
-  /** The finding. */
+  /** What was found. */
   readonly detail: string;
-  /** The recommended action; '' when none is needed. */
+  /** What to do; '' when nothing is to be done. */
   readonly advice: string;
 }
 
@@ -35,8 +35,8 @@ const names: Readonly<Record<CheckSubject, string>> = {
 };
 
 /**
- * A check in English for operators. The command line shows it. `Check.name`, `detail` and `advice` contain it, for
- * clients that do not interpret the data.
+ * A check in English for operators. The command line shows it. `Check.name`, `detail` and `advice` hold it for clients that
+ * do not know the data.
  */
 export function checkText(check: Check): CheckText {
   const [detail, advice = ''] = textOf(check);

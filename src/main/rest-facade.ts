@@ -4,6 +4,7 @@ import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
@@ -47,6 +48,7 @@ const publicUrls = () => ({
 });
 const shared = {
   orders: createClient(OrderService, transport),
+  refunds: createClient(RefundService, transport),
   streams,
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),

@@ -42,13 +42,13 @@ export interface ErrorEnvelope {
 /** The statuses an error of the merchant API can have. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
 
-/** The refusals of HTTP itself, before a request reaches an endpoint, with their messages. */
+/** What HTTP itself refuses before there is a request of an endpoint, and the words of it. */
 export const transportErrors = {
   408: { code: 408, message: 'Request timeout' },
   431: { code: 431, message: 'Request header fields too large' },
 } as const satisfies Record<number, ErrorEnvelope>;
 
-/** The direct payment endpoint has its own messages; spec, "Errors", second table. */
+/** The direct payment endpoint has words of its own; spec, "Errors", second table. */
 export type ErrorDialect = 'standard' | 'direct';
 
 const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {
@@ -70,7 +70,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
   },
 };
 
-/** The limit that the request exceeded. */
+/** What there was too much of. */
 export type ReachedLimit = 'requests' | 'open_prompts' | 'recent_prompts';
 
 const limitMessages: Readonly<Record<ReachedLimit, string>> = {
@@ -88,6 +88,13 @@ export function tooManyRequestsEnvelope(limit: ReachedLimit): ErrorEnvelope {
 export function errorEnvelope(dialect: ErrorDialect, status: ErrorStatus): ErrorEnvelope {
   return { code: status, message: errorMessages[dialect][status] };
 }
+
+/** The body of a 403 for an API key without the scope for refunds. */
+export const refundsDeniedEnvelope: ErrorEnvelope = {
+  code: 403,
+  message:
+    'This API key may not refund; give it the scope for refunds in the dashboard, or ask the operator of the gateway',
+};
 
 /** The body of a 400. */
 export function badRequestEnvelope(dialect: ErrorDialect, details: readonly ErrorDetail[]): ErrorEnvelope {

@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { OrderStatusName, PaymentOrderJson } from './order-json.ts';
+import type { RefundJson } from './refund-json.ts';
 
 const message = (text: string) => Type.String({ description: 'For people to read.', examples: [text] });
 
 const registeredMessage = 'Order registered';
-/** By the status of the order, or by the end of this call's payment if that says more. */
+/** By the state of the order, and of the payment of this call where that says more. */
 const directMessages = {
   PENDING: 'Payment started; the customer is asked to confirm it',
   COMPLETED: 'The order is paid',
@@ -15,6 +16,12 @@ const directMessages = {
     'The wallet took another amount, which goes back to the customer; do not charge the customer again before that',
 } as const;
 const foundMessage = 'Order found';
+const refundMessages = {
+  PENDING: 'Refund accepted; the wallet decides it',
+  COMPLETED: 'The refund is completed',
+  FAILED: 'The refund failed; a new try needs a new refund_number',
+} as const;
+const refundFoundMessage = 'Refund found';
 
 /** Body of a successful registration; spec, "Response envelopes". */
 export const registerReplySchema = Type.Object(
@@ -24,7 +31,7 @@ export const registerReplySchema = Type.Object(
     data: Type.Object({
       checkout_url: Type.String({
         format: 'uri',
-        description: 'The one-time URL of the checkout page. Redirect the customer to it.',
+        description: 'One-time URL to send the customer to.',
         examples: ['https://checkout.example/c/0Zk3vJ7oT1xq9mYb5wLrUe8sNaHdFgCi2pKtVzXyQ4E'],
       }),
     }),
@@ -40,8 +47,8 @@ export const directReplySchema = Type.Object(
       type: 'string',
       enum: ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'],
       description:
-        'The status of the order: PENDING for a new payment, the current status for a repeated request. Verify the order to ' +
-        'learn the outcome. An order with a webhook_url also sends it in a webhook.',
+        'Where the order stands: PENDING for a new payment, the present state for a repeated request. How the payment ends ' +
+        'is in verify, and in the webhook of an order that has a webhook_url.',
     }),
   },
   { $id: 'DirectPaymentReply', title: 'Started payment' },
@@ -57,14 +64,34 @@ export const verifyReplySchema = Type.Object(
   { $id: 'VerifyReply', title: 'Found order' },
 );
 
+/** Body of an accepted refund. */
+export const refundReplySchema = Type.Object(
+  {
+    code: Type.Integer({ const: 1, description: 'Always 1.' }),
+    message: message(refundMessages.PENDING),
+    data: Type.Ref('Refund#'),
+  },
+  { $id: 'RefundReply', title: 'Accepted refund' },
+);
+
+/** Body of a refund's status check. */
+export const verifyRefundReplySchema = Type.Object(
+  {
+    code: Type.Integer({ const: 200, description: 'Always 200.' }),
+    message: message(refundFoundMessage),
+    data: Type.Ref('Refund#'),
+  },
+  { $id: 'VerifyRefundReply', title: 'Found refund' },
+);
+
 export function registerReply(checkoutUrl: string) {
   return { code: 1, message: registeredMessage, data: { checkout_url: checkoutUrl } };
 }
 
-/** The end of a direct call's payment that did not pay its order; undefined before the end. */
+/** How the payment of a direct call ended without paying its order; undefined while it has not. */
 export type DirectPaymentEnd = 'ended' | 'wrong_amount' | undefined;
 
-/** The reply to a direct call. If the order is paid, the message says so, even if this payment of it failed. */
+/** The reply to a direct call. A paid order says so, however this payment of it ended. */
 export function directReply(status: OrderStatusName, end: DirectPaymentEnd) {
   return { message: directMessages[messageOf(status, end)], payment_status: status };
 }
@@ -77,4 +104,13 @@ function messageOf(status: OrderStatusName, end: DirectPaymentEnd): keyof typeof
 
 export function verifyReply(order: PaymentOrderJson) {
   return { code: 200, message: foundMessage, data: order };
+}
+
+/** A repeated request may find that the refund is decided. */
+export function refundReply(refund: RefundJson) {
+  return { code: 1, message: refundMessages[refund.status], data: refund };
+}
+
+export function verifyRefundReply(refund: RefundJson) {
+  return { code: 200, message: refundFoundMessage, data: refund };
 }

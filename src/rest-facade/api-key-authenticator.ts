@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { LRUCache } from 'lru-cache';
-import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import type { ApiKeyScope, ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
@@ -15,6 +15,7 @@ export type KeyVerdict =
       readonly apiKeyId: string;
       /** The limit in the merchant's terms; 0 for the standard limit. */
       readonly requestsPerSecond: number;
+      readonly scopes: readonly ApiKeyScope[];
     }
   | { readonly kind: 'refused'; readonly reason: 'INVALID_API_KEY' }
   | {
@@ -76,8 +77,8 @@ export function createKeyAuthenticator({
   async function ask({ apiKey, options }: Question): Promise<KeyVerdict> {
     try {
       const answer = await apiKeys.authenticateApiKey({ apiKey, environment }, options);
-      const { merchantId, apiKeyId, requestsPerSecond } = answer;
-      return { kind: 'accepted', merchantId, apiKeyId, requestsPerSecond };
+      const { merchantId, apiKeyId, requestsPerSecond, scopes } = answer;
+      return { kind: 'accepted', merchantId, apiKeyId, requestsPerSecond, scopes };
     } catch (error) {
       const verdict = verdictOf(error);
       if (verdict === undefined) throw error;

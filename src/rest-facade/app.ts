@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../platform/logger.ts';
@@ -26,11 +27,14 @@ import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
 import { logWhenOver } from './request-log.ts';
+import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
+import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
 export interface RestFacadeOptions {
   readonly environment: 'production' | 'sandbox';
   readonly orders: Client<typeof OrderService>;
+  readonly refunds: Client<typeof RefundService>;
   /** The streams to core for both environments. */
   readonly streams: Pick<OrderStreams, 'send'>;
   readonly apiKeys: Client<typeof ApiKeyService>;
@@ -66,6 +70,8 @@ const safeHeaders = {
 const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>([
   [registerPath, ApiEndpoint.REGISTER],
   [verifyPath, ApiEndpoint.VERIFY],
+  [refundPath, ApiEndpoint.REFUND],
+  [verifyRefundPath, ApiEndpoint.VERIFY_REFUND],
   ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
 ]);
 
@@ -73,6 +79,8 @@ const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>
 const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   [registerPath, registerFields],
   [verifyPath, verifyFields],
+  [refundPath, refundFields],
+  [verifyRefundPath, verifyRefundFields],
   ...[directPath, ...directAliases].map((path): [string, readonly string[]] => [path, directFields]),
 ]);
 
@@ -128,7 +136,7 @@ const isEncoded = (url: string): boolean => url.split('?', 1)[0]?.includes('%') 
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];
-  const { orders, streams, apiKeys, nowMs } = options;
+  const { orders, refunds, streams, apiKeys, nowMs } = options;
   requireApiKey(
     app,
     createKeyAuthenticator({ apiKeys, environment, nowMs }),
@@ -146,8 +154,10 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     done(null, payload);
   });
   const calls = createOrderCalls({ orders, streams, nowMs });
-  const context = { calls, orders, environment, refuseWhen: createRefusals() };
+  const context = { calls, orders, refunds, environment, refuseWhen: createRefusals() };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);
+  addRefundEndpoint(app, context);
+  addVerifyRefundEndpoint(app, context);
 }

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { RequestFailure } from './request-failure.ts';
@@ -13,6 +14,7 @@ declare module 'fastify' {
 export interface Caller {
   readonly merchantId: string;
   readonly apiKeyId: string;
+  readonly scopes: readonly ApiKeyScope[];
 }
 
 /** Keys have about 60 characters. A much longer text cannot be a key and is refused without a call to core. */
@@ -25,8 +27,8 @@ export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKe
   app.addHook('onRequest', async (request) => {
     const verdict = await verdictOn(request, authenticate);
     if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, limits);
-    const { merchantId, apiKeyId, requestsPerSecond } = verdict;
-    request.caller = { merchantId, apiKeyId };
+    const { merchantId, apiKeyId, requestsPerSecond, scopes } = verdict;
+    request.caller = { merchantId, apiKeyId, scopes };
     if (request.logged !== null) {
       request.logged.merchantId = merchantId;
       request.logged.apiKeyId = apiKeyId;
@@ -42,6 +44,12 @@ export function callerOf(request: FastifyRequest): Caller {
     throw new TypeError(`${request.method} ${request.routeOptions.url ?? ''} asks for no key`);
   return request.caller;
 }
+
+/** An onRequest hook that refuses keys without the scope for refunds before the body is read. Core checks it again. */
+export const requireRefundScope: onRequestHookHandler = (request, _reply, done) => {
+  if (callerOf(request).scopes.includes(ApiKeyScope.REFUNDS)) done();
+  else done(new RequestFailure({ kind: 'forbidden', scope: 'refunds' }, 'API_KEY_NOT_ALLOWED'));
+};
 
 type Verdict = KeyVerdict | { readonly kind: 'missing'; readonly reason: 'NO_API_KEY' };
 

@@ -8,7 +8,7 @@ import { directReply } from '../merchant-api/replies.ts';
 import type { DirectPaymentEnd } from '../merchant-api/replies.ts';
 import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { checkOptions } from './endpoint.ts';
+import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
@@ -79,7 +79,7 @@ async function startDirectPayment(
   const problems = [...optionProblems(option, reading.usable), ...reading.problems];
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
     throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
-      orders.startDirectPayment({ ...message, validateOnly: true }, checkOptions(request)),
+      orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),
     );
   }
   const { order, paymentAttempt } = await calls.startDirectPayment(message, request.id);

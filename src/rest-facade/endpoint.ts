@@ -2,6 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { OrderCalls } from './order-calls.ts';
 
 /** The dependencies of the merchant endpoints. */
@@ -9,6 +10,7 @@ export interface EndpointContext {
   readonly calls: OrderCalls;
   /** For rare calls, which are not batched. */
   readonly orders: Client<typeof OrderService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly environment: Environment;
   /** Creates the hook that refuses an endpoint's requests while too many wait. */
   readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
@@ -16,7 +18,7 @@ export interface EndpointContext {
 
 const checkDeadlineMs = 8_000;
 
-/** The call options for validating a request that will be refused in any case. */
-export function checkOptions(request: FastifyRequest): CallOptions {
+/** The options of a call that is not batched. */
+export function callOptions(request: FastifyRequest): CallOptions {
   return { timeoutMs: checkDeadlineMs, headers: { 'x-request-id': request.id } };
 }

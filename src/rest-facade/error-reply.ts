@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   badRequestEnvelope,
   errorEnvelope,
+  refundsDeniedEnvelope,
   tooManyRequestsEnvelope,
 } from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorEnvelope, ErrorStatus } from '../merchant-api/error-envelope.ts';
@@ -44,6 +45,7 @@ function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorSta
     case 'unauthorized':
       return plain(401);
     case 'forbidden':
+      if (failure.scope === 'refunds') return { status: 403, body: refundsDeniedEnvelope };
       return plain(dialect === 'direct' ? 401 : 403);
     case 'not_found':
       return plain(404);

@@ -28,7 +28,6 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
     const { detail, definite } = problemOf(error);
     if (ambiguous.has(detail.field)) continue;
     if (definite) problems.push(detail);
-    // A value that is too long or empty also violates the pattern. A second issue would not help.
     else if (!schemaProblems.some(({ field }) => field === detail.field)) schemaProblems.push(detail);
   }
   const texts = new Map<F, string>();
@@ -47,7 +46,12 @@ function schemaErrors(request: FastifyRequest): readonly FastifySchemaValidation
   const error = request.validationError;
   if (error?.validationContext !== 'body') return [];
   const found: unknown = error.validation;
-  return Array.isArray(found) ? found.filter(isSchemaError) : [];
+  if (!Array.isArray(found)) return [];
+  // A value that is too long or empty also violates the pattern, and only the length has a text of its own.
+  const [lengths, others] = [true, false].map((wanted) =>
+    found.filter(isSchemaError).filter(({ keyword }) => /^(min|max)Length$/.test(keyword) === wanted),
+  );
+  return [...(lengths ?? []), ...(others ?? [])];
 }
 
 function isSchemaError(value: unknown): value is FastifySchemaValidationError {

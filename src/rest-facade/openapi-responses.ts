@@ -22,6 +22,12 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   500: 'Something went wrong on our side. The request may be repeated as it was.',
 };
 
+/** What errors mean at the endpoints for refunds, where it differs. */
+export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
+  403: 'The API key lacks the scope for refunds; `message` says how to get it. Or the merchant may not use this environment.',
+  404: 'There is no such endpoint, no such order, or no such refund.',
+};
+
 /** A documented success. Its body is the published schema with that name. */
 export function successResponse(name: string, description: string) {
   return {
@@ -46,15 +52,22 @@ export const transportResponses = Object.fromEntries(
   }),
 );
 
-/** The documented errors of an endpoint, by status, including those of HTTP itself. */
-export function errorResponses(statuses: readonly ErrorStatus[], dialect: ErrorDialect = 'standard') {
+/** The documented errors of an endpoint, by status, including those of HTTP itself. `own` replaces descriptions. */
+export function errorResponses(
+  statuses: readonly ErrorStatus[],
+  dialect: ErrorDialect = 'standard',
+  own: Partial<Readonly<Record<ErrorStatus, string>>> = {},
+) {
   const responses = statuses.map((status) => {
     const example =
       status === 400
         ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
         : errorEnvelope(dialect, status);
     const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
-    return [status, { description: descriptions[status], headers, content: errorBody(example) }] as const;
+    return [
+      status,
+      { description: own[status] ?? descriptions[status], headers, content: errorBody(example) },
+    ] as const;
   });
   return { ...Object.fromEntries(responses), ...transportResponses };
 }

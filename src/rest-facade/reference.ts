@@ -3,10 +3,22 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { errorDetailSchema, errorSchema } from '../merchant-api/error-envelope.ts';
 import { paymentOrderSchema } from '../merchant-api/order-json.ts';
-import { directReplySchema, registerReplySchema, verifyReplySchema } from '../merchant-api/replies.ts';
 import { refundSchema } from '../merchant-api/refund-json.ts';
+import {
+  directReplySchema,
+  refundReplySchema,
+  registerReplySchema,
+  verifyRefundReplySchema,
+  verifyReplySchema,
+} from '../merchant-api/replies.ts';
 import { refundWebhookSchema, webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
-import { directBodySchema, registerBodySchema, verifyBodySchema } from '../merchant-api/requests.ts';
+import {
+  directBodySchema,
+  refundBodySchema,
+  registerBodySchema,
+  verifyBodySchema,
+  verifyRefundBodySchema,
+} from '../merchant-api/requests.ts';
 
 /** The public URLs of the two environments. */
 export interface PublicUrls {
@@ -22,6 +34,10 @@ const schemas = [
   directReplySchema,
   verifyBodySchema,
   verifyReplySchema,
+  refundBodySchema,
+  refundReplySchema,
+  verifyRefundBodySchema,
+  verifyRefundReplySchema,
   paymentOrderSchema,
   refundSchema,
   webhookSchema,
@@ -57,7 +73,7 @@ const narrowTables = `
 }
 `;
 
-const description = `Register payment orders, start direct mobile-money payments and ask where an order stands.
+const description = `Register payment orders, start direct mobile-money payments, ask where an order stands, and refund it.
 
 Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
 keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
@@ -81,6 +97,7 @@ export async function addReference(
       info: { title: 'Gatehouse merchant API', version: '1', description },
       tags: [
         { name: 'Orders', description: 'Payment orders and what becomes of them.' },
+        { name: 'Refunds', description: 'Money on its way back to customers.' },
         { name: 'Webhooks', description: 'What your server receives when an order or a refund has ended.' },
         { name: 'Probes', description: 'For load balancers. No key is needed.' },
       ],

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { registerReply } from '../merchant-api/replies.ts';
 import { fieldNames, registerBodySchema } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { checkOptions } from './endpoint.ts';
+import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
@@ -56,7 +56,7 @@ export function addRegisterEndpoint(
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, registerFields, () =>
-          orders.registerOrder({ ...message, validateOnly: true }, checkOptions(request)),
+          orders.registerOrder({ ...message, validateOnly: true }, callOptions(request)),
         );
       }
       const { checkoutUrl } = await calls.register(message, request.id);

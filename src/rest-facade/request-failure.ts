@@ -4,7 +4,11 @@ import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.t
 export type Failure =
   | { readonly kind: 'invalid'; readonly details: readonly ErrorDetail[] }
   | { readonly kind: 'unauthorized' }
-  | { readonly kind: 'forbidden' }
+  | {
+      readonly kind: 'forbidden';
+      /** The scope that the API key lacks; absent when the merchant may not use the environment. */
+      readonly scope?: 'refunds';
+    }
   | { readonly kind: 'not_found' }
   | {
       readonly kind: 'too_many_requests';

@@ -9,13 +9,15 @@ import type { Failure } from './request-failure.ts';
 
 const internal = (): Failure => ({ kind: 'internal' });
 const forbidden = (): Failure => ({ kind: 'forbidden' });
-/** Core's text about the order with this order_number. `issue` is the text for a core without one. */
-const aboutOrderNumber =
+/** Core's text about the object with this number. `issue` is the text for a core without one. */
+const aboutNumber =
+  (name: 'order_number' | 'refund_number') =>
   (issue: string) =>
   (error: ConnectError): Failure => {
-    const told = violationsOf(error).filter(({ field }) => field === 'order_number');
-    return { kind: 'invalid', details: told.length > 0 ? told : [{ field: 'order_number', issue }] };
+    const told = violationsOf(error).filter(({ field }) => field === name);
+    return { kind: 'invalid', details: told.length > 0 ? told : [{ field: name, issue }] };
   };
+const aboutOrderNumber = aboutNumber('order_number');
 
 /**
  * The reasons that a merchant can resolve. All others become `internal`: the facade made an error, or core cannot answer.
@@ -34,6 +36,10 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   ),
   ORDER_NOT_PAYABLE: aboutOrderNumber('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),
+  ORDER_NOT_REFUNDABLE: aboutOrderNumber('belongs to an order that cannot be refunded'),
+  REFUND_NUMBER_TAKEN: aboutNumber('refund_number')('has been used before, with other values'),
+  REFUND_NOT_FOUND: () => ({ kind: 'not_found' }),
+  API_KEY_NOT_ALLOWED: () => ({ kind: 'forbidden', scope: 'refunds' }),
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
   PHONE_BUSY: (error) => ({ ...tooManyRequests(error), limit: 'open_prompts' }),
@@ -69,7 +75,9 @@ function violationsOf(error: ConnectError): ErrorDetail[] {
 
 /** False for fields that the facade fills in, because the merchant cannot correct them. */
 const isMerchants = ({ field }: ErrorDetail): boolean =>
-  !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', ''].includes(field);
+  !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', 'api_key_id', ''].includes(
+    field,
+  );
 
 function tooManyRequests(error: ConnectError): Extract<Failure, { kind: 'too_many_requests' }> {
   return { kind: 'too_many_requests', retryAfterSeconds: retryAfterSecondsOf(error) ?? 1 };

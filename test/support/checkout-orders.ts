@@ -7,7 +7,7 @@ import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from './order-requests.ts';
 import type { Stack } from './stack.ts';
 
-/** An order that a customer may open. */
+/** An order that a customer can open. */
 export interface CheckoutOrder {
   readonly merchantId: string;
   readonly orderId: string;
@@ -17,7 +17,7 @@ export interface CheckoutOrder {
   readonly url: string;
 }
 
-/** What matters to a test about an order; the rest is filled in. */
+/** The values that matter to a test. All others have defaults. */
 export interface OwnOrder {
   readonly merchantName?: string;
   readonly contact?: { readonly phone: string; readonly email: string };
@@ -30,28 +30,28 @@ export interface OwnOrder {
   readonly environment?: Environment;
 }
 
-/** Where a wallet put an attempt, and the order with it. */
+/** The outcome that a wallet gave to an attempt and its order. */
 export interface Settlement {
   readonly attempt: 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
   readonly order?: 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
   readonly declineReason?: string;
 }
 
-/** Orders at a checkout, and a look into the database behind them. */
+/** Orders at a checkout, with direct access to their rows in the database. */
 export interface CheckoutOrders {
   readonly register: (own?: OwnOrder) => Promise<CheckoutOrder>;
-  /** Puts an order's running attempt, and the order, where only a wallet could. */
+  /** Gives an order's running attempt, and the order, an outcome that only a wallet can give. */
   readonly settle: (order: CheckoutOrder, settlement: Settlement) => Promise<void>;
-  /** Ends the order as the wallet's no to the last try does. */
+  /** Ends the order as if the wallet declined the last allowed attempt. */
   readonly useUpAttempts: (order: CheckoutOrder) => Promise<void>;
-  /** Moves the end of the payment session. The order itself stays as it is. */
+  /** Moves the end of the payment session. The order itself does not change. */
   readonly endSessionIn: (order: CheckoutOrder, seconds: number) => Promise<void>;
-  /** Ends the order without a payment, as the clock does. */
+  /** Expires the order without a payment, as the sweep does. */
   readonly expire: (order: CheckoutOrder) => Promise<void>;
-  /** Moves the time at which the order was decided into the past. */
+  /** Moves the time of the outcome into the past. */
   readonly decidedAgo: (order: CheckoutOrder, seconds: number) => Promise<void>;
   readonly attempts: (order: CheckoutOrder) => Promise<readonly AttemptRow[]>;
-  /** Every row there is about an order, to compare with what there was. */
+  /** All rows about an order, for comparison with earlier ones. */
   readonly rows: (order: CheckoutOrder) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }

@@ -2,8 +2,8 @@ import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 
 /**
- * Starts the system's Chromium, which calls nobody by itself. Every host of `.test` is this machine, reached over a
- * connection that browsers do not trust. Close it in the end, whatever happens.
+ * Starts the system's Chromium without its own network requests. Every host of `.test` is this machine, over a
+ * connection that browsers do not trust. Close it at the end, also after a failure.
  */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({

@@ -8,10 +8,10 @@ const root = resolve(import.meta.dirname, '../..');
 export interface ComposeService {
   readonly name: string;
   readonly profiles: readonly string[];
-  /** Its words; empty for a service that runs the command of its image. */
+  /** The words of its command; empty for a service that runs the command of its image. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The ports that it publishes, as they are in the container. */
+  /** The ports that it publishes, by their numbers in the container. */
   readonly ports: readonly number[];
 }
 
@@ -22,7 +22,7 @@ interface WrittenService {
   readonly ports?: readonly string[];
 }
 
-/** Where the braces that are opened before `start` end. */
+/** The end of the braces that open before `start`. */
 function endOfBraces(text: string, start: number): number {
   let depth = 1;
   for (let index = start; index < text.length; index++) {
@@ -33,8 +33,8 @@ function endOfBraces(text: string, start: number): number {
 }
 
 /**
- * A value with its `${NAME}`, `${NAME:-default}` and `${NAME:?message}` filled in, as Compose does.
- * @throws Error when a variable that has to be set is not
+ * A value with its `${NAME}`, `${NAME:-default}` and `${NAME:?message}` replaced, as Compose does. @throws Error when a
+ * required variable is not set
  */
 export function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
   const start = text.indexOf('${');

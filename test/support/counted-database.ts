@@ -5,15 +5,15 @@ import { createLogger } from '../../src/platform/logger.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /**
- * A database of core's of which it is counted what PostgreSQL reads: by the blocks of tables and indexes that it looks at,
- * in memory or on disk, which a busy machine does not change.
+ * A database of core that counts the blocks that PostgreSQL reads, of tables and indexes, in memory or on disk. Other
+ * load on the machine does not change that number.
  */
 export interface CountedDatabase {
-  /** What core's code works with. */
+  /** The connection of core's code. */
   readonly database: Database;
-  /** For what the test itself writes. */
+  /** The connection for rows that the test writes. */
   readonly client: pg.Client;
-  /** Does the work, and gives what came of it and how many blocks were looked at. */
+  /** Runs the work, and returns its result and the number of blocks that were read. */
   readonly counted: <T>(work: () => Promise<T>) => Promise<{ result: T; blocks: number }>;
   readonly close: () => Promise<void>;
 }
@@ -23,10 +23,10 @@ select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(i
   as count
 from pg_statio_user_tables where schemaname = 'core'`;
 
-/** `name` is what the database knows the connection by. */
+/** `name` is the connection's name in the database. */
 export async function openCountedDatabase(name: string): Promise<CountedDatabase> {
   const { url, drop } = await createTestDatabase();
-  // One connection: what it has read is counted when it says so.
+  // One connection, because PostgreSQL counts the blocks of a connection when that connection reports them.
   const database = await openDatabase({
     url,
     poolSize: 1,
@@ -35,11 +35,11 @@ export async function openCountedDatabase(name: string): Promise<CountedDatabase
   });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  // Whenever somebody analyzed or vacuumed by itself, two measurements would differ by it.
+  // An automatic analyze or vacuum would make two measurements differ.
   for (const table of ['orders', 'payment_attempts', 'order_events'])
     await client.query(`alter table core.${table} set (autovacuum_enabled = false)`);
   const blocksSoFar = async (): Promise<number> => {
-    // What each connection has done since it was last counted is counted now: the tests' own must not come in later.
+    // Each connection reports its blocks now, so that those of the test's own statements are not counted later.
     for (const connection of [client, database.pool])
       await connection.query('select pg_stat_force_next_flush()');
     const { rows } = await client.query<{ count: number }>(blocksOfCore);

@@ -1,11 +1,11 @@
-/** Answers as they came, redirects not followed. */
+/** Answers as received. Redirects are not followed. */
 export interface PageAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** A customer's browser as far as HTTP sees it: it keeps cookies, says where forms come from, and runs no scripts. */
+/** A customer's browser at the level of HTTP: it keeps cookies, sends the origin of forms, and runs no scripts. */
 export interface Customer {
   readonly cookies: Map<string, string>;
   readonly get: (url: string, headers?: Record<string, string>) => Promise<PageAnswer>;
@@ -16,7 +16,10 @@ export interface Customer {
   ) => Promise<PageAnswer>;
 }
 
-/** How a browser sends; as `fetch`, of which another one may come from elsewhere or trust another authority. */
+/**
+ * The function that sends requests. It has the form of `fetch`. A test can pass one from another address, or with
+ * another certificate authority.
+ */
 export type SendRequest = (
   url: string,
   init: {
@@ -54,10 +57,10 @@ export function createCustomer(sendRequest: SendRequest = fetch): Customer {
   };
 }
 
-/** What the form of the page to pay sends. */
+/** The fields of the form on the page to pay. */
 export const payment = { payment_option: 'walleta_ussd', phone: '0911223344' };
 
-/** The text that a reader of a page sees in its heading. */
+/** The text of a page's heading, as its reader sees it. */
 export function headingOf({ body }: PageAnswer): string {
   const [, heading = ''] = /<h1[^>]*>(.*?)<\/h1>/s.exec(body) ?? [];
   return heading.trim();

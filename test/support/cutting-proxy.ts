@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Whether the server never gets the bytes that cut the connection, or gets them and its answer is lost. */
+/** Whether the server never receives the bytes that cut the connection, or receives them and its answer is lost. */
 export type CutMoment = 'before the server' | 'before the answer';
 
-/** A network that ends a connection, for both sides, at bytes that a test chooses. */
+/** A network that ends a connection for both sides at bytes that a test chooses. */
 export interface CuttingProxy {
   readonly port: number;
-  /** Every connection whose client sends this text, in any case, is cut. `undefined` cuts no more. */
+  /** Cuts every connection whose client sends this text, ignoring case. `undefined` stops the cutting. */
   readonly cutAt: (text: string | undefined, moment?: CutMoment) => void;
-  /** How many connections were cut so far. */
+  /** The number of connections that were cut. */
   readonly cuts: () => number;
   /** Cuts every connection that is open now. */
   readonly cutAll: () => void;

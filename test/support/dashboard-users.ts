@@ -9,7 +9,7 @@ export interface TestUser {
   readonly password: string;
 }
 
-/** Makes people who can sign in to the dashboard of a stack. */
+/** Creates users who can sign in to the dashboard of a stack. */
 export interface DashboardUsers {
   readonly member: (merchantId: string, role?: MemberRole) => Promise<TestUser>;
   readonly operator: () => Promise<TestUser>;
@@ -36,7 +36,10 @@ export function openDashboardUsers(stack: Pick<Stack, 'client'>): DashboardUsers
   };
 }
 
-/** Lets every operator of a stack have been one for two days: newer ones do not take part in opening an account. */
+/**
+ * Makes every operator of a stack an operator for two days, because newer operators cannot take part in opening an
+ * account.
+ */
 export async function makeOperatorsOld({ databaseUrl }: Pick<Stack, 'databaseUrl'>): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -1,7 +1,9 @@
 import { createCustomer } from './customer.ts';
 import type { PageAnswer, SendRequest } from './customer.ts';
 
-/** Somebody's browser at the dashboard, as far as HTTP sees it: it keeps cookies, and sends forms as its pages have them. */
+/**
+ * A user's browser at the dashboard, at the level of HTTP: it keeps cookies, and sends forms as its pages contain them.
+ */
 export interface DashboardVisitor {
   readonly cookies: Map<string, string>;
   readonly get: (path: string) => Promise<PageAnswer>;
@@ -11,7 +13,7 @@ export interface DashboardVisitor {
     fields?: Readonly<Record<string, string>>,
     headers?: Record<string, string>,
   ) => Promise<PageAnswer>;
-  /** Signs in as far as a password goes. */
+  /** Signs in with the password only. */
   readonly signIn: (login: { readonly email: string; readonly password: string }) => Promise<PageAnswer>;
 }
 

@@ -7,25 +7,25 @@ import { waitUntil } from './wait-until.ts';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
-/** One of Gatehouse's processes, run as it is in production. */
+/** One of Gatehouse's processes, run as in production. */
 export interface GatehouseProcess {
   readonly pid: number;
-  /** Everything it has logged so far. */
+  /** All log lines so far. */
   readonly log: readonly LogLine[];
-  /** What it said when it became ready. */
+  /** The fields of its log line `ready`. */
   readonly ready: LogLine;
-  /** Sends a signal and resolves with the exit code (null after a kill) once it is gone. */
+  /** Sends a signal, and resolves with the exit code after the exit (null after a kill). */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Resolves with the exit code (null after a kill) once it is gone, for whatever reason. */
+  /** Resolves with the exit code after an exit for any reason (null after a kill). */
   readonly exited: Promise<number | null>;
-  /** From now on its log is read by nobody: it fills up, or there is no reader any more. */
+  /** Stops reading its log: the pipe fills up, or loses its reader. */
   readonly neglectLog: (how: 'unread' | 'closed') => void;
 }
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Starts `src/main/<name>.ts`, or the file of that path, with just these settings and waits until it says it is ready. */
+/** Starts `src/main/<name>.ts`, or the file at that path, with exactly these settings, and waits until it is ready. */
 export async function startProcess(
   name: string,
   settings: Readonly<Record<string, string>>,
@@ -35,7 +35,7 @@ export async function startProcess(
   return startNode(name, [...flags, file], settings);
 }
 
-/** The same for any arguments of Node's. */
+/** The same with any arguments of Node. */
 export async function startNode(
   name: string,
   args: readonly string[],

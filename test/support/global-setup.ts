@@ -31,7 +31,7 @@ export default async function setUp(): Promise<void> {
     await database.close();
   }
   shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
-  // Hundreds of processes are started from the same sources. With the compile cache, each takes half as long.
+  // The tests start hundreds of processes from the same sources. With the compile cache, each takes half as long.
   const compiled = await mkdtemp(join(tmpdir(), 'gatehouse-compile-cache-'));
   // Some tests run processes as another user.
   await chmod(compiled, 0o755);

@@ -1,18 +1,20 @@
 import pg from 'pg';
 import { waitUntil } from './wait-until.ts';
 
-/** The orders as a database at its slowest has them: statements about them wait until they are let go. */
+/** The orders of an extremely slow database: statements about them wait until a test releases them. */
 export interface HeldOrders {
-  /** How many of the statements that batches are made into wait. */
+  /** The number of waiting statements of batches. */
   readonly statementsWaiting: () => Promise<number>;
   /** Resolves when exactly this many of them wait. */
   readonly untilStatementsWait: (count: number) => Promise<void>;
-  /** Lets through what waits now, and holds up what comes after it. */
+  /** Releases the statements that wait now, and holds the later ones. */
   readonly letThrough: () => Promise<void>;
   readonly letGo: () => Promise<void>;
 }
 
-/** Holds up all statements that insert orders, or all that read them too. Let go in the end, whatever happens. */
+/**
+ * Holds all statements that insert orders, or also all that read them. Release them at the end, also after a failure.
+ */
 export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads'): Promise<HeldOrders> {
   const mode = what === 'reads' ? 'access exclusive' : 'share';
   const observer = await connect(databaseUrl);
@@ -25,14 +27,14 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
     return rows[0]?.count ?? 0;
   };
   const lock = async (holder: pg.Client): Promise<void> => {
-    // On a busy machine a test may hold the lock for longer than idle transactions may last.
+    // On a busy machine, a test may hold the lock for longer than the time limit of idle transactions.
     await holder.query(
       `begin; set local idle_in_transaction_session_timeout = 0; lock table core.orders in ${mode} mode`,
     );
   };
   let holder = await connect(databaseUrl);
   await lock(holder);
-  // Batches come as arrays; the sweep, which may have to wait as well, does not.
+  // The statements of batches contain arrays. That of the sweep, which may also wait, does not.
   const statementsWaiting = (): Promise<number> => count(`query like '%unnest(%'`);
   return {
     statementsWaiting,
@@ -40,7 +42,7 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
       await waitUntil(`${wanted} statements wait`, async () => (await statementsWaiting()) === wanted);
     },
     letThrough: async () => {
-      // Whoever asks for a lock waits behind all that asked before: so do those that ask later, behind this one.
+      // PostgreSQL grants locks in the order of requests. So later statements wait behind this lock.
       const next = await connect(databaseUrl);
       const { rows } = await next.query<{ pid: number }>('select pg_backend_pid() as pid');
       const locked = lock(next);

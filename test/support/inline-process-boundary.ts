@@ -1,4 +1,4 @@
-/** Stands for `read-settings.ts`, `start-logging.ts` and `lifecycle.ts` in a main file that `inline-process.ts` runs. */
+/** Replaces `read-settings.ts`, `start-logging.ts` and `lifecycle.ts` in a main file that `inline-process.ts` runs. */
 import { stopInOrder } from '../../src/platform/lifecycle.ts';
 import type { Stoppable } from '../../src/platform/lifecycle.ts';
 import { createLogger } from '../../src/platform/logger.ts';

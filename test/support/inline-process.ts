@@ -4,7 +4,7 @@ import type { GatehouseProcess, LogLine } from './gatehouse-process.ts';
 import { parseLogLine } from './gatehouse-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** The parts of one of Gatehouse's processes that a process of its own would have: settings, output and signals. */
+/** The parts that separate processes of Gatehouse do not share: settings, output and signals. */
 export interface InlineProcess {
   readonly settings: Readonly<Record<string, string>>;
   readonly write: (line: string) => void;
@@ -62,7 +62,7 @@ export async function startInline(
     running.delete(query);
     return 0;
   };
-  // The arguments of jest are no arguments of the process.
+  // The process does not get jest's arguments.
   process.argv.splice(2);
   await import(new URL(`../../src/main/${name}.ts`, import.meta.url).href + query);
   const ready = await waitUntil(`${name} is ready`, () => log.find(({ msg }) => msg === 'ready'));

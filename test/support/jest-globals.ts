@@ -4,7 +4,7 @@ export type Globals = Omit<typeof jestGlobals, 'jest'>;
 
 let current: Globals | undefined;
 
-/** Makes what this file exports that of the test file that a worker runs now. */
+/** Makes the exports of this file those of the test file that the worker runs now. */
 export function useGlobals(globals: Globals): void {
   current = globals;
 }

@@ -1,7 +1,7 @@
 import type { MerchantId } from '../../src/core/domain/order.ts';
 import type { OrderFilter, SearchBounds } from '../../src/core/payments/search/search-orders.ts';
 
-/** The newest orders of a merchant in the sandbox, 50 a page, except for what is said otherwise. */
+/** The newest orders of a merchant in the sandbox, 50 per page, with the given changes. */
 export const orderFilter = (merchantId: MerchantId, own: Partial<OrderFilter> = {}): OrderFilter => ({
   merchantId,
   environment: 'SANDBOX',
@@ -22,5 +22,5 @@ export const orderFilter = (merchantId: MerchantId, own: Partial<OrderFilter> = 
   ...own,
 });
 
-/** What a call reads is told walk by walk. */
+/** The number of rows that each walk of a call reads. */
 export const oneWalk: SearchBounds = { walks: 1, beginWithinMs: 0, monotonicMs: () => 0 };

@@ -8,7 +8,7 @@ import type {
 type Registration = MessageInitShape<typeof RegisterOrderRequestSchema> & { merchantId: string };
 type DirectPayment = MessageInitShape<typeof StartDirectPaymentRequestSchema> & { merchantId: string };
 
-/** A registration that is accepted; a test names what matters to it. */
+/** A valid registration. A test names the values that matter to it. */
 export const registration = (own: Registration): Registration => ({
   environment: Environment.SANDBOX,
   orderNumber: 'A-1',
@@ -22,7 +22,7 @@ export const registration = (own: Registration): Registration => ({
   ...own,
 });
 
-/** A direct payment that is accepted. */
+/** A valid direct payment. */
 export const directPayment = (own: DirectPayment): DirectPayment => ({
   environment: Environment.SANDBOX,
   orderNumber: 'D-1',

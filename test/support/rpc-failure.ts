@@ -4,11 +4,11 @@ import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/erro
 export interface RpcFailure {
   readonly code: keyof typeof Code;
   readonly reason: string | undefined;
-  /** Field by field, what was wrong with it. */
+  /** The problem of each field. */
   readonly issues: Readonly<Record<string, string>>;
 }
 
-/** What a call that must fail failed with. */
+/** The failure of a call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
   try {
     await call;

@@ -1,18 +1,19 @@
 import type { Client } from 'pg';
 
 export interface SeededOrders {
-  /** As it is stored. */
+  /** In the stored form. */
   readonly merchantId: string;
   readonly environment: 'SANDBOX' | 'PRODUCTION';
   readonly count: number;
-  /** The newest order is of this time, the oldest of `days` before. */
+  /** The time of the newest order. The oldest is `days` earlier. */
   readonly until: Date;
   readonly days: number;
 }
 
 /**
- * Many orders of one merchant, written by the database itself: order_number SEED-0 is the oldest. Of ten orders seven are
- * COMPLETED, one each FAILED, EXPIRED and PENDING. Every 1,000th is of 777.77; a phone comes back every 50,000 orders.
+ * Seeds orders of one merchant with one statement. The order_number SEED-0 is the oldest. Of ten orders, seven are
+ * COMPLETED, and one each FAILED, EXPIRED and PENDING. Every 1,000th has the amount 777.77. A phone repeats every
+ * 50,000 orders.
  */
 export async function seedOrders(client: Client, seeded: SeededOrders): Promise<void> {
   const { merchantId, environment, count, until, days } = seeded;

@@ -1,4 +1,7 @@
-/** Where the test run's shared servers are: started once by global-setup.ts, handed to the workers in the environment. */
+/**
+ * The addresses of the test run's shared servers. global-setup.ts starts them, and the workers get the addresses in
+ * their environment.
+ */
 export interface SharedServers {
   /** A superuser's URL of the `postgres` database. */
   readonly postgresUrl: string;
@@ -18,12 +21,14 @@ export function sharedServers(): SharedServers {
   return { postgresUrl, natsUrl };
 }
 
-/** The folder for what Node compiles, for every process that this run starts: workers and their children inherit it. */
+/** The folder of Node's compile cache for every process of this run. Workers and their children inherit it. */
 export function shareCompileCache(folder: string): void {
   process.env['NODE_COMPILE_CACHE'] = folder;
 }
 
-/** That folder as a setting of a child that inherits nothing else; none where no test run made one, as in a benchmark. */
+/**
+ * That folder as a setting for a child that inherits nothing else; empty when no test run made one, as in a benchmark.
+ */
 export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };

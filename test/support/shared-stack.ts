@@ -13,7 +13,7 @@ import type { TestDatabase } from './test-database.ts';
 
 const closers: (() => unknown)[] = [];
 
-/** An object whose members are looked up in what `find` returns, each time that one is used. */
+/** An object whose members are those of the object that `find` returns at each use. */
 export function standIn<T extends object>(find: () => T): T {
   return new Proxy({} as T, {
     get: (_, member) => {
@@ -61,7 +61,7 @@ export const sharedTestDatabase = (options?: { readonly migrated: boolean }): Te
     (database) => database.drop(),
   );
 
-/** A connection to a database, for what no RPC shows. */
+/** A connection to a database, for facts that no RPC shows. */
 export const sharedConnection = (url: () => string): pg.Client =>
   shared(
     async () => {
@@ -78,7 +78,7 @@ export const sharedPool = (url: () => string, max: number): pg.Pool =>
     (pool) => pool.end(),
   );
 
-/** The database as core opens it. `name` is what PostgreSQL knows the connections by. */
+/** The database as core opens it. `name` is the name of the connections in PostgreSQL. */
 export const sharedCoreDatabase = (name: string, url: () => string, poolSize: number): Database =>
   shared(
     () => {
@@ -88,7 +88,7 @@ export const sharedCoreDatabase = (name: string, url: () => string, poolSize: nu
     (database) => database.close(),
   );
 
-/** What tests open by themselves, such as clients: each function is called after the last test. */
+/** Closes the things that tests open themselves, such as clients: each function is called after the last test. */
 export const sharedClosers = (): (() => void)[] =>
   shared(
     () => Promise.resolve<(() => void)[]>([]),

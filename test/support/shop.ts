@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A merchant's web server, as far as customers come back to it. */
+/** A merchant's web server to which customers return. */
 export interface Shop {
   readonly origin: string;
-  /** Who came, in order: what they asked for, and with which headers. Icons that browsers ask for are left out. */
+  /** The received requests in order, with their headers. Browsers' requests for icons are left out. */
   readonly visits: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
   readonly close: () => Promise<void>;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 type WalletId = 'walleta' | 'walletb';
 type EnvironmentName = 'sandbox' | 'production';
 
-/** What a test changes about a wallet in its environments. `settings` are merged with the usual ones. */
+/** The changes of a test to a wallet in its environments. `settings` are merged with the usual ones. */
 export interface DifferentWallet {
   readonly environments?: readonly EnvironmentName[];
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export function demoWallets(
         settings,
         callbacks: own.callbacks ?? { api_key: secret('API_KEY') },
         ...(own.max_in_flight === undefined ? {} : { max_in_flight: own.max_in_flight }),
-        // A wallet that hangs is given up on soon, so that a test sees what follows.
+        // A short time limit, so that a test soon sees the effect of a wallet that hangs.
         call_timeout_ms: own.call_timeout_ms ?? 1_000,
       };
       return {
@@ -55,11 +55,11 @@ export function demoWallets(
   });
 }
 
-/** What core reads in tests: both wallets, in both environments. Core ignores their settings. */
+/** Core's wallets in tests: both wallets, in both environments. Core ignores their settings. */
 export const walletsOfCore = (different: Readonly<Partial<Record<WalletId, DifferentWallet>>> = {}): string =>
   demoWallets('http://127.0.0.1:1', different, ['sandbox', 'production']);
 
-/** Settings of a simulator and of the processes that talk to it, which know each other's secrets. */
+/** Settings of a simulator and of the processes that call it, with the same secrets. */
 export function simulatedWallets(timeScale: number) {
   const secret = (): string => randomBytes(16).toString('hex');
   const credentials = (id: WalletId) => ({ client_id: id, client_secret: secret(), api_key: secret() });

@@ -21,17 +21,19 @@ import { createTestDatabase } from './test-database.ts';
 export interface StackOptions {
   readonly cores?: number;
   readonly facades?: number;
-  /** Processes that talk to the simulated wallets; the simulator is started when there is at least one. */
+  /** The number of `wallets` processes. The simulator is started when there is at least one. */
   readonly wallets?: number;
-  /** The simulated wallets' delays, as a factor of what people get. */
+  /** The factor of the simulated wallets' delays. */
   readonly walletTimeScale?: number;
   readonly checkouts?: number;
   readonly dashboards?: number;
-  /** Processes that send webhooks; those of the sandbox may go to this machine. */
+  /** The number of `webhooks` processes. Those of the sandbox may connect to this machine. */
   readonly webhooks?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** For tests that kill, freeze or measure them. Otherwise all run within the test's process, which is much faster. */
+  /**
+   * For tests that kill, freeze or measure processes. All others run within the test's process, which is much faster.
+   */
   readonly ownProcesses?: boolean;
 }
 
@@ -43,7 +45,7 @@ export interface Facade {
 
 export interface CheckoutPages {
   readonly process: GatehouseProcess;
-  /** Where the pages are; the checkout URLs that core gives have another host when nobody told it this one. */
+  /** The address of the pages. Checkout URLs of core have another host unless core gets this one as a setting. */
   readonly origin: string;
 }
 
@@ -52,7 +54,7 @@ export interface DashboardPages {
   readonly origin: string;
 }
 
-/** Gatehouse's processes on a database of their own, as an operator would run them. */
+/** Gatehouse's processes on their own database, as an operator would run them. */
 export interface Stack {
   readonly databaseUrl: string;
   readonly cores: readonly GatehouseProcess[];
@@ -60,7 +62,7 @@ export interface Stack {
   readonly wallets: readonly GatehouseProcess[];
   /** The wallet simulator's process; undefined without wallets. */
   readonly simulator: GatehouseProcess | undefined;
-  /** Where the wallet simulator is; empty without wallets. */
+  /** The address of the wallet simulator; empty without wallets. */
   readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
   readonly dashboards: readonly DashboardPages[];
@@ -69,19 +71,19 @@ export interface Stack {
   readonly addresses: readonly string[];
   readonly connectUrl: string;
   readonly tokens: Readonly<Record<Role, string>>;
-  /** What another core of this stack is started with. */
+  /** The settings for another core of this stack. */
   readonly coreSettings: Readonly<Record<string, string>>;
-  /** What another webhooks process of this stack is started with. */
+  /** The settings for another `webhooks` process of this stack. */
   readonly webhookSettings: Readonly<Record<string, string>>;
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
-  /** Asks one of the webhooks processes; the first unless said otherwise. */
+  /** A client of one of the `webhooks` processes, by default of the first. */
   readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
   readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
-  /** Starts one more process that talks to the wallets. */
+  /** Starts another `wallets` process. */
   readonly startWallets: () => Promise<GatehouseProcess>;
-  /** Starts one more process that sends webhooks. */
+  /** Starts another `webhooks` process. */
   readonly startWebhooks: () => Promise<GatehouseProcess>;
-  /** Starts one more core, known to no facade. */
+  /** Starts another core, whose address no facade has. */
   readonly startCore: () => Promise<GatehouseProcess>;
   readonly stop: () => Promise<void>;
 }
@@ -92,7 +94,7 @@ export interface TestMerchant {
   readonly liveKey: string;
 }
 
-/** Starts a stack. Stop it in the end, whatever happens. */
+/** Starts a stack. Stop it at the end, also after a failure. */
 export async function startStack({
   cores = 1,
   facades = 1,
@@ -116,7 +118,7 @@ export async function startStack({
     for (const broker of brokers) await broker.stop();
     await database.drop();
   };
-  // Who reads the events shares its place among them with everybody of its name on that broker: it gets one of its own.
+  // All readers with the same name share their position at a broker. So a stack with readers gets its own broker.
   const openBroker = async (): Promise<string> => {
     if (webhooks === 0 || 'GATEHOUSE_NATS_URL' in settings) return sharedServers().natsUrl;
     const broker = await startTemporaryNats();
@@ -136,7 +138,7 @@ export async function startStack({
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
     GATEHOUSE_WALLETS: walletsOfCore(),
-    // Tests ask the same phone again and again; the ones about the limit set it.
+    // Tests prompt the same phone repeatedly. Tests of the limit set it.
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
   };
@@ -207,7 +209,7 @@ export async function startStack({
     const dashboardProcesses = await several(dashboards, async () => {
       const dashboard = await startEdge('dashboard', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
-        // Without one, the pages say that it cannot be reached.
+        // Without a `webhooks` process, the pages say that it is unavailable.
         GATEHOUSE_WEBHOOKS_ADDRESSES:
           webhookProcesses.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1',
         GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
@@ -260,7 +262,7 @@ export async function startStack({
   }
 }
 
-/** What of several processes is stopped together: the edges first, and then what they ask. */
+/** Processes that are stopped together: the edges first, then the processes that they call. */
 function startedProcesses() {
   const started: GatehouseProcess[] = [];
   return {

@@ -17,7 +17,7 @@ async function asSuperuser(sql: string): Promise<void> {
   }
 }
 
-/** A migrated database of the caller's own: a copy of the template, made in a fraction of a second. */
+/** A new migrated database: a copy of the template, made in a fraction of a second. */
 export async function createTestDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asSuperuser(

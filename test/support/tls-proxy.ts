@@ -3,16 +3,16 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface TlsProxy {
-  /** Where people reach it, as a host name. */
+  /** The host name under which clients reach it. */
   readonly origin: string;
-  /** From now on, requests go on to this origin. */
+  /** Forwards all further requests to this origin. */
   readonly forwardTo: (origin: string) => void;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Ends TLS in front of a process as nginx with `$proxy_add_x_forwarded_for` does: what a client says of itself stands
- * before its address. The certificate is for localhost.
+ * Ends TLS in front of a process like nginx with `$proxy_add_x_forwarded_for`: a client's own value of the header
+ * precedes its address. The certificate is for localhost.
  */
 export async function startTlsProxy(certificate: {
   readonly key: string;

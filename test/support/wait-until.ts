@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A deadline that only ends what hangs: no test may fail because its machine is busy. Shorter than jest's own
+ * A deadline that only ends what hangs, because no test may fail on a busy machine. It is shorter than jest's own
  * (`testTimeout`), so that the failure names the condition.
  */
 const hangMs = 4 * 60_000;
@@ -22,8 +22,8 @@ export async function waitUntil<T>(
 }
 
 /**
- * Does it again and again until it does not fail, and gives what it gave. For whatever was just started again: a client
- * that found nobody there waits a moment before it looks again, and fails at once until then.
+ * Repeats an action until it succeeds, and returns its result. It is for servers that were just restarted, because a
+ * client that could not connect fails at once for a while.
  */
 export async function insist<T>(what: string, act: () => Promise<T>, timeoutMs = hangMs): Promise<T> {
   const { value } = await waitUntil(

@@ -22,6 +22,7 @@ import { Migration018RefusalReasons } from './migrations/migration-018-refusal-r
 import { Migration019AnyWallet } from './migrations/migration-019-any-wallet.ts';
 import { Migration020Refunds } from './migrations/migration-020-refunds.ts';
 import { Migration022MerchantWallets } from './migrations/migration-022-merchant-wallets.ts';
+import { Migration023RefundRequests } from './migrations/migration-023-refund-requests.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -53,6 +54,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration019AnyWallet,
         Migration020Refunds,
         Migration022MerchantWallets,
+        Migration023RefundRequests,
       ],
       migrationLock: 7_142_001,
     },

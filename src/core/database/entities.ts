@@ -391,7 +391,7 @@ export const ReconciliationDifferenceRow = defineEntity({
 });
 export type ReconciliationDifferenceRow = InferEntity<typeof ReconciliationDifferenceRow>;
 
-export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY';
+export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY' | 'REFUND' | 'VERIFY_REFUND';
 
 export const ApiRequestRow = defineEntity({
   name: 'ApiRequestRow',

@@ -21,6 +21,8 @@ export const apiEndpoints = {
   REGISTER: EndpointMessage.REGISTER,
   DIRECT: EndpointMessage.DIRECT,
   VERIFY: EndpointMessage.VERIFY,
+  REFUND: EndpointMessage.REFUND,
+  VERIFY_REFUND: EndpointMessage.VERIFY_REFUND,
 } as const satisfies Record<ApiEndpoint, EndpointMessage>;
 
 /** A stored request as a message. A body that was not read is empty. */

@@ -13,6 +13,8 @@ export const endpoints = {
   register: ApiEndpoint.REGISTER,
   direct: ApiEndpoint.DIRECT,
   verify: ApiEndpoint.VERIFY,
+  refund: ApiEndpoint.REFUND,
+  verify_refund: ApiEndpoint.VERIFY_REFUND,
 } as const;
 
 /** The filter of the request log, from the page's query. */

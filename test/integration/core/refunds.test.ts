@@ -365,6 +365,17 @@ describe('who may refund', () => {
   });
 });
 
+test('validate_only names the invalid fields, and creates nothing when there are none', async () => {
+  await paidOrder();
+
+  const checked = await refunds.createRefund({ ...asked('RET-1', '40'), validateOnly: true });
+  const invalid = { ...asked('RET 1', '1e3'), reason: '', validateOnly: true };
+
+  expect(checked.refund).toBeUndefined();
+  expect(await failureOf(refunds.createRefund(invalid))).toMatchObject({ reason: 'INVALID_FIELDS' });
+  expect((await refunds.listRefunds({ merchantId })).refunds).toEqual([]);
+});
+
 test('refunds are listed newest first, by page, state, order and time', async () => {
   const { orderId } = await paidOrder();
   await paidOrder('D-2');

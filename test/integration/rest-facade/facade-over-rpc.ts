@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts';
@@ -26,6 +27,7 @@ export interface FacadeOverRpc {
 export interface ScriptedServices {
   readonly apiKeys?: Partial<ServiceImpl<typeof ApiKeyService>>;
   readonly orders?: Partial<ServiceImpl<typeof OrderService>>;
+  readonly refunds?: Partial<ServiceImpl<typeof RefundService>>;
   readonly requestLog?: Partial<ServiceImpl<typeof RequestLogService>>;
   readonly health?: Partial<ServiceImpl<typeof Health>>;
 }
@@ -40,6 +42,7 @@ export async function startFacadeOverRpc(
       ...services.apiKeys,
     });
     router.service(OrderService, { ...services.orders });
+    router.service(RefundService, { ...services.refunds });
     router.service(RequestLogService, { recordApiRequests: () => ({}), ...services.requestLog });
     router.service(Health, { ...services.health });
   });
@@ -61,6 +64,7 @@ export async function startFacadeOverRpc(
   const app = await buildRestFacade({
     environment: 'sandbox',
     orders: createClient(OrderService, transport),
+    refunds: createClient(RefundService, transport),
     streams: { send: () => Promise.resolve(undefined) },
     apiKeys: createClient(ApiKeyService, transport),
     health: createClient(Health, transport),

@@ -49,8 +49,8 @@ const internal = {
   direct: { code: 500, message: 'The payment could not be processed' },
   verify: { code: 500, message: 'Internal server error' },
 };
-const about = (issue: string) => {
-  const details = [{ field: 'order_number', issue }];
+const about = (issue: string, field = 'order_number') => {
+  const details = [{ field, issue }];
   return {
     register: { code: 400, message: 'Bad request', details },
     direct: { code: 400, message: 'Invalid request parameters', details },
@@ -74,6 +74,14 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
   ),
   ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
+  ORDER_NOT_REFUNDABLE: about('belongs to an order that cannot be refunded'),
+  REFUND_NUMBER_TAKEN: about('has been used before, with other values', 'refund_number'),
+  REFUND_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
+  API_KEY_NOT_ALLOWED: everywhere({
+    code: 403,
+    message:
+      'This API key may not refund; give it the scope for refunds in the dashboard, or ask the operator of the gateway',
+  }),
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
   OVERLOADED: everywhere({ code: 429, message: 'Too many requests' }),

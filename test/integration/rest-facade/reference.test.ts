@@ -40,6 +40,8 @@ describe('/openapi.json', () => {
     expect(keysAt('paths').sort()).toEqual([
       '/api/v1/direct',
       '/api/v1/direct/payment/v1/direct',
+      '/api/v1/refund',
+      '/api/v1/refund/verify',
       '/api/v1/register',
       '/api/v1/verify',
       '/healthz',

@@ -186,16 +186,28 @@ function refusal(refused: Refusal | 'not_found', { refundNumber }: RefundRequest
       });
     }
     case 'not_completed':
-      return notRefundable(`the order is ${refused.status}; only a COMPLETED order can be refunded`);
+      return notRefundable(
+        `the order is ${refused.status}; only a COMPLETED order can be refunded`,
+        `belongs to an order that is ${refused.status}; only a COMPLETED order can be refunded`,
+      );
     case 'nothing_left':
-      return notRefundable('refunds already cover everything that was paid');
+      return notRefundable(
+        'refunds already cover everything that was paid',
+        'belongs to an order whose refunds already cover everything that was paid',
+      );
     case 'wallet_cannot':
       return notRefundable(
         'the wallet that was paid cannot return payments; pay the customer in another way',
+        'belongs to an order whose wallet cannot return payments; pay the customer in another way',
       );
     case 'stray_payment':
-      return notRefundable('the payment is already on its way back to the payer as a stray payment');
+      return notRefundable(
+        'the payment is already on its way back to the payer as a stray payment',
+        'belongs to an order whose payment is already on its way back to the customer',
+      );
   }
 }
 
-const notRefundable = (message: string): Error => rpcError('ORDER_NOT_REFUNDABLE', message);
+/** `issue` is the same for merchants, about their order_number. */
+const notRefundable = (message: string, issue: string): Error =>
+  rpcError('ORDER_NOT_REFUNDABLE', message, { issues: [{ field: 'order_number', issue }] });

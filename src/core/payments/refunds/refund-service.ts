@@ -84,10 +84,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
       async createRefund(request, context) {
         const wanted = parseCreateRefund(request);
         annotate(context, { merchant_id: wanted.merchantId });
-        const { refund, repeated } = await createRefund(
-          wanted,
-          await creatorOf(request.apiKeyId, wanted, context),
-        );
+        const by = await creatorOf(request.apiKeyId, wanted, context);
+        if (request.validateOnly) return {};
+        const { refund, repeated } = await createRefund(wanted, by);
         annotate(context, { refund_id: refund.id, order_id: refund.orderId, repeated });
         return { refund: refundMessage(refund), repeated };
       },

@@ -19,7 +19,13 @@ export const requests: typeof english = {
     clear: 'ሁሉም ይታይ',
   },
   outcomes: { succeeded: 'የተሳካ (2xx)', refused: 'ያልተቀበለ (4xx)', failed: 'ያልተሳካ (5xx)' },
-  endpoints: { register: 'ትዕዛዝ መመዝገብ', direct: 'ቀጥታ ክፍያ', verify: 'ትዕዛዝ ማጣራት' },
+  endpoints: {
+    register: 'ትዕዛዝ መመዝገብ',
+    direct: 'ቀጥታ ክፍያ',
+    verify: 'ትዕዛዝ ማጣራት',
+    refund: 'ገንዘብ መመለስ',
+    verify_refund: 'ተመላሽ ማጣራት',
+  },
   empty: {
     title: 'ገና ጥያቄ የለም',
     body: 'ፕሮግራምዎ ከAPI አንድ ነገር እንደጠየቀ እዚህ ይታያል።',

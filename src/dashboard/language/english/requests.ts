@@ -26,7 +26,13 @@ export const requests = {
     clear: 'Show all',
   },
   outcomes: { succeeded: 'Succeeded (2xx)', refused: 'Refused (4xx)', failed: 'Failed (5xx)' },
-  endpoints: { register: 'Register order', direct: 'Direct payment', verify: 'Check order' },
+  endpoints: {
+    register: 'Register order',
+    direct: 'Direct payment',
+    verify: 'Check order',
+    refund: 'Refund',
+    verify_refund: 'Check refund',
+  },
   empty: {
     title: 'No requests yet',
     body: 'API requests of your servers appear here.',

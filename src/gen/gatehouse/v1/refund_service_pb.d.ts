@@ -86,6 +86,13 @@ export declare type CreateRefundRequest = Message<"gatehouse.v1.CreateRefundRequ
    * @generated from field: string api_key_id = 8;
    */
   apiKeyId: string;
+
+  /**
+   * Only checks the fields, without looking at the order. Nothing is created, and the response has no refund.
+   *
+   * @generated from field: bool validate_only = 9;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -101,7 +108,7 @@ export declare const CreateRefundRequestSchema: GenMessage<CreateRefundRequest>;
  */
 export declare type CreateRefundResponse = Message<"gatehouse.v1.CreateRefundResponse"> & {
   /**
-   * The refund, in its present state.
+   * The refund, in its present state; absent after validate_only.
    *
    * @generated from field: gatehouse.v1.Refund refund = 1;
    */

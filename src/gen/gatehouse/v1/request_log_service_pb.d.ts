@@ -416,6 +416,20 @@ export enum ApiEndpoint {
    * @generated from enum value: API_ENDPOINT_VERIFY = 3;
    */
   VERIFY = 3,
+
+  /**
+   * POST /api/v1/refund.
+   *
+   * @generated from enum value: API_ENDPOINT_REFUND = 4;
+   */
+  REFUND = 4,
+
+  /**
+   * POST /api/v1/refund/verify.
+   *
+   * @generated from enum value: API_ENDPOINT_VERIFY_REFUND = 5;
+   */
+  VERIFY_REFUND = 5,
 }
 
 /**

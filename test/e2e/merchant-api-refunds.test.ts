@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { waitUntil } from '../support/wait-until.ts';
+import {
+  directPath,
+  directPayment,
+  issuesOf,
+  newOrderNumber,
+  startMerchantApi,
+} from './merchant-api-harness.ts';
+import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+
+let api: MerchantApi;
+let shop: Shop;
+beforeAll(async () => {
+  api = await startMerchantApi({ wallets: 1 });
+  shop = await shopThatRefunds();
+});
+afterAll(() => api.stop());
+
+/** A shop whose key for the sandbox has the scope for refunds. */
+async function shopThatRefunds(): Promise<Shop> {
+  const created = await api.newShop();
+  const { merchantId } = created;
+  const keys = api.stack.client(ApiKeyService, 'operator');
+  const { apiKeys } = await keys.listApiKeys({ merchantId });
+  for (const { apiKeyId, environment } of apiKeys) {
+    if (environment !== Environment.SANDBOX) continue;
+    await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
+  }
+  return created;
+}
+
+const refund = (body: object, by: Shop = shop) =>
+  api.post(by, '/api/v1/refund', { refund_number: newOrderNumber(), reason: 'Shoes came back', ...body });
+const verify = (refundNumber: string, by: Shop = shop) =>
+  api.post(by, '/api/v1/refund/verify', { refund_number: refundNumber });
+const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
+
+/** A direct payment of 100.50 ETB by a payer of the simulator, completed. Gives its order number. */
+async function paidOrder(digits: string): Promise<string> {
+  const payment = directPayment({ phone: `+2519000000${digits}` });
+  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  await waitUntil('the order is paid', async () => {
+    const answer = await api.post(shop, '/api/v1/verify', { order_number: payment.order_number });
+    return dataOf(answer)['status'] === 'COMPLETED';
+  });
+  return payment.order_number;
+}
+
+const decided = (refundNumber: string) =>
+  waitUntil('the refund is decided', async () => {
+    const answer = await verify(refundNumber);
+    return answer.status === 200 && dataOf(answer)['status'] !== 'PENDING' && answer;
+  });
+
+/** What the wallet has given back to the payer of an order, by its ledger. */
+async function returnedBy(payer: string): Promise<readonly string[]> {
+  const response = await fetch(`${api.stack.simulatorUrl}/simulator/charges?payer=${payer}`);
+  const { charges } = (await response.json()) as { charges: readonly { reversed: string }[] };
+  return charges.map(({ reversed }) => reversed);
+}
+
+test('an order is refunded in two parts, once each, and never more than was paid', async () => {
+  const orderNumber = await paidOrder('00');
+  const part = { order_number: orderNumber, refund_number: newOrderNumber(), amount: '40' };
+
+  const first = await refund(part);
+  const again = await refund({ ...part, amount: '40.00' });
+  const otherValues = await refund({ ...part, amount: '41' });
+  const tooMuch = await refund({ order_number: orderNumber, amount: '60.51' });
+  const rest = await refund({ order_number: orderNumber });
+  const nothingLeft = await refund({ order_number: orderNumber, amount: '0.01' });
+
+  expect(first.status).toBe(201);
+  expect(dataOf(first)).toMatchObject({
+    refund_number: part.refund_number,
+    order_number: orderNumber,
+    amount: '40.00',
+    currency: 'ETB',
+    reason: 'Shoes came back',
+  });
+  expect([again.status, dataOf(again)['refund_id']]).toEqual([201, dataOf(first)['refund_id']]);
+  expect([otherValues.status, Object.keys(issuesOf(otherValues))]).toEqual([400, ['refund_number']]);
+  expect([tooMuch.status, issuesOf(tooMuch)['amount']]).toEqual([
+    400,
+    expect.stringContaining('at most 60.50 ETB'),
+  ]);
+  expect([rest.status, dataOf(rest)['amount']]).toEqual([201, '60.50']);
+  expect([nothingLeft.status, issuesOf(nothingLeft)['order_number']]).toEqual([
+    400,
+    expect.stringContaining('already cover'),
+  ]);
+  for (const { refund_number: number } of [dataOf(first), dataOf(rest)])
+    expect(dataOf(await decided(number!))['status']).toBe('COMPLETED');
+  expect(await returnedBy('251900000000')).toEqual(['100.5']);
+  expect((await refund(part)).json['message']).toBe('The refund is completed');
+  const order = await api.post(shop, '/api/v1/verify', { order_number: orderNumber });
+  expect([dataOf(order)['status'], Object.keys(dataOf(order)).length]).toEqual(['COMPLETED', 12]);
+});
+
+test.each([
+  ['22', 'FAILED', '0'],
+  ['23', 'COMPLETED', '40'],
+  ['28', 'FAILED', '0'],
+])('a refund to the payer %s is %s in the end', async (digits, status, returned) => {
+  const orderNumber = await paidOrder(digits);
+  const refundNumber = newOrderNumber();
+
+  const accepted = await refund({ order_number: orderNumber, refund_number: refundNumber, amount: '40' });
+
+  expect(accepted.status).toBe(201);
+  expect(dataOf(await decided(refundNumber))['status']).toBe(status);
+  expect(await returnedBy(`2519000000${digits}`)).toEqual([returned]);
+});
+
+test('what is not there, not paid, or not theirs cannot be refunded', async () => {
+  const orderNumber = await paidOrder('10');
+  const open = directPayment({ phone: '+251900000020' });
+  await api.post(shop, directPath, open);
+  const theirs = await refund({ order_number: orderNumber });
+  const stranger = await shopThatRefunds();
+  const withoutScope = await api.newShop();
+
+  const pending = await refund({ order_number: open.order_number });
+
+  expect([pending.status, issuesOf(pending)['order_number']]).toEqual([
+    400,
+    expect.stringContaining('PENDING'),
+  ]);
+  const { refund_number: refundNumber = '' } = dataOf(theirs);
+  expect(
+    [
+      await refund({ order_number: 'nothing' }),
+      await refund({ order_number: orderNumber }, stranger),
+      await verify('nothing'),
+      await verify(refundNumber, stranger),
+      await refund({ order_number: orderNumber }, withoutScope),
+      await verify(refundNumber, withoutScope),
+    ].map(({ status }) => status),
+  ).toEqual([404, 404, 404, 404, 403, 403]);
+  const testKey = { environment: 'production' as const, apiKey: shop.keys.sandbox };
+  const elsewhere = await api.post(shop, '/api/v1/refund/verify', { refund_number: refundNumber }, testKey);
+  expect(elsewhere.status).toBe(401);
+});
