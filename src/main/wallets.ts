@@ -91,7 +91,7 @@ const served = wallets.map((settings) => {
     callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
     currencies: settings.currencies,
     timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
-    // Hanging requests never delay a new one, because there is a connection for each slot.
+    // Each slot has its own connections, so requests that hang never delay a new one.
     maxConnections: 2 * maxInFlight + connectionsBeside,
     now,
   };
@@ -183,7 +183,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, accounts, b
       {
         maxInFlight: checksAtOnce,
         idleMs: checkIdleMs,
-        // A check says nothing about the wallet, and asks it whatever its state.
+        // A check does not change the state of the breaker, and also runs while the circuit is open.
         breaker: {
           allows: () => 'all',
           watch: async (work) => {
@@ -200,7 +200,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, accounts, b
       {
         maxInFlight: 1,
         idleMs: reconcileIdleMs,
-        // A separate circuit breaker, because an unreadable statement says nothing about payments.
+        // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
         breaker: createWalletBreaker({
           logger,
           wallet: `${name} statement`,

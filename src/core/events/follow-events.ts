@@ -28,7 +28,7 @@ export interface EventFeed {
   readonly follow: (after: EventCursor, filter: EventFilter, stop: AbortSignal) => AsyncIterable<EventPage>;
 }
 
-/** What became of the events is the same: only their places are others. */
+/** A restored database has the same events at other positions, so an old cursor points to the wrong event. */
 const foreignCursor =
   'is of another database server, or of a later state of this one; start again without a cursor';
 const pageSize = 200;

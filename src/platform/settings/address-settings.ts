@@ -58,8 +58,8 @@ const url = (protocols: readonly string[]) =>
   });
 
 /**
- * An address to listen on. `localhost` is 127.0.0.1: left as it is, Fastify opens a second listener on ::1, and that one
- * lacks what the first one does about errors of the HTTP parser.
+ * An address to listen on. `localhost` becomes 127.0.0.1. Otherwise Fastify would open a second listener on ::1, which
+ * lacks our handler for errors of the HTTP parser.
  */
 export const listenHost = makeExactValidator<string>((input) => {
   if (isIP(input) === 0 && !/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(input))
