@@ -4,6 +4,7 @@ export const exitCodes = {
   unexpected: 1,
   differences: 1,
   notDelivered: 1,
+  notCompleted: 1,
   invalidInput: 2,
   notFound: 3,
   refused: 4,
@@ -13,9 +14,10 @@ export const exitCodes = {
 export const exitCodeHelp = `Exit codes:
   0  success; for doctor: no check failed
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
-     for webhook test: it was not delivered
+     for webhook test: it was not delivered; for refund create --wait: it is not completed
   2  the command, its input or a setting is invalid; nothing was changed
-  3  there is no such merchant, key, user, wallet, order, payment, reconciliation, delivery or endpoint
+  3  there is no such merchant, key, user, wallet, order, payment, refund, reconciliation,
+     delivery or endpoint
   4  refused because of the token, its role, the state of an object, or a limit;
      for wallet check: a provider did not accept the credentials
   5  core or webhooks is unreachable, does not answer in time, or has no database;

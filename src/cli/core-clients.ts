@@ -9,6 +9,7 @@ import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -22,6 +23,7 @@ export interface CoreClients {
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
   readonly payments: Client<typeof PaymentAttemptService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
@@ -48,6 +50,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     apiKeys: createClient(ApiKeyService, transport),
     orders: createClient(OrderService, transport),
     payments: createClient(PaymentAttemptService, transport),
+    refunds: createClient(RefundService, transport),
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),

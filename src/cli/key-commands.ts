@@ -1,14 +1,14 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { Argument } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { ApiKeySchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
-import type { ApiKey } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { ApiKeySchema, ApiKeyScopeSchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import type { ApiKey, ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
 import { durationOption, environmentOption, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { plainJson, wordOf } from './plain-json.ts';
+import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
@@ -21,6 +21,24 @@ function showState({ revokeTime, expireTime }: ApiKey, now: Date): string {
   return `${timestampDate(expireTime) > now ? 'valid until' : 'expired'} ${showTime(expireTime)}`;
 }
 
+const showScopes = ({ scopes }: ApiKey): string =>
+  scopes.map((scope) => wordOf(ApiKeyScopeSchema, scope) ?? '').join(', ');
+
+function readScopes(text: string): ApiKeyScope[] {
+  if (text === 'none') return [];
+  return text.split(',').map((word): ApiKeyScope => {
+    const scope = valueOf(ApiKeyScopeSchema, word.trim());
+    if (scope === undefined)
+      throw new InvalidArgumentError(`Use none, or one of: ${wordsOf(ApiKeyScopeSchema).join(', ')}.`);
+    return scope;
+  });
+}
+
+const scopesOption = (): Option =>
+  new Option('--scopes <scope,…>', 'what the key may do besides payments: refunds, or none').argParser(
+    readScopes,
+  );
+
 const describe = (key: ApiKey, now: Date): string =>
   fields([
     ['API key', key.apiKeyId],
@@ -28,6 +46,7 @@ const describe = (key: ApiKey, now: Date): string =>
     ['Environment', showEnvironment(key.environment)],
     ['Begins with', key.prefix],
     ['Label', key.label],
+    ['Scopes', showScopes(key)],
     ['State', showState(key, now)],
     ['Created', showTime(key.createTime)],
     ['Last used', showTime(key.lastUsedTime, 'never')],
@@ -45,9 +64,10 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
       .command('issue')
       .description('create a key and show it once')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .option('--label <text>', 'the purpose of the key, at most 64 characters'),
+      .option('--label <text>', 'the purpose of the key, at most 64 characters')
+      .addOption(scopesOption()),
     find,
-    (merchantId: string, options: { environment: Environment; label?: string }) =>
+    (merchantId: string, options: { environment: Environment; label?: string; scopes?: ApiKeyScope[] }) =>
       run(async ({ apiKeys }) => {
         const { apiKey, secret } = await apiKeys.issueApiKey({ merchantId, ...options });
         const issued = answered(apiKey);
@@ -94,6 +114,23 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   );
 
   onMerchantAnd(
+    key
+      .command('set-scopes')
+      .description('replace the scopes of a key: what it may do besides payments')
+      .addOption(scopesOption().makeOptionMandatory()),
+    new Argument('<api_key_id>', 'key_…'),
+    find,
+    (merchantId: string, apiKeyId: string, { scopes }: { scopes: ApiKeyScope[] }) =>
+      run(async ({ apiKeys }) => {
+        const changed = answered((await apiKeys.setApiKeyScopes({ merchantId, apiKeyId, scopes })).apiKey);
+        return {
+          json: plainJson(ApiKeySchema, changed),
+          text: `${describe(changed, now())}\n\nAll processes apply the change within 5 seconds.`,
+        };
+      }),
+  );
+
+  onMerchantAnd(
     key.command('revoke').description('disable a key permanently'),
     new Argument('<api_key_id>', 'key_…'),
     find,
@@ -129,14 +166,14 @@ function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {
   const columns = [
     { head: 'API KEY, LABEL', gives: true },
     { head: 'ENVIRONMENT' },
-    { head: 'BEGINS WITH' },
+    { head: 'BEGINS WITH, SCOPES' },
     { head: 'STATE', atMost: 20 },
     { head: 'LAST USED', atMost: 20 },
   ];
   const rows = keys.map((key) => [
     key.label === '' ? key.apiKeyId : `${key.apiKeyId}\n${key.label}`,
     wordOf(EnvironmentSchema, key.environment) ?? '',
-    key.prefix,
+    [key.prefix, showScopes(key)].filter(Boolean).join('\n'),
     showState(key, now),
     showTime(key.lastUsedTime, 'never'),
   ]);

@@ -3,7 +3,12 @@ import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import { MerchantTermsSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
-import type { LargestAmount, Merchant, MerchantTerms } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type {
+  ApprovalLimit,
+  LargestAmount,
+  Merchant,
+  MerchantTerms,
+} from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { isPaymentOption } from '../contract/payment-option.ts';
 import type { PaymentOption } from '../contract/payment-option.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -21,6 +26,7 @@ interface UpdateOptions {
   readonly currencies?: string[];
   readonly largestAmounts?: Pick<LargestAmount, 'currency' | 'amount'>[];
   readonly requestsPerSecond?: number;
+  readonly refundApprovalAbove?: Pick<ApprovalLimit, 'currency' | 'amount'>[];
   readonly contactPhone?: string;
   readonly contactEmail?: string;
 }
@@ -66,7 +72,7 @@ export function addMerchantUpdateCommand(
   onMerchant(
     merchant
       .command('update')
-      .description('change the name, time to pay, contact and terms of a merchant')
+      .description('change the name, time to pay, contact, terms and rules for refunds of a merchant')
       .option('--name <name>', 'shown to customers at checkout')
       .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
       .addOption(
@@ -97,6 +103,12 @@ export function addMerchantUpdateCommand(
       )
       .addOption(
         new Option(
+          '--refund-approval-above <code=amount,…>',
+          "refunds of an order above this in total need a second person's approval, such as ETB=1000, or none",
+        ).argParser(readAmounts),
+      )
+      .addOption(
+        new Option(
           '--contact-phone <number>',
           'phone number for customers, shown on checkout pages and receipts, or none',
         ).argParser(readContact),
@@ -117,13 +129,16 @@ export function addMerchantUpdateCommand(
             'Add at least one option with a new value. --help lists the options.',
           );
         const before = answered((await merchants.getMerchant({ merchantId })).merchant);
-        const { name, sessionLifetime, contactPhone, contactEmail } = options;
+        const { name, sessionLifetime, contactPhone, contactEmail, refundApprovalAbove } = options;
         const reply = await merchants.updateMerchant({
           merchantId,
           // Values that are not given keep their present state. If the merchant has changed since it was read, the call fails.
           ...(before.updateTime === undefined ? {} : { expectedUpdateTime: before.updateTime }),
           ...(name === undefined ? {} : { name }),
           ...(sessionLifetime === undefined ? {} : { sessionLifetime }),
+          ...(refundApprovalAbove === undefined
+            ? {}
+            : { refundPolicy: { approvalLimits: refundApprovalAbove } }),
           contact: {
             phone: contactPhone ?? before.contact?.phone ?? '',
             email: contactEmail ?? before.contact?.email ?? '',
@@ -147,15 +162,17 @@ const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTer
     requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
   });
 
-/** A merchant's terms and its contact, line by line. Empty values are left out. */
-export function termsFields({ terms, contact }: Merchant): [string, string][] {
+/** A merchant's terms, rules for refunds and contact, line by line. Empty values are left out. */
+export function termsFields({ terms, contact, refundPolicy }: Merchant): [string, string][] {
   if (terms === undefined) return [];
+  const approval = refundPolicy?.approvalLimits ?? [];
   const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');
   return [
     ['Sandbox', terms.sandboxPaymentOptions.join(', ')],
     ['In production', terms.productionPaymentOptions.join(', ')],
     ['Currencies', terms.currencies.join(', ')],
     ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
+    ['Refund approval', approval.map(({ amount, currency }) => `above ${amount} ${currency}`).join(', ')],
     ['Contact', ways.join(', ')],
     ['Requests', terms.requestsPerSecond === 0 ? '' : `${terms.requestsPerSecond} a second for each key`],
   ];

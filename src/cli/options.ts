@@ -61,7 +61,8 @@ const readEnums =
     ...words.split(',').map((word) => readEnum(description, word.trim())),
   ];
 
-function readDuration(text: string): Duration {
+/** What an option of a duration takes. */
+export function readDuration(text: string): Duration {
   const seconds = parseDuration(text);
   if (seconds === undefined) throw new InvalidArgumentError('Write it as 90s, 30m, 24h, 7d or 1h30m.');
   return create(DurationSchema, { seconds });

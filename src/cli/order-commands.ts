@@ -10,8 +10,9 @@ import {
   OrderStatusSchema,
   PaymentAttemptSchema,
   PaymentTypeSchema,
+  RefundSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
-import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent, Refund } from '../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentSchema, StrayPaymentStatus } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -31,6 +32,7 @@ import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { showStrays, straysOf } from './stray-payment-commands.ts';
+import { refundsOf, showRefundsOf } from './show-refund.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
@@ -62,16 +64,17 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
     new Argument('<order>', "the merchant's order_number, or ord_…"),
     find,
     (merchantId: string, name: string, options: { environment: Environment }) =>
-      run(async ({ orders, strayPayments }) => {
+      run(async ({ orders, strayPayments, refunds }) => {
         const key = isOrderId(name)
           ? ({ case: 'orderId', value: name } as const)
           : ({ case: 'orderNumber', value: name } as const);
         const order = answered((await orders.getOrder({ merchantId, ...options, key })).order);
-        const [events, strays] = await Promise.all([
+        const [events, strays, refunded] = await Promise.all([
           readEvents(orders, order),
           straysOf(strayPayments, order),
+          refundsOf(refunds, order),
         ]);
-        return show(order, events, strays);
+        return show({ order, events, strays, refunds: refunded });
       }),
   );
 
@@ -113,7 +116,14 @@ const explainHold = ({ status }: Order, strays: readonly StrayPayment[]): string
     ? '\nThe order accepts no other payment until this money is returned to the payer. It can still expire meanwhile.'
     : '';
 
-function show(order: Order, events: readonly OrderEvent[], strays: readonly StrayPayment[]): Output {
+interface OrderStory {
+  readonly order: Order;
+  readonly events: readonly OrderEvent[];
+  readonly strays: readonly StrayPayment[];
+  readonly refunds: readonly Refund[];
+}
+
+function show({ order, events, strays, refunds }: OrderStory): Output {
   const attempts = attemptsOf(events);
   const sections = (width: number): string[] => [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
@@ -123,6 +133,7 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
       ['Status', showStatus(order)],
       ['Amount', `${order.amount} ${order.currency}`],
       ['Deducted', `${order.deducted} ${order.currency}`],
+      ['Refunded', refunds.length === 0 ? '' : `${order.refunded} ${order.currency}`],
       ['Payment type', wordOf(PaymentTypeSchema, order.paymentType) ?? ''],
       ['Payment option', showOption(order) || 'none yet'],
       ['Customer phone', order.customerPhone],
@@ -138,6 +149,7 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
     ...(strays.length === 0
       ? []
       : [`Stray payments of the order\n${showStrays(strays, order, width)}${explainHold(order, strays)}`]),
+    ...(refunds.length === 0 ? [] : [`Refunds of the order\n${showRefundsOf(refunds, width)}`]),
     `History\n${showTimeline(order, events, width)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []
@@ -148,6 +160,7 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
       ...plainJson(OrderSchema, order),
       payment_attempts: attempts.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
       stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
+      refunds: refunds.map((refund) => plainJson(RefundSchema, refund)),
       events: events.map((event) => plainJson(OrderEventSchema, event)),
     },
     text: (width) => sections(width).join('\n\n'),

@@ -15,6 +15,7 @@ import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
+import { addRefundCommands } from './refund-commands.ts';
 import type { Server } from './rpc-failure.ts';
 import { dashboardOf, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
@@ -137,6 +138,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addKeyCommands(program, run, findMerchant, surroundings.now);
   addOrderCommands(program, run, findMerchant);
   addPaymentCommands(program, run, findMerchant);
+  addRefundCommands(program, { run, findMerchant, now: surroundings.now, report });
   addWalletCommands(program, run, surroundings.walletTools, (output) => {
     print(output);
     exitCode = output.exitCode ?? exitCodes.ok;
@@ -179,7 +181,7 @@ function createProgram(output: {
 }): Command {
   return new Command('gatehouse')
     .description(
-      'Manages merchants, keys and users of Gatehouse, and shows orders, payments, webhooks and health.',
+      'Manages merchants, keys and users of Gatehouse, and shows orders, payments, refunds, webhooks and health.',
     )
     .option('--address <host:port,…>', 'the addresses of one or more cores', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')

@@ -66,6 +66,15 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
     PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id>`,
     STRAY_PAYMENT_NOT_FOUND: `To list stray payments: gatehouse payment strays`,
+    REFUND_NOT_FOUND: [
+      'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
+      `To list refunds: gatehouse refund list --merchant <merchant_id>`,
+    ].join('\n'),
+    REFUND_NUMBER_TAKEN: 'Repeat it with the same values, or use another --refund-number.',
+    ORDER_NOT_REFUNDABLE: `To see its status and refunds: gatehouse order show <merchant_id> <order>`,
+    REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund>`,
+    SECOND_PERSON_NEEDED:
+      'Let another person approve it in the dashboard. All users of one service token count as one person.',
     REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
     DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id>`,
     REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,

@@ -91,6 +91,7 @@ describe('merchant', () => {
         largest_amounts: [],
         requests_per_second: 0,
       },
+      refund_policy: { approval_limits: [] },
       create_time: expect.any(String),
       update_time: expect.any(String),
     });
@@ -176,6 +177,7 @@ describe('key', () => {
       environment,
       prefix: expect.stringMatching(`^${prefix}`),
       label: '',
+      scopes: [],
       create_time: expect.any(String),
       last_used_time: null,
       expire_time: null,
@@ -216,7 +218,7 @@ describe('key', () => {
     const listed = await cli.run('key', 'list', id);
 
     expect(revoked.stdout).toMatch(new RegExp(`^State +revoked ${time.source}$`, 'm'));
-    expect(listed.stdout).toMatch(/^API KEY, LABEL +ENVIRONMENT +BEGINS WITH +STATE +LAST USED$/m);
+    expect(listed.stdout).toMatch(/^API KEY, LABEL +ENVIRONMENT +BEGINS WITH, SCOPES +STATE +LAST USED$/m);
     expect(listed.stdout).toMatch(new RegExp(`^${key} +sandbox +svc_test_\\S+ +revoked +never$`, 'm'));
     expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
   });

@@ -48,7 +48,7 @@ describe('help', () => {
     const { stdout } = await run('--help');
 
     expect(stdout).toMatch(
-      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {5}.*\n {2}5 /,
+      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*\n {5}.*\n {2}5 /,
     );
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
@@ -83,6 +83,16 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['merchant list --limit 0', 'Use a whole number from 1 to 999999.'],
     ['merchant list --address nowhere', 'Write it as host:port'],
     ['doctor --rest localhost', 'Write it as a URL'],
+    ['key issue mer_1 --scopes payouts', 'Use none, or one of: refunds.'],
+    ['key set-scopes mer_1 key_1', "required option '--scopes <scope,…>' not specified"],
+    ['refund create mer_1 INV-1', "required option '--reason <text>' not specified"],
+    ['refund create mer_1 INV-1 --reason x --wait long', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
+    ['refund show', "missing required argument 'refund'"],
+    [
+      'refund list --status lost',
+      'Use one of: awaiting_approval, requested, sent, unknown, completed, failed.',
+    ],
+    ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=50000'],
     ['webhook deliveries', 'the merchant is missing'],
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],

@@ -120,7 +120,7 @@ describe('every command that a page, a message or a comment tells the reader to 
   test('is written in one form, which begins with gatehouse', async () => {
     const others = /npm run (-s )?gatehouse|npx gatehouse|node src\/main\/cli|run --rm cli/;
     const bare =
-      /`(?:merchant|key|order|payment|wallet|reconcile|webhook|user|audit) (?:--wallet|[a-z]+(?:-[a-z]+)*)(?: [^`]*)?`/g;
+      /`(?:merchant|key|order|payment|refund|wallet|reconcile|webhook|user|audit) (?:--wallet|[a-z]+(?:-[a-z]+)*)(?: [^`]*)?`/g;
     const problems: string[] = [];
     for (const file of await listFiles('*.md', 'src/*.ts', 'src/*.eta', 'docker-compose.yml')) {
       const lines = (await readFile(join(root, file), 'utf8')).split('\n');

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import { Argument, Option } from 'commander';
+import type { Command } from 'commander';
+import { Environment, RefundSchema, RefundStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
+import type { RefundStatus } from '../gen/gatehouse/v1/order_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { createAndFollow } from './create-refund.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
+import {
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  readDuration,
+  statusesOption,
+  timeOption,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson } from './plain-json.ts';
+import { describeRefund, showRefundTable } from './show-refund.ts';
+
+export interface RefundParts {
+  readonly run: Runner;
+  readonly findMerchant: FindMerchant;
+  readonly now: () => Date;
+  /** Receives a line about the progress. */
+  readonly report: (line: string) => void;
+}
+
+interface CreateOptions {
+  readonly environment: Environment;
+  readonly amount?: string;
+  readonly reason: string;
+  readonly refundNumber?: string;
+  readonly wait?: Duration | true;
+}
+
+interface ListOptions extends PageOptions {
+  readonly merchant?: string;
+  readonly order?: string;
+  readonly environment?: Environment;
+  readonly status?: readonly RefundStatus[];
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
+const isOrderId = (name: string): boolean => /^ord_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
+const isRefundId = (name: string): boolean => /^rfd_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
+
+/** `refund …` */
+export function addRefundCommands(program: Command, { run, findMerchant, now, report }: RefundParts): void {
+  const refund = program.command('refund').description('return money of paid orders, and show refunds');
+  const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
+
+  onMerchantAnd(
+    refund
+      .command('create')
+      .description('return money of a COMPLETED order to its payer, in whole or in part')
+      .requiredOption('--reason <text>', 'why the money is returned, at most 255 characters')
+      .option('--amount <amount>', 'a part, such as 40.50; default: whatever is left')
+      .option(
+        '--refund-number <text>',
+        "the merchant's own reference; the same number never refunds twice; default: a new one",
+      )
+      .addOption(
+        new Option(
+          '--wait [time]',
+          'wait for the outcome, for 1m by default; exit code 1 if it is not completed',
+        ).argParser(readDuration),
+      )
+      .addOption(environment()),
+    new Argument('<order>', "the merchant's order_number, or ord_…"),
+    findMerchant,
+    (merchantId: string, name: string, options: CreateOptions) =>
+      run(({ refunds }) =>
+        createAndFollow(
+          refunds,
+          {
+            merchantId,
+            environment: options.environment,
+            order: isOrderId(name) ? { case: 'orderId', value: name } : { case: 'orderNumber', value: name },
+            amount: options.amount ?? '',
+            reason: options.reason,
+            refundNumber: options.refundNumber ?? `cli-${randomUUID()}`,
+          },
+          { isNewNumber: options.refundNumber === undefined, wait: options.wait, now, report },
+        ),
+      ),
+  );
+
+  onMerchantAnd(
+    refund
+      .command('show')
+      .description("show a refund, the wallet's answer, and what to do")
+      .addOption(environment()),
+    new Argument('<refund>', "the merchant's refund_number, or rfd_…"),
+    findMerchant,
+    (merchantId: string, text: string, options: { environment: Environment }) =>
+      run(async ({ refunds }) => {
+        const name = isRefundId(text)
+          ? ({ case: 'refundId', value: text } as const)
+          : ({ case: 'refundNumber', value: text } as const);
+        return describeRefund(answered((await refunds.getRefund({ merchantId, ...options, name })).refund));
+      }),
+  );
+
+  refund
+    .command('list')
+    .description('list refunds, newest first')
+    .option('--merchant <merchant_id>', 'only refunds of this merchant: mer_…')
+    .option('--order <order_id>', 'only refunds of this order: ord_…')
+    .addOption(environmentOption())
+    .addOption(statusesOption('refunds', RefundStatusSchema))
+    .addOption(timeOption('--from <time>', 'only refunds created at this time (UTC) or later'))
+    .addOption(timeOption('--to <time>', 'only refunds created before this time (UTC)'))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) => run(({ refunds }) => list(refunds, options)));
+
+  onMerchantAnd(
+    refund.command('approve').description('approve, as a second person, a refund that awaits approval'),
+    new Argument('<refund_id>', 'rfd_…'),
+    findMerchant,
+    (merchantId: string, refundId: string) =>
+      run(async ({ refunds }) =>
+        describeRefund(answered((await refunds.approveRefund({ merchantId, refundId })).refund)),
+      ),
+  );
+
+  onMerchantAnd(
+    refund
+      .command('decline')
+      .description('decline a refund that awaits approval, so that no money is returned')
+      .option('--reason <text>', 'the reason, for the audit log, at most 255 characters'),
+    new Argument('<refund_id>', 'rfd_…'),
+    findMerchant,
+    (merchantId: string, refundId: string, { reason = '' }: { reason?: string }) =>
+      run(async ({ refunds }) =>
+        describeRefund(answered((await refunds.declineRefund({ merchantId, refundId, reason })).refund)),
+      ),
+  );
+}
+
+async function list(refunds: CoreClients['refunds'], options: ListOptions): Promise<Output> {
+  const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [], from, to } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await refunds.listRefunds({
+      ...request,
+      merchantId: merchant,
+      orderId: order,
+      environment,
+      statuses: [...status],
+      ...(from === undefined ? {} : { createTimeFrom: from }),
+      ...(to === undefined ? {} : { createTimeTo: to }),
+    });
+    return { items: reply.refunds, nextPageToken: reply.nextPageToken };
+  });
+  return {
+    json: {
+      refunds: page.items.map((each) => plainJson(RefundSchema, each)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      page.items.length === 0 ? 'No such refunds' : `${showRefundTable(page.items, width)}${showMore(page)}`,
+  };
+}

@@ -1,0 +1,127 @@
+import { RefundSchema, RefundStatus, RefundStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, Refund } from '../gen/gatehouse/v1/order_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { environmentWord, showEnvironment } from './options.ts';
+import type { Output } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+export const showRefundStatus = ({ status }: Refund): string => wordOf(RefundStatusSchema, status) ?? '';
+const showAmount = ({ amount, currency }: Refund): string => `${amount} ${currency}`;
+
+/** Why it failed as a word, and the wallet's own words. */
+const showAnswer = ({ failureReason, detail }: Refund): string =>
+  [failureReason, detail].filter((text) => text !== '').join(': ');
+
+/** A refund in full, with what to do in its state. */
+export const describeRefund = (refund: Refund): Output => ({
+  json: plainJson(RefundSchema, refund),
+  text: [
+    fields([
+      ['Refund', refund.refundId],
+      ['Refund number', refund.refundNumber],
+      ['Merchant', refund.merchantId],
+      ['Environment', showEnvironment(refund.environment)],
+      ['Status', showRefundStatus(refund)],
+      ['Amount', showAmount(refund)],
+      ['Reason', refund.reason],
+      ['Order', refund.orderId],
+      ['Order number', refund.orderNumber],
+      ['Payment attempt', refund.paymentAttemptId],
+      ['Option', refund.paymentOption],
+      ["Wallet's answer", showAnswer(refund)],
+      ["Wallet's reference", refund.providerReference],
+      ['Wallet asked', `${refund.tries} times`],
+      ['Requested by', refund.requestedBy],
+      ['Decided by', refund.decidedBy],
+      ['Settlement', refund.settlementId],
+      ['Created', showTime(refund.createTime)],
+      ['Changed', showTime(refund.updateTime)],
+    ]),
+    nextStep(refund),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n'),
+});
+
+function nextStep(refund: Refund): string {
+  const { status, merchantId, refundId, environment, orderId, failureReason } = refund;
+  switch (status) {
+    case RefundStatus.AWAITING_APPROVAL:
+      return [
+        "The amount is above the merchant's limit, so another person must approve it in the dashboard, or with:",
+        `gatehouse refund approve ${merchantId} ${refundId}`,
+      ].join('\n');
+    case RefundStatus.REQUESTED:
+    case RefundStatus.SENT:
+      return ['The wallet has not decided yet. To see the outcome:', showCommand(refund)].join('\n');
+    case RefundStatus.UNKNOWN:
+      return [
+        "The wallet's answer is unknown. Gatehouse queries it until it is definite, and never sends the refund twice.",
+        'To see the outcome:',
+        showCommand(refund),
+      ].join('\n');
+    case RefundStatus.FAILED:
+      return [
+        failureReason === 'approval_declined'
+          ? 'No money was returned, because the approval was declined.'
+          : 'No money was returned. Resolve the reason with the wallet or the payer.',
+        'To refund again, create a refund with a new refund_number:',
+        `gatehouse refund create ${merchantId} ${orderId} --environment ${environmentWord(environment)} --reason <text>`,
+      ].join('\n');
+    case RefundStatus.COMPLETED:
+    case RefundStatus.UNSPECIFIED:
+      return '';
+  }
+}
+
+/** The command that shows the refund's present state. */
+export const showCommand = ({ merchantId, refundId }: Refund): string =>
+  `gatehouse refund show ${merchantId} ${refundId}`;
+
+export function showRefundTable(refunds: readonly Refund[], width: number): string {
+  const columns = [
+    { head: 'REFUND, NUMBER', gives: true },
+    { head: 'STATUS' },
+    { head: 'AMOUNT', right: true },
+    { head: 'ORDER, CREATED' },
+  ];
+  const rows = refunds.map((refund) => [
+    [refund.refundId, refund.refundNumber].join('\n'),
+    [showRefundStatus(refund), refund.failureReason].filter(Boolean).join('\n'),
+    showAmount(refund),
+    [
+      refund.orderNumber,
+      showTime(refund.createTime),
+      refund.merchantId,
+      showEnvironment(refund.environment),
+    ].join('\n'),
+  ]);
+  return table(columns, rows, width);
+}
+
+/** The refunds of an order, newest first. */
+export async function refundsOf(
+  refunds: CoreClients['refunds'],
+  { merchantId, orderId }: Order,
+): Promise<readonly Refund[]> {
+  return (await refunds.listRefunds({ merchantId, orderId })).refunds;
+}
+
+/** Lists the refunds of one order. */
+export function showRefundsOf(refunds: readonly Refund[], width: number): string {
+  const columns = [
+    { head: 'REFUND, NUMBER', gives: true },
+    { head: 'STATUS' },
+    { head: 'AMOUNT', right: true },
+    { head: 'CREATED' },
+  ];
+  const rows = refunds.map((refund) => [
+    [refund.refundId, refund.refundNumber].join('\n'),
+    [showRefundStatus(refund), refund.failureReason].filter(Boolean).join('\n'),
+    showAmount(refund),
+    showTime(refund.createTime),
+  ]);
+  return table(columns, rows, width);
+}
