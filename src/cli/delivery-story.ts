@@ -24,7 +24,7 @@ export const showState = ({ state }: Delivery): string => deliveryStateTerm(stat
 export const showAttemptCount = ({ attemptCount }: Delivery): string =>
   attemptCount === 1 ? '1 attempt' : `${attemptCount} attempts`;
 
-/** What is known of a delivery, without its body and its attempts. */
+/** The facts about a delivery, without its body and its attempts. */
 export const describeDelivery = (delivery: Delivery): string =>
   [
     `Delivery ${delivery.deliveryId} in ${showEnvironment(delivery.environment)}`,
@@ -53,7 +53,7 @@ export function showDue({ state, dueTime, endpointState }: Delivery): string {
       return 'when its endpoint, which is paused, is resumed';
     case EndpointState.RESTING:
       return `${showTime(dueTime)} or later: the circuit of its endpoint is open`;
-    // A webhooks process of the version before leaves it out.
+    // A webhooks process of the previous version omits it.
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return showTime(dueTime);
@@ -69,7 +69,7 @@ export const storyJson = (story: GetDeliveryResponse): JsonObject => ({
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** A body laid out for people: what is sent has no line breaks. */
+/** A body with line breaks, for people. The sent body has none. */
 export function showBody(body: Uint8Array): string {
   const text = textOf(body);
   try {
@@ -79,12 +79,12 @@ export function showBody(body: Uint8Array): string {
   }
 }
 
-/** The latest, as many as fit a screen. */
+/** The number of attempts that fit a screen. */
 const mostAttempts = 20;
-/** Enough for an error message, and too little for an error page. */
+/** The number of characters: enough for an error message, and too few for an error page. */
 const mostOfAnswer = 300;
 
-/** Undefined for what was answered. */
+/** Results without an answer; undefined for results with one. */
 const unanswered: Readonly<Record<DeliveryAttemptResult, string | undefined>> = {
   [DeliveryAttemptResult.UNSPECIFIED]: 'unknown result',
   [DeliveryAttemptResult.DELIVERED]: undefined,
@@ -105,7 +105,7 @@ export function showResult({ result, statusCode, duration }: DeliveryAttempt): s
   return failure === undefined ? `answered ${statusCode} in ${took}` : `${failure} after ${took}`;
 }
 
-/** What went wrong, what was answered and what the receiver asked for, one a line; nothing of what is empty. */
+/** The failure, the wait that the receiver requested, and its answer, each on its own line. Empty ones are omitted. */
 export function showAnswer({ detail, responseBody, retryAfter }: DeliveryAttempt): string[] {
   const answer = responseBody.replace(/\s+/g, ' ').trim();
   const isLong = answer.length > mostOfAnswer;
@@ -116,7 +116,7 @@ export function showAnswer({ detail, responseBody, retryAfter }: DeliveryAttempt
   ].filter((line) => line !== '');
 }
 
-/** Attempts, newest first, in words. */
+/** Attempts as text, newest first. */
 export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse): string {
   if (attempts.length === 0) return 'It has not been sent yet';
   const shown = attempts.slice(0, mostAttempts);
@@ -135,5 +135,5 @@ export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse
   ].join('\n');
 }
 
-/** Whether it still has to be sent. */
+/** Whether the delivery still has to be sent. */
 export const isPending = ({ state }: Delivery): boolean => state === DeliveryState.PENDING;

@@ -1,19 +1,19 @@
 import { Agent, errors, request } from 'undici';
 
-/** A webhook as it is to be sent. */
+/** A webhook to send. */
 export interface SignedWebhook {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What came of forwarding one. */
+/** The result of forwarding a webhook. */
 export interface Forwarded {
-  /** The HTTP status; 0 when there was no whole answer. */
+  /** The HTTP status; 0 without a complete answer. */
   readonly status: number;
   readonly durationMs: number;
-  /** Why there was none, in words; empty when there was one. */
+  /** Why there is no complete answer; empty when there is one. */
   readonly problem: string;
-  /** How the answer begins, as text. */
+  /** The beginning of the answer, as text. */
   readonly answer: string;
 }
 
@@ -28,14 +28,14 @@ const userAgent = 'Gatehouse-Webhooks (gatehouse listen)';
 
 export interface ForwarderOptions {
   readonly url: URL;
-  /** How long the receiver has, to the end of its answer. */
+  /** The time limit of the receiver, up to the end of its answer. */
   readonly totalMs: number;
   readonly nowMs: () => number;
 }
 
-/** Sends webhooks on to a URL: the exact bytes and headers, once each, without following redirects. Never rejects. */
+/** Forwards webhooks to a URL: the exact bytes and headers, once each, without following redirects. Never rejects. */
 export function openForwarder({ url, totalMs, nowMs }: ForwarderOptions): Forwarder {
-  // Each over its own connection: one that a receiver closed while it was idle would look like a failure.
+  // Each webhook has its own connection, because an idle connection that the receiver closed would look like a failure.
   const agent = new Agent({ pipelining: 0, connect: { timeout: connectMs } });
   return {
     async forward({ body, headers }, stop) {
@@ -79,7 +79,7 @@ function explain(error: unknown, url: URL): string {
   const { hostname, protocol, port } = url;
   const where = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
   if (error instanceof errors.HTTPParserError) return `the answer of ${where} is not HTTP`;
-  // By shape, not by class: under some test runners the errors of node:net are of another realm than this file's `Error`.
+  // Checks the shape, not the class. Under some test runners, errors of node:net come from another realm.
   const { code = '', message = 'it failed' } = error as { readonly code?: string; readonly message?: string };
   switch (code) {
     case 'ECONNREFUSED':

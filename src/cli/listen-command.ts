@@ -53,7 +53,7 @@ function readUrl(text: string): URL {
   throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
 
-/** As long as Gatehouse waits for a receiver of real webhooks. */
+/** The time limit that receivers of real webhooks have too. */
 const forwardMs = 15_000;
 
 interface Listening {
@@ -110,7 +110,7 @@ function greeting({ merchantId, forward, servers: { demo } }: Listening): string
   return [...opening, `Each event is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }
 
-/** The parts of a webhook's body that are shown. */
+/** The displayed fields of a webhook's body. */
 const Body = Type.Object({
   created_at: Type.String(),
   data: Type.Object({
@@ -122,7 +122,7 @@ const Body = Type.Object({
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** The longest type there is. */
+/** The length of the longest type. */
 const typeWidth = 'refund.completed'.length;
 
 /** One line: the time, the event, the order and the amount. */

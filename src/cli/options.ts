@@ -26,12 +26,12 @@ function readEnum(description: DescEnum, word: string): number {
 const readEnvironment = (word: string): Environment =>
   environmentSynonyms[word.toLowerCase()] ?? readEnum(EnvironmentSchema, word);
 
-/** The glossary's term for an enum's value, where it is another than the value's name. */
+/** The glossary's terms for enum values whose names differ from them. */
 const deliveryStateTerms: Readonly<Partial<Record<DeliveryState, string>>> = {
   [DeliveryState.GIVEN_UP]: 'abandoned',
 };
 
-/** A state of deliveries as people read it, and as `--state` takes it. */
+/** A state of deliveries in the glossary's term, in output and in `--state`. */
 export const deliveryStateTerm = (state: DeliveryState): string =>
   deliveryStateTerms[state] ?? wordOf(DeliveryStateSchema, state) ?? '';
 
@@ -40,7 +40,7 @@ const deliveryStateChoices = DeliveryStateSchema.values
   .map(({ number }) => deliveryStateTerm(number))
   .join(', ');
 
-/** Takes the name of the value, too: `given_up`. */
+/** Also accepts the name of the value: `given_up`. */
 function readDeliveryStates(text: string, earlier: readonly DeliveryState[] = []): readonly DeliveryState[] {
   const states = text.split(',').map((part): DeliveryState => {
     const word = part.trim();
@@ -80,7 +80,7 @@ function readLimit(text: string): number {
   return Number(text);
 }
 
-/** What `--address` takes. */
+/** The value of `--address`. */
 export function readAddresses(text: string): readonly string[] {
   try {
     return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
@@ -90,7 +90,7 @@ export function readAddresses(text: string): readonly string[] {
   }
 }
 
-/** What `--rest` takes. */
+/** The value of `--rest`. */
 export function readHttpUrls(text: string, earlier: readonly string[] = []): readonly string[] {
   const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
   if (!urls.every((url) => /^https?:\/\//.test(url) && URL.canParse(url)))
@@ -105,7 +105,7 @@ export const environmentOption = (): Option =>
     readEnvironment,
   );
 
-/** `--status`, for things whose states are those of an enum. */
+/** `--status`, with the states of an enum. */
 export const statusesOption = (things: string, states: DescEnum): Option =>
   new Option(
     '--status <status,…>',
@@ -125,7 +125,7 @@ export const walletOption = (): Option =>
     return word;
   });
 
-/** `--date`, in the form of the contract: a day, UTC. */
+/** `--date`: a day in UTC, in the form of the contract. */
 export const dateOption = (): Option =>
   new Option('--date <date>', 'a day (UTC) such as 2026-01-31; default: yesterday').argParser((text) => {
     if (text.length !== 10 || parseTime(text) === undefined)
@@ -149,6 +149,6 @@ export const pageTokenOption = (): Option =>
 export const environmentWord = (environment: Environment): string =>
   wordOf(EnvironmentSchema, environment) ?? 'both environments';
 
-/** The name of an environment in output, in capitals so that it is not overlooked: SANDBOX, PRODUCTION. */
+/** The name of an environment in output, in capitals so that readers notice it: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
   environmentWord(environment).toUpperCase();

@@ -10,13 +10,13 @@ import type {
 import { isReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect';
 
-/** An enum's value as a lower-case word: ORDER_STATUS_PENDING is `pending`. Undefined for what is unspecified. */
+/** An enum's value as a lower-case word: ORDER_STATUS_PENDING is `pending`. Undefined for UNSPECIFIED. */
 export function wordOf(description: DescEnum, value: number): string | undefined {
   if (value === 0) return undefined;
   return description.value[value]?.localName.toLowerCase() ?? String(value);
 }
 
-/** The words of an enum, but for the unspecified. */
+/** The words of an enum, without UNSPECIFIED. */
 export const wordsOf = (description: DescEnum): readonly string[] =>
   description.values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase());
 

@@ -33,11 +33,11 @@ export interface CheckedWallet {
   readonly detail: string;
 }
 
-/** What works on the file of wallets, without core. */
+/** The commands that use the file of wallets, without core. */
 export interface WalletTools {
   /** The JSON Schema of the file. */
   readonly schema: () => Readonly<Record<string, unknown>>;
-  /** Tries the credentials in GATEHOUSE_WALLETS_FILE, of one wallet or of all. @throws SettingsError */
+  /** Tests the credentials in GATEHOUSE_WALLETS_FILE, of one wallet or of all. @throws SettingsError */
   readonly check: (only: string | undefined) => Promise<readonly CheckedWallet[]>;
 }
 

@@ -5,21 +5,21 @@ import { Health } from '../gen/health/v1/health_pb.js';
 import { openNamedTransport } from './named-transport.ts';
 import type { NamedTransportOptions } from './named-transport.ts';
 
-/** The services of a process that sends webhooks, or of several that are asked in turn. */
+/** The services of a process that sends webhooks, or of several processes in turn. */
 export interface WebhookClients {
   readonly webhooks: Client<typeof WebhookService>;
   readonly health: Client<typeof Health>;
-  /** Ends the connections; the process could not end before. */
+  /** Closes the connections, which would otherwise keep the process running. */
   readonly close: () => void;
 }
 
-/** Opens the services at the addresses. Nothing is connected before the first call. */
+/** Opens the services at the addresses. The first call connects. */
 export function openWebhooks(options: NamedTransportOptions): WebhookClients {
   const transport = openNamedTransport(options);
   return webhookClientsOn(transport, transport.close);
 }
 
-/** The services of a webhooks process that is reached by this transport, which `close` ends. */
+/** The services of a webhooks process, called over this transport. `close` closes the transport. */
 export function webhookClientsOn(transport: Transport, close: () => void): WebhookClients {
   return {
     webhooks: createClient(WebhookService, transport),

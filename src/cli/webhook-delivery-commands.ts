@@ -156,7 +156,10 @@ async function list(
 
 const isSpan = (moment: Moment | undefined): boolean => moment !== undefined && 'secondsAgo' in moment;
 
-/** A page token is good for the same filters only, and a time span would mean another time by then. */
+/**
+ * A page token is valid for the same filters only. By then a time span would mean another time, so it is printed as a
+ * time.
+ */
 function showFixed(
   { nextPageToken }: { readonly nextPageToken: string },
   times: Readonly<Record<string, Timestamp | undefined>>,

@@ -92,7 +92,7 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
 const resume = (endpoint: Endpoint): string =>
   `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
 
-/** Its state, and why. */
+/** The state of an endpoint, and its reason. */
 function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
   if (state === EndpointState.PAUSED) return pauseReason === '' ? 'paused' : `paused: ${pauseReason}`;
   if (state === EndpointState.RESTING)

@@ -2,13 +2,13 @@ import type { FindMerchant } from './merchant-argument.ts';
 import type { Runner } from './output.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
-/** What the commands about webhooks are given. */
+/** The parts that the commands about webhooks use. */
 export interface WebhookParts {
   readonly run: Runner<WebhookClients>;
   readonly findMerchant: FindMerchant;
   readonly now: () => Date;
-  /** Takes a line about how far it is. */
+  /** Reports a line about the progress. */
   readonly report: (line: string) => void;
-  /** Aborts when the user has had enough. */
+  /** Aborts when the user presses Ctrl-C. */
   readonly interruption: () => AbortSignal;
 }

@@ -33,10 +33,10 @@ interface RedeliverOptions {
 
 type Webhooks = WebhookClients['webhooks'];
 
-/** The interval of checks grows: a few deliveries are sent within a second. */
+/** The interval between checks grows. A few deliveries are sent within a second. */
 const firstLookMs = 250;
 const lastLookMs = 2_000;
-/** Pending deliveries without a result for this long are not waited for: their receivers do not answer. */
+/** The wait for pending deliveries ends after this time without a result, because their receivers do not answer. */
 const patienceMs = 5_000;
 
 /** `webhook redeliver` and `webhook redelivery` */
@@ -127,7 +127,10 @@ async function redeliverMany(
   return describe(await follow(webhooks, first, report, interruption()));
 }
 
-/** Checks until all are made pending and none has a new result, or until `enough` aborts. Gives the latest state. */
+/**
+ * Checks until all deliveries are pending again and none has a new result, or until `enough` aborts. Returns the latest
+ * state.
+ */
 async function follow(
   webhooks: Webhooks,
   first: Redelivery,

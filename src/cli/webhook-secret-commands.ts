@@ -122,7 +122,7 @@ const describe = (secret: SigningSecret): string =>
 const showReplaced = ({ ending }: SigningSecret): string =>
   `It replaces the next secret that ends in ${ending}, which signs nothing after 5 seconds.\nIf a receiver has that secret already, give it the new one instead.`;
 
-/** The secret, and what to do with it until when. */
+/** The new secret, and the steps and times of its rotation. */
 function showSecret(made: SigningSecret, secret: string): string {
   const shown = `${secret}\n\nCopy this secret now. Gatehouse cannot show it again.`;
   if (!isNext(made))

@@ -22,7 +22,7 @@ import { onMerchant } from './merchant-argument.ts';
 type Webhooks = WebhookClients['webhooks'];
 
 const lookIntervalMs = 200;
-/** An attempt ends within 15 s; what has not ended by then waits for something. */
+/** An attempt takes 15 s at most. A test without a result after this time is waiting for something else. */
 const waitMs = 20_000;
 
 /** `webhook test` */
@@ -49,7 +49,7 @@ export function addWebhookTestCommand(
   );
 }
 
-/** The delivery when it has been tried, or when that takes too long. */
+/** The delivery after its first attempt, or after the time limit. */
 async function waitForAttempt(
   webhooks: Webhooks,
   { merchantId, deliveryId }: Delivery,
@@ -66,7 +66,7 @@ async function waitForAttempt(
 async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
   const { merchantId, deliveryId, environment } = answered(story.delivery);
   const json = storyJson(story);
-  // The first: more may have been made meanwhile.
+  // The first attempt. There may be more by now.
   const attempt = story.attempts.at(-1);
   if (attempt?.result === DeliveryAttemptResult.DELIVERED)
     return {
@@ -88,7 +88,7 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
 function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
   const answer = showAnswer(attempt).map((line) => ['', line]);
-  // The first column is empty and makes the indent. Spaces within a cell are not counted when it is wrapped.
+  // The empty first column makes the indent, because wrapping drops spaces within a cell.
   const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', gives: true }], answer)];
   return [`${verdict}: ${showResult(attempt)}${by}`, ...indented].join('\n');
 }

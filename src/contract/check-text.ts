@@ -4,13 +4,13 @@ import { CheckFinding, CheckResult, CheckSubject } from '../gen/gatehouse/v1/dia
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { disagreeingText } from './finding-text.ts';
 
-/** A check in words. */
+/** The text of a check. */
 export interface CheckText {
   /** The subject. */
   readonly name: string;
-  /** What was found. */
+  /** The finding. */
   readonly detail: string;
-  /** What to do; '' when nothing is to be done. */
+  /** The recommended action; '' when none is needed. */
   readonly advice: string;
 }
 
@@ -35,8 +35,8 @@ const names: Readonly<Record<CheckSubject, string>> = {
 };
 
 /**
- * A check in English for operators. The command line shows it. `Check.name`, `detail` and `advice` hold it for clients that
- * do not know the data.
+ * A check in English for operators. The command line shows it. `Check.name`, `detail` and `advice` contain it, for
+ * clients that do not interpret the data.
  */
 export function checkText(check: Check): CheckText {
   const [detail, advice = ''] = textOf(check);

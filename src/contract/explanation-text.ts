@@ -21,7 +21,7 @@ export interface OperatorSentence {
   readonly command: string;
 }
 
-/** What the text of an explanation is made of. */
+/** The facts from which the text of an explanation is written. */
 export interface Explained {
   readonly delivery: Delivery;
   readonly endpoint: Endpoint;
@@ -35,8 +35,9 @@ interface ExplainedAt extends Explained {
 const sentence = (text: string, command = ''): OperatorSentence => ({ text, command });
 
 /**
- * An explanation in English for operators: the event, the latest attempt, the cause, the next attempt, what to do. The
- * command line shows it. `ExplainDeliveryResponse.sentences` holds it for clients that do not know the data.
+ * An explanation in English for operators: the event, the latest attempt, the cause, the next attempt, and the next
+ * steps. The command line shows it. `ExplainDeliveryResponse.sentences` contains it, for clients that do not interpret
+ * the data.
  */
 export function explanationText(explained: Explained): readonly OperatorSentence[] {
   const { explanation } = explained;
@@ -164,7 +165,7 @@ function dueText({ delivery, explanation, now }: ExplainedAt): string {
     : `It has been due for ${durationWords(waited)}: ${attempt}.`;
 }
 
-/** The server counts no further. */
+/** The server stops counting here. */
 const mostCounted = 1000;
 
 function othersText(count: number): string {

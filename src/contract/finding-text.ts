@@ -2,8 +2,8 @@ import { ReconcilerFindingCode } from '../gen/gatehouse/v1/webhook_service_pb.js
 import type { ReconcilerFinding } from '../gen/gatehouse/v1/webhook_service_pb.js';
 
 /**
- * A finding of the reconciler in English for operators. The command line shows it. `ReconcilerFinding.detail` holds it for
- * clients that do not know the data, and is all there is of a finding without a code.
+ * A finding of the reconciler in English for operators. The command line shows it. `ReconcilerFinding.detail` contains
+ * it, for clients that do not interpret the data. A finding without a code has only this text.
  */
 export function findingText(finding: ReconcilerFinding): string {
   switch (finding.code) {

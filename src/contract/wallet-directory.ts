@@ -11,14 +11,14 @@ export type WalletNames = Readonly<Record<'en' | 'am', string>>;
 export interface OptionNames {
   readonly wallet: WalletNames;
   readonly channel: Channel;
-  /** Whether the wallet has another channel, from which the words must tell this one. */
+  /** Whether the wallet has another channel, so that the name must include the channel. */
   readonly hasSibling: boolean;
 }
 
 /** The configured wallets, as pages show them. */
 export interface WalletDirectory {
   readonly wallets: readonly Wallet[];
-  /** The names of a wallet. For one that is no longer configured, its id. */
+  /** The names of a wallet. A wallet that is no longer configured has its id as name. */
   readonly walletNames: (id: string) => WalletNames;
   /** The names of an option; undefined for a text that is no option. */
   readonly option: (option: string) => OptionNames | undefined;

@@ -42,13 +42,13 @@ export interface ErrorEnvelope {
 /** The statuses an error of the merchant API can have. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
 
-/** What HTTP itself refuses before there is a request of an endpoint, and the words of it. */
+/** The refusals of HTTP itself, before a request reaches an endpoint, with their messages. */
 export const transportErrors = {
   408: { code: 408, message: 'Request timeout' },
   431: { code: 431, message: 'Request header fields too large' },
 } as const satisfies Record<number, ErrorEnvelope>;
 
-/** The direct payment endpoint has words of its own; spec, "Errors", second table. */
+/** The direct payment endpoint has its own messages; spec, "Errors", second table. */
 export type ErrorDialect = 'standard' | 'direct';
 
 const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {
@@ -70,7 +70,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
   },
 };
 
-/** What there was too much of. */
+/** The limit that the request exceeded. */
 export type ReachedLimit = 'requests' | 'open_prompts' | 'recent_prompts';
 
 const limitMessages: Readonly<Record<ReachedLimit, string>> = {

@@ -28,7 +28,7 @@ export const paymentOrderSchema = Type.Object(
       examples: ['100.50'],
     }),
     deducted: Type.String({
-      description: 'What the wallet debited, decimal text; zero until the order is COMPLETED.',
+      description: 'The amount that the wallet debited, decimal text; zero until the order is COMPLETED.',
       examples: ['0.00'],
     }),
     currency: Type.String({ description: 'ISO 4217 code.', examples: ['ETB'] }),
@@ -42,7 +42,7 @@ export const paymentOrderSchema = Type.Object(
       type: 'string',
       enum: ['LINK', 'QR', 'DIRECT', 'API'],
       description:
-        'API: registered for the hosted checkout. DIRECT: a direct payment. LINK, QR: made for you.',
+        'API: registered for the hosted checkout. DIRECT: a direct payment. LINK, QR: a payment link.',
       examples: ['API'],
     }),
     customer_phone: Type.String({
@@ -50,7 +50,7 @@ export const paymentOrderSchema = Type.Object(
       examples: ['0911223344'],
     }),
     reason: Type.String({
-      description: 'What the payment is for; empty for a direct payment.',
+      description: 'The purpose of the payment; empty for a direct payment.',
       examples: ['Invoice 42'],
     }),
     created_timestamp: Type.String({
@@ -60,7 +60,8 @@ export const paymentOrderSchema = Type.Object(
     }),
     updated_timestamp: Type.String({
       format: 'date-time',
-      description: 'When the status last changed; the time of registration while it never has.',
+      description:
+        'The time of the last change of status, or of the registration if the status has never changed.',
       examples: ['2025-11-20T09:30:00.000Z'],
     }),
   },
@@ -80,7 +81,7 @@ const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = 
   [OrderStatus.EXPIRED]: 'EXPIRED',
 };
 
-/** Where an order stands, as merchants see it. @throws TypeError for what is no state of a stored order */
+/** The status of an order, as merchants see it. @throws TypeError for a status that no stored order has */
 export const orderStatusName = (order: Order): OrderStatusName =>
   required(statusNames[order.status], order, 'status');
 
@@ -93,8 +94,8 @@ const paymentTypeNames: Readonly<Record<PaymentType, PaymentTypeName | undefined
 };
 
 /**
- * Writes an order as merchants see it. Nothing is left out and nothing is made up:
- * @throws TypeError when the order lacks a status, a payment type or a time, which no stored order does.
+ * Writes an order as merchants see it.
+ * @throws TypeError when the order lacks a status, a payment type or a time, which every stored order has
  */
 export function orderToJson(order: Order): PaymentOrderJson {
   return {

@@ -1,6 +1,6 @@
 import { paymentOptionPattern } from '../contract/payment-option.ts';
 
-/** The form of a payment option in a schema. Which ones exist is configuration, so only core knows. */
+/** The form of a payment option in a schema. The existing options are configuration, so only core knows them. */
 export const optionPattern = paymentOptionPattern;
 
 /** The form of an option for direct payments. */

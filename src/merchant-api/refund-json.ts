@@ -37,7 +37,7 @@ export const refundSchema = Type.Object(
     }),
     updated_timestamp: Type.String({
       format: 'date-time',
-      description: 'When the refund last changed; the time of its creation while it never has.',
+      description: 'The time of the last change of the refund, or of its creation if it has never changed.',
       examples: ['2025-11-21T08:15:02.731Z'],
     }),
   },
@@ -61,7 +61,7 @@ const statusNames: Readonly<Record<RefundStatus, RefundStatusName | undefined>> 
 
 /**
  * Writes a refund as merchants see it.
- * @throws TypeError when the refund lacks a status or a time, which no stored refund does.
+ * @throws TypeError when the refund lacks a status or a time, which every stored refund has
  */
 export function refundToJson(refund: Refund): RefundJson {
   return {

@@ -5,7 +5,7 @@ import type { RefundJson } from './refund-json.ts';
 const message = (text: string) => Type.String({ description: 'For people to read.', examples: [text] });
 
 const registeredMessage = 'Order registered';
-/** By the state of the order, and of the payment of this call where that says more. */
+/** By the status of the order, or by the end of this call's payment if that says more. */
 const directMessages = {
   PENDING: 'Payment started; the customer is asked to confirm it',
   COMPLETED: 'The order is paid',
@@ -31,7 +31,7 @@ export const registerReplySchema = Type.Object(
     data: Type.Object({
       checkout_url: Type.String({
         format: 'uri',
-        description: 'One-time URL to send the customer to.',
+        description: 'The one-time URL of the checkout page. Redirect the customer to it.',
         examples: ['https://checkout.example/c/0Zk3vJ7oT1xq9mYb5wLrUe8sNaHdFgCi2pKtVzXyQ4E'],
       }),
     }),
@@ -47,8 +47,8 @@ export const directReplySchema = Type.Object(
       type: 'string',
       enum: ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'],
       description:
-        'Where the order stands: PENDING for a new payment, the present state for a repeated request. How the payment ends ' +
-        'is in verify, and in the webhook of an order that has a webhook_url.',
+        'The status of the order: PENDING for a new payment, the current status for a repeated request. Verify the order to ' +
+        'learn the outcome. An order with a webhook_url also sends it in a webhook.',
     }),
   },
   { $id: 'DirectPaymentReply', title: 'Started payment' },
@@ -88,10 +88,10 @@ export function registerReply(checkoutUrl: string) {
   return { code: 1, message: registeredMessage, data: { checkout_url: checkoutUrl } };
 }
 
-/** How the payment of a direct call ended without paying its order; undefined while it has not. */
+/** The end of a direct call's payment that did not pay its order; undefined before the end. */
 export type DirectPaymentEnd = 'ended' | 'wrong_amount' | undefined;
 
-/** The reply to a direct call. A paid order says so, however this payment of it ended. */
+/** The reply to a direct call. If the order is paid, the message says so, even if this payment of it failed. */
 export function directReply(status: OrderStatusName, end: DirectPaymentEnd) {
   return { message: directMessages[messageOf(status, end)], payment_status: status };
 }

@@ -2,11 +2,11 @@ import { Type } from '@sinclair/typebox';
 import type { TObject, TProperties } from '@sinclair/typebox';
 import { directOptionPattern } from './payment-option.ts';
 
-// Lengths, patterns and formats are here for readers of the contract and for code generators. They say what core, which
-// holds the rules and answers in better words, takes and refuses. Core knows more in three cases only: which currencies
-// this gateway accepts and how many decimals each has, and which hosts lenient parsers would turn into others.
+// Lengths, patterns and formats are documentation, for readers of the contract and for code generators. Core decides, and
+// its messages are better. The schemas agree with core's rules, with three exceptions that only core checks: the currencies
+// that this gateway accepts, the decimals of each, and hosts that lenient parsers would turn into others.
 
-/** What no text for people may have in it: control characters, lone surrogates, and what changes the reading direction. */
+/** A text without control characters, lone surrogates, and characters that change the direction of writing. */
 const shownText = '^[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]*$';
 
 const orderNumber = Type.String({
@@ -34,9 +34,9 @@ const reason = (description: string, example: string) =>
     minLength: 1,
     maxLength: 255,
     pattern: shownText,
-    // Something must be seen of it.
+    // A text of invisible characters is not a reason.
     not: { type: 'string', pattern: '^[\\s\\p{Default_Ignorable_Code_Point}]*$' },
-    description: `${description} No control characters, and something to read in it.`,
+    description: `${description} It is not blank and has no control characters.`,
     examples: [example],
   });
 
@@ -51,11 +51,11 @@ const currency = Type.String({
 const phone = Type.String({
   minLength: 8,
   maxLength: 16,
-  // Ethiopian mobile numbers, or any other country's: +251 is followed by a mobile number only.
+  // Ethiopian mobile numbers, and all numbers of other countries. After +251, only mobile numbers match.
   pattern: '^((\\+?251|0)?[79][0-9]{8}|\\+([13-9][0-9]{6,14}|2[0-46-9][0-9]{5,13}|25[02-9][0-9]{4,12}))$',
   description:
-    "The customer's phone number: an Ethiopian mobile number (+2519…, 2519…, 09… or 9…; 7 in place of the first 9 " +
-    'too), or any other country’s in E.164 form with its plus. No spaces or dashes.',
+    "The customer's phone number: an Ethiopian mobile number (+2519…, 2519…, 09… or 9…, or with 7 instead of the first 9), " +
+    'or a number of another country in E.164 form with its plus. No spaces or dashes.',
   examples: ['0911223344'],
 });
 
@@ -79,7 +79,10 @@ const url = (description: string, example: string) =>
 export const registerBodySchema = Type.Object(
   {
     order_number: orderNumber,
-    return_url: url('Where the customer goes after the payment.', 'https://shop.example/thanks'),
+    return_url: url(
+      'The page to which the customer returns after the payment.',
+      'https://shop.example/thanks',
+    ),
     webhook_url: Type.Optional(
       url(
         'Where you are told that the order has ended, by a signed POST; leave it out to get none.',
@@ -88,7 +91,7 @@ export const registerBodySchema = Type.Object(
     ),
     amount,
     currency,
-    reason: reason('What the payment is for; shown to the customer.', 'Invoice 42'),
+    reason: reason('The purpose of the payment, shown to the customer.', 'Invoice 42'),
     customer_phone: phone,
     business_name: Type.Optional(
       Type.String({
@@ -113,7 +116,7 @@ export const directQuerySchema = Type.Object({
   payment_option: Type.String({
     pattern: directOptionPattern,
     description:
-      "The wallet whose USSD prompt the customer gets: the wallet's id with _ussd. Which wallets there are depends on the gateway.",
+      "The wallet whose USSD prompt the customer gets: the wallet's id with _ussd. Ask the gateway's operator for the ids.",
     examples: ['walleta_ussd'],
   }),
 });
@@ -153,7 +156,7 @@ export const verifyRefundBodySchema = Type.Object(
   { $id: 'VerifyRefundRequest', title: 'Refund to look up' },
 );
 
-/** The names of a schema's properties, in the order they are written: the order in which problems are reported. */
+/** The names of a schema's properties, in the order in which they are written. Problems are reported in this order. */
 export function fieldNames<P extends TProperties>(schema: TObject<P>): readonly Extract<keyof P, string>[] {
   const isField = (name: string): name is Extract<keyof P, string> => Object.hasOwn(schema.properties, name);
   return Object.keys(schema.properties).filter(isField);

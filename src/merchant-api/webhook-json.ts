@@ -79,11 +79,11 @@ const signatures = {
   'webhook-id': header("The event's id.", 'evt_01jd4r7c2mf9vx3k8h5w0q6tzn'),
   'webhook-timestamp': header('When this attempt was made, in seconds since 1970.', '1763631072'),
   'webhook-signature': header(
-    'One or more signatures of id, timestamp and body by Standard Webhooks, with spaces between.',
+    'One or more signatures of id, timestamp and body by Standard Webhooks, separated by spaces.',
     'v1,AEJ0kz2fzWOvkPI3yDwXKkzdWZD/tlEGrih0y0AQuwQ=',
   ),
   'X-SVC-HMAC-Signature': header(
-    'HMAC-SHA256 of the exact bytes of the body, hexadecimal in lower case; the key is your secret as it was shown.',
+    'HMAC-SHA256 of the exact bytes of the body, in lower-case hexadecimal. The key is your whole secret, `whsec_` included.',
     '01de5584ff79bce346b01c08d6b520df0c50ed44d22763d1e544ceed29699be6',
   ),
 };

@@ -5,20 +5,20 @@ const units = [
   { ms: 1000, name: 'second' },
 ] as const;
 
-/** From so many of a unit on, the next smaller one tells nothing more. */
+/** From this many of a unit on, the next smaller unit adds no useful detail. */
 const enough = 2;
 
-/** A length of time as people say it: the largest unit there are two of, rounded. */
+/** A duration in words, rounded to the largest unit of which it contains two. */
 export function durationWords(ms: number): string {
   const unit = units.find((each) => Math.abs(ms) >= enough * each.ms - each.ms / 2) ?? units[3];
   const count = Math.round(Math.abs(ms) / unit.ms);
   return `${count} ${unit.name}${count === 1 ? '' : 's'}`;
 }
 
-/** A time as a log has it, to the second. */
+/** A time to the second, in the form of logs. */
 const clockWords = (time: Date): string => `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** How long ago or how soon, and when exactly. */
+/** A time relative to now, and exactly. */
 export function timeWords(time: Date, now: Date): string {
   const ms = time.getTime() - now.getTime();
   const distance = ms > 0 ? `in ${durationWords(ms)}` : `${durationWords(ms)} ago`;

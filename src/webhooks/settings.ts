@@ -20,7 +20,7 @@ const settings = {
   GATEHOUSE_WEBHOOK_SECRET_KEYS: namedKeys({
     desc: 'what signing secrets are encrypted with at rest, as name:key,name:key; keys are made with openssl rand -hex 32',
   }),
-  // Nothing but public addresses, until an operator says so; and never for real money.
+  // Only public addresses by default. Production has no such setting.
   GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: networks({ default: [] }),
   GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT: poolSize({ default: 256 }),
   GATEHOUSE_WEBHOOK_RETENTION_DAYS: retentionDays({ default: 90 }),

@@ -8,11 +8,14 @@ export interface Logo {
 const maxBytes = 32 * 1024;
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** What could run code or load something else. Browsers run none of it in an <img>, but a visitor may open the file itself. */
+/**
+ * Markup that could run code or load other files. Browsers execute none of it in an <img>, but a visitor may open the
+ * file itself.
+ */
 const activeSvg =
   /<\s*(script|foreignObject|iframe|object|embed|use|image|a)\b|\son[a-z]+\s*=|javascript:|<!ENTITY|@import|url\(\s*['"]?(?!#)/i;
 
-/** Reads a logo, or says why it cannot be one. */
+/** Reads a logo, or returns why the file is not a valid one. */
 export function readLogo(path: string): Logo | { readonly problem: string } {
   let bytes: Buffer;
   try {

@@ -10,7 +10,7 @@ import type { Logo } from './read-logo.ts';
 import { walletsSchema } from './wallets-schema.ts';
 import type { WalletEntry } from './wallets-schema.ts';
 
-/** A configured wallet, and a way to say where in the configuration something of it is wrong. */
+/** A configured wallet, and a function that reports a mistake in it with its place in the configuration. */
 export interface ConfiguredWallet extends WalletEntry {
   readonly logoFile: Logo | undefined;
   /** A SettingsError that names the place, by the path below the wallet. */
@@ -66,7 +66,7 @@ export function readWallets({ file, json }: WalletsSource): readonly ConfiguredW
   });
 }
 
-/** Checks a part of the configuration against a schema of its own, such as the settings of a connector. */
+/** Checks a part of the configuration against its own schema, such as the settings of a connector. */
 export function mistakeIn(
   wallet: ConfiguredWallet,
   path: readonly (string | number)[],
@@ -86,7 +86,7 @@ function readText(file: string): string {
   }
 }
 
-/** JSON text that can say on which line a value stands. */
+/** JSON text, with the line of each value. */
 class JsonDocument {
   readonly content: unknown;
   readonly #source: string;
@@ -116,7 +116,7 @@ class JsonDocument {
   }
 
   problemAt(path: readonly (string | number)[], problem: string): SettingsError {
-    // A missing value has no place, so its parent's counts.
+    // A missing value has no place, so the place of its parent is used.
     let at = [...path];
     let node = this.#find(at);
     while (node === undefined && at.length > 0) {

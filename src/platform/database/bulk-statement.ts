@@ -2,7 +2,7 @@ import { ofAnyLength } from './run-statement.ts';
 import type { Statement } from './run-statement.ts';
 
 /*
- * Statements over many rows at once, with parameters that go by name. A list of rows is described once, by its columns:
+ * Statements over many rows at once, with named parameters. The columns of a list of rows are described once:
  *
  *   const lanes = rowList<Lane>({ endpoint: column('text', (lane) => lane.url), … });
  *   const wake = bulkStatement('wake-lanes', { lane: lanes, delay_ms: scalar<number>('float8') }, (sql) => `
@@ -10,7 +10,7 @@ import type { Statement } from './run-statement.ts';
  *   await runStatement(client, wake.with({ lane: due, delay_ms: 500 }));
  *
  * `sql.lane` is `unnest($1::text[], …) as lane (endpoint, …)`, and `sql.delay_ms` is `$2::float8`. The text is written when
- * the module is loaded; a call builds the values alone.
+ * the module is loaded. A call only builds the values.
  */
 
 type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;

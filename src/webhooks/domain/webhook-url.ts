@@ -2,15 +2,15 @@ import type { Environment } from './delivery.ts';
 
 const maxLength = 2048;
 
-/** The characters of RFC 3986. Others, backslashes and tabs among them, are what lenient parsers quietly repair. */
+/** The characters of RFC 3986. Lenient parsers silently change others, such as backslashes and tabs. */
 const uriCharacters = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/;
 
 /** Scheme (group 1), host (group 2) and port (RFC 3986, appendix B). */
 const absoluteHttp = /^(https?):\/\/([^/?#@]*?)(?::[0-9]{1,5})?(?=[/?#]|$)/i;
 
 /**
- * What keeps a text from being the webhook_url of an order in the environment; undefined when nothing does. Core judges
- * the URLs of orders; this is for those that come from somebody who tests a receiver.
+ * The problem of a text as the webhook_url of an order in the environment; undefined when it is valid. Core checks the
+ * URLs of orders. This function checks the URL of a test event.
  */
 export function webhookUrlIssue(text: string, environment: Environment): string | undefined {
   if (text === '') return 'is required';
@@ -27,10 +27,10 @@ export function webhookUrlIssue(text: string, environment: Environment): string 
   return undefined;
 }
 
-/** A label neither starts nor ends with a hyphen (RFC 1123); some names in use have underscores. */
+/** A label neither starts nor ends with a hyphen (RFC 1123). Some names in use contain underscores. */
 const hostName = /^[A-Z0-9_](?:[A-Z0-9_-]*[A-Z0-9_])?(?:\.[A-Z0-9_](?:[A-Z0-9_-]*[A-Z0-9_])?)*\.?$/i;
 
-/** False for hosts that the WHATWG parser turns into others, such as 0x7f.1 or 2130706433 into 127.0.0.1. */
+/** False for hosts that the WHATWG parser changes, for example 0x7f.1 or 2130706433 to 127.0.0.1. */
 const isReadAsWritten = (text: string, host: string): boolean =>
   URL.canParse(text) &&
   (host.startsWith('[') || (hostName.test(host) && new URL(text).hostname === host.toLowerCase()));
