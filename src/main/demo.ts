@@ -1,8 +1,11 @@
 /** Plays three payments, of the demo wallets or of one wallet, against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { createClient } from '@connectrpc/connect';
 import { readCliSettings } from '../cli/settings.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { DemoStopped } from './demo/demo-stopped.ts';
 import { demoWalletIds, journeys, journeysWith } from './demo/journeys.ts';
 import type { Journey } from './demo/journeys.ts';
@@ -27,7 +30,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 async function play(): Promise<void> {
   const { GATEHOUSE_DATA_DIR } = readSettingsOrExit(readCliSettings);
-  const running = await findRunning(resolve(projectRoot, GATEHOUSE_DATA_DIR));
+  const dataFolder = resolve(projectRoot, GATEHOUSE_DATA_DIR);
+  const running = await findRunning(dataFolder);
   const { demo } = running;
   const transport = createGrpcTransport({ addresses: [demo.grpc], token: demo.tokens.reader });
   const now = (): Date => new Date();
@@ -50,10 +54,20 @@ async function play(): Promise<void> {
     }
     print(`\n${style.strong('See more')}`);
     print(style.faint(`  export PATH="${resolve(projectRoot, 'node_modules/.bin')}:$PATH"`));
+    // The command line finds the usual folder by itself.
+    if (basename(dataFolder) !== '.gatehouse')
+      print(style.faint(`  export GATEHOUSE_DATA_DIR=${dataFolder}`));
     print(`  gatehouse payment list ${demo.merchant.id}`);
     print(`  gatehouse webhook deliveries ${demo.merchant.id}`);
     print('  gatehouse payment strays');
-    print(`  gatehouse reconcile --wallet walleta --date ${now().toISOString().slice(0, 10)}`);
+    const { wallets } = await createClient(WalletService, transport).listWallets({});
+    const reconciled = wallets.find(
+      ({ paymentOptions, reconciledEnvironments }) =>
+        reconciledEnvironments.includes(Environment.SANDBOX) &&
+        played.some(({ payers }) => payers.some(({ option }) => paymentOptions.includes(option))),
+    );
+    if (reconciled !== undefined)
+      print(`  gatehouse reconcile --wallet ${reconciled.wallet} --date ${now().toISOString().slice(0, 10)}`);
   } finally {
     transport.close();
     await receiver.close();

@@ -51,7 +51,15 @@ describe('npm run demo', () => {
     expect(seconds.length).toBeGreaterThan(9);
     expect(seconds).toEqual([...seconds].sort((a, b) => a - b));
 
+    // The last commands run as they are printed.
+    const [, more = ''] = first.stdout.split('See more\n');
+    expect(await execute('bash', ['-ec', more], { PATH: process.env['PATH'] })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/walleta_ussd[^]*order\.completed[^]*wrong_amount[^]*walleta in SANDBOX/),
+    });
+
     const telebirr = await playDemo(dataFolder, '--wallet', 'telebirr');
+    expect(telebirr.stdout).not.toContain('gatehouse reconcile');
     expect(telebirr.stderr).toBe('');
     const [, done = '', refused = '', lost = ''] = telebirr.stdout.split(/\n\n\d\. /);
     expect(done).toMatch(/event 3 COMPLETED: .*\n[^]*wallet's ledger +150 ETB debited$/m);

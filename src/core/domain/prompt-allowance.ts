@@ -92,7 +92,7 @@ export function decidePrompt(
   return { type: 'refused', reason, waitMs: soonest.waitMs };
 }
 
-/** The places that an requester may take. The place that others need least is first. */
+/** The places that a requester may take. The place that others need least is first. */
 function eligiblePlaces(
   requester: PromptRequester,
   unconfirmed: readonly PastPrompt[],
@@ -116,9 +116,9 @@ function eligiblePlaces(
   ];
 }
 
-/** How long a prompt blocks a place for an requester. */
+/** How long a prompt blocks a place for a requester. */
 function heldMs(prompt: PastPrompt, requester: PromptRequester, place: PromptPlace): number {
-  // An requester has one prompt at a time, as long as the payer can answer it.
+  // A requester has one prompt at a time, as long as the payer can answer it.
   if (prompt.merchantId === requester.merchantId && prompt.network === requester.network)
     return prompt.openMs;
   // Strangers' prompts are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
@@ -139,7 +139,7 @@ const untilOldestEnds = (prompts: readonly PastPrompt[]): number =>
 const minuteMs = 60_000;
 
 /**
- * The wait that an requester is told. It is never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
+ * The wait as a refused requester reads it, never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
  * up to one step by `chance` (0 to 1). So no requester learns the exact time at which a place becomes free, and waiting requesters do
  * not all return at once.
  */
