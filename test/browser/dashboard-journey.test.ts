@@ -82,6 +82,35 @@ test('the language is chosen in the menu, and stays', async () => {
   expect(await page.locator('h1').textContent()).toBe('የAPI ቁልፎች');
 });
 
+test('an owner asks for a refund, another approves it, and the open page follows it to its end', async () => {
+  const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
+  await page.goto(inSandbox(`orders/${site.paidOrderId}`));
+  await page.getByRole('link', { name: 'Refund', exact: true }).click();
+  const left = await page.locator('#amount').inputValue();
+  await page.locator('#amount').fill('5.50');
+  await page.locator('#reason').fill('One shoe was missing');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText(/5\.50 will go back to \+251911000001 by Wallet A, USSD/).waitFor();
+  await page.getByRole('button', { name: 'Change the amount or the reason' }).click();
+  expect(await page.locator('#reason').inputValue()).toBe('One shoe was missing');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: /^Ask for approval of ETB/ }).dblclick();
+  await page.waitForURL(/refunds\/rfd_/);
+  await page.getByText('This page updates by itself.').waitFor();
+  const second = await open(await openDashboardUsers(site.stack).member(site.merchantId));
+  await second.goto(inSandbox('refunds?state=awaiting'));
+  await second.locator('tbody a', { hasText: '5.50' }).click();
+  await second.getByRole('button', { name: 'Approve the refund' }).click();
+  await second.getByText('The refund is approved.').waitFor();
+
+  await page.getByText(/confirmed on .* that ETB\s5\.50 went back to the payer/).waitFor();
+  await page.locator('.facts a', { hasText: 'PAID-1' }).click();
+  await page.locator('.story', { hasText: 'One shoe was missing' }).first().waitFor();
+  expect(await page.locator('.summary').innerText()).toMatch(/ETB\s5\.50 was refunded\./);
+  await page.goto(inSandbox(`orders/${site.paidOrderId}/refund`));
+  expect(Number(left) - Number(await page.locator('#amount').inputValue())).toBeCloseTo(5.5);
+});
+
 test('a page with its style and script weighs less than 100 kB', async () => {
   const page = await open(site.owner);
   await page.goto(at('sandbox/webhooks'), { waitUntil: 'networkidle' });
