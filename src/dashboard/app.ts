@@ -37,6 +37,7 @@ import { addOverview } from './operator/add-overview.ts';
 import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
+import { addSettlements } from './operator/add-settlements.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
 import { addOrderSearch } from './operator/add-order-search.ts';
 import { addWallets } from './operator/add-wallets.ts';
@@ -200,6 +201,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addOrderSearch(pages, dashboard);
     addWallets(pages, dashboard);
     addStrayPayments(pages, dashboard);
+    addSettlements(pages, dashboard);
     addReconciliations(pages, dashboard);
     addPipeline(pages, dashboard);
     addEndpoints(pages, dashboard);

@@ -14,6 +14,7 @@ import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_servi
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import { SettlementService } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -32,6 +33,7 @@ export interface DashboardClients {
   readonly reports: Client<typeof ReportService>;
   readonly audit: Client<typeof AuditService>;
   readonly requestLog: Client<typeof RequestLogService>;
+  readonly settlements: Client<typeof SettlementService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly merchantWallets: Client<typeof MerchantWalletService>;
@@ -55,6 +57,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     reports: createClient(ReportService, core),
     audit: createClient(AuditService, core),
     requestLog: createClient(RequestLogService, core),
+    settlements: createClient(SettlementService, core),
     strayPayments: createClient(StrayPaymentService, core),
     reconciliations: createClient(ReconciliationService, core),
     merchantWallets: createClient(MerchantWalletService, core),

@@ -39,6 +39,7 @@ const operatorEntries: readonly Entry[] = [
   { area: 'operatorOrders', group: undefined, route: '/operator/orders' },
   { area: 'operatorWallets', group: undefined, route: '/operator/wallets' },
   { area: 'operatorStrayPayments', group: undefined, route: '/operator/stray-payments' },
+  { area: 'operatorSettlements', group: undefined, route: '/operator/settlements' },
   { area: 'operatorReconciliations', group: undefined, route: '/operator/reconciliations' },
   { area: 'operatorPipeline', group: undefined, route: '/operator/pipeline' },
   { area: 'operatorEndpoints', group: undefined, route: '/operator/endpoints' },

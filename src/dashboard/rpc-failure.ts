@@ -37,6 +37,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   NO_NEXT_SECRET: 'changedMeanwhile',
   REFUND_NOT_AWAITING_APPROVAL: 'changedMeanwhile',
   REVERSAL_NOT_REFUSED: 'changedMeanwhile',
+  SETTLEMENT_NOT_OPEN: 'changedMeanwhile',
   TOTP_NOT_ENABLED: 'changedMeanwhile',
   TOTP_NOT_BEGUN: 'changedMeanwhile',
   TOTP_ENABLED: 'changedMeanwhile',

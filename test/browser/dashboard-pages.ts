@@ -123,6 +123,7 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
   'orders of all merchants': at('/operator/orders?text=no-such-order'),
   wallets: at('/operator/wallets?environment=sandbox'),
   'stray payments': at('/operator/stray-payments?environment=sandbox'),
+  'what waits for a person': at('/operator/settlements'),
   reconciliations: at('/operator/reconciliations?environment=sandbox'),
   'the pipeline': at('/operator/pipeline'),
   'endpoints in trouble': at('/operator/endpoints'),

@@ -19,6 +19,9 @@ export const knownActions = [
   'refund.create',
   'refund.approve',
   'refund.decline',
+  'settlement.propose',
+  'settlement.confirm',
+  'settlement.withdraw',
   'stray_payment.retry_reversal',
   'merchant_wallet.switch_on',
   'merchant_wallet.switch_off',
@@ -65,6 +68,7 @@ export const auditKinds = [
   'test_event',
   'order',
   'refund',
+  'settlement',
   'stray_payment',
   'merchant_wallet',
   'wallet_account',
@@ -92,6 +96,7 @@ export interface SentenceFacts {
   readonly currency: string;
   readonly orderNumber: string;
   readonly refundNumber: string;
+  readonly providerReference: string;
   /** The method of a sign-in, or the reason of its failure, as a part of a sentence. */
   readonly proof: string;
   readonly refusal: string;

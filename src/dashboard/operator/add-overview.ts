@@ -5,6 +5,8 @@ import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { checkRows } from './check-rows.ts';
+import { wordsFor } from '../language/words.ts';
+import { settlementWords } from './settlement-views.ts';
 import { environmentName, numberText, walletName, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
@@ -16,7 +18,8 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
   app.get('/operator', async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const { overview } = writing.words;
-    const [checks, wallets, strays, webhooks] = await Promise.all([
+    const { tile } = wordsFor(request, settlementWords);
+    const [checks, wallets, strays, unsettled, webhooks] = await Promise.all([
       panel(request, async (options) =>
         checkRows((await clients.diagnostics.diagnose({}, options)).checks, writing),
       ),
@@ -34,6 +37,12 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
         return strayPayments.length === 0
           ? { isWell: true, text: overview.straysNone }
           : { isWell: false, text: overview.straysSome(count) };
+      }),
+      panel(request, async (options) => {
+        const { totalCount } = await clients.settlements.listUnsettled({ pageSize: 1 }, options);
+        return totalCount === 0n
+          ? { isWell: true, text: tile.none }
+          : { isWell: false, text: tile.some(numberText(totalCount, writing)) };
       }),
       panel(request, async (options) => {
         const { dueCount, restingEndpoints } = await clients.webhooks.getPipelineStatus({}, options);
@@ -59,6 +68,7 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
         tiles: [
           { label: overview.wallets, href: '/operator/wallets', panel: wallets },
           { label: overview.strays, href: '/operator/stray-payments', panel: strays },
+          { label: tile.label, href: '/operator/settlements', panel: unsettled },
           {
             label: overview.webhooks,
             href: webhooks.isThere && webhooks.value.isResting ? '/operator/endpoints' : '/operator/pipeline',

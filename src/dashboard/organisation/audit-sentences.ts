@@ -28,6 +28,7 @@ export function auditSentence({ action, targetId, details = {} }: AuditEntry, wo
     currency: text('currency'),
     orderNumber: text('order_number'),
     refundNumber: text('refund_number'),
+    providerReference: text('provider_reference'),
     proof: lookUp(words.proofs, text('proof')),
     refusal: lookUp(words.refusals, text('reason')),
   });

@@ -4,8 +4,10 @@ import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js'
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -139,7 +141,7 @@ describe('a refund', () => {
     const pending = await state(own!);
     expect(pending.isOver).toBe(false);
     expect((await state(order)).isOver).toBe(false);
-    expect(plain((await viewer.get(order)).body)).toContain('ETB 40.50 is being refunded.');
+    expect(plain((await viewer.get(order)).body)).toContain('Refunds of ETB 40.50 are pending.');
     await answer(own!, { case: 'pending', value: { providerReference: 'rv-1', detail: 'no answer' } });
     const unknown = plain((await developer.get(own!)).body);
     expect(unknown).toContain('Wallet A, USSD has not reported whether it returned the money.');
@@ -329,5 +331,61 @@ describe('the list of refunds', () => {
     expect((await foreigner.post(`${elsewhere[0]}/approve`)).status).toBe(404);
     expect((await owner.post(`${elsewhere[1]}/approve`)).status).toBe(404);
     expect((await owner.get(elsewhere[2]!)).status).toBe(404);
+  });
+});
+
+describe('money that waits for a person', () => {
+  test('is settled by two operators: one proposes with the wallet’s reference, and another confirms', async () => {
+    const [first, second] = await Promise.all([desk.users.operator(), desk.users.operator()]);
+    await makeOperatorsOld(stack);
+    const proposer = await desk.signedIn(first);
+    const confirmer = await desk.signedIn(second);
+    const page = '/operator/settlements';
+    const payment = await payments.startDirect({ merchantId: shop.id, orderNumber: 'UNDECIDED' });
+    await payments.settle(payment, outcomes.unknown());
+    await payments.query(
+      `update core.payment_attempts set created_at = created_at - interval '5 hours',
+         prompt_until = prompt_until - interval '5 hours' where id = $1`,
+      [storedId('pat', payment.attemptId)],
+    );
+    const order = at(`orders/${payment.orderId}`);
+    expect((await viewer.get(order)).body).toMatch(/The payment started on .*, [56] hours ago\./);
+    expect((await proposer.get('/operator')).body).toContain('1 item waiting to be settled by hand.');
+    const proposal = {
+      merchant_id: shop.id,
+      kind: 'payment',
+      subject_id: payment.attemptId,
+      outcome: 'paid',
+      reason: 'The wallet <b>answered</b> case 7',
+      provider_reference: 'TX-UNDECIDED',
+    };
+
+    expect((await owner.post(`${page}/propose`, proposal)).status).toBe(404);
+    await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '' });
+    expect((await proposer.get(page)).body).toContain('Nothing was proposed.');
+    await proposer.post(`${page}/propose`, { ...proposal, outcome: 'notPaid' });
+    const wrong = (await proposer.get(page)).body;
+    await proposer.post(`${/action="([^"]*\/withdraw)"/.exec(wrong)?.[1]}`);
+    await proposer.post(`${page}/propose`, proposal);
+    const own = (await proposer.get(page)).body;
+    expect(own).toContain('You proposed it, so another operator must confirm it.');
+    expect(own).not.toContain('/confirm"');
+    const shown = (await confirmer.get(page)).body;
+    expect(shown).toContain('The wallet &lt;b&gt;answered&lt;/b&gt; case 7');
+    const confirm = /action="([^"]*\/confirm)"/.exec(shown)?.[1] ?? '';
+    await proposer.post(confirm);
+    expect((await proposer.get(page)).body).toContain(
+      'The operator who proposed a settlement cannot confirm it.',
+    );
+    await confirmer.post(confirm);
+    const settled = (await confirmer.get(page)).body;
+
+    expect(settled).toContain('The settlement is confirmed and carried out.');
+    expect(settled).toContain('Nothing waits for a person.');
+    expect(settled).toContain(`${first.email}, ${second.email}`);
+    expect((await viewer.get(order)).body).toContain('badge-good">Completed');
+    expect(plain((await proposer.get('/operator/audit?kind=settlement')).body)).toContain(
+      'A second operator confirmed a settlement by hand, with the reference TX-UNDECIDED',
+    );
   });
 });

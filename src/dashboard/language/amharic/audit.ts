@@ -26,6 +26,7 @@ export const audit: AuditWords = {
     test_event: 'የሙከራ ዌብሁኮች',
     order: 'ትዕዛዞች',
     refund: 'የተመለሱ ክፍያዎች',
+    settlement: 'በእጅ የተወሰኑ',
     stray_payment: 'ባለቤት የሌላቸው ክፍያዎች',
     merchant_wallet: 'ዋሌቶች',
     wallet_account: 'የዋሌት ሒሳቦች',
@@ -76,6 +77,11 @@ export const audit: AuditWords = {
     'refund.approve': ({ refundNumber }) => `የ${refundNumber} መመለስ ጸደቀ።`,
     'refund.decline': ({ refundNumber, reason }) =>
       `የ${refundNumber} መመለስ ሳይጸድቅ ቀረ${reason === '' ? '' : `፦ ${reason}`}።`,
+    'settlement.propose': ({ reason, providerReference }) =>
+      `ኦፕሬተር በመለያ ${providerReference} የእጅ ውሳኔ አቀረበ፦ ${reason}።`,
+    'settlement.confirm': ({ reason, providerReference }) =>
+      `ሁለተኛ ኦፕሬተር በመለያ ${providerReference} የቀረበውን የእጅ ውሳኔ አረጋገጠ፦ ${reason}።`,
+    'settlement.withdraw': () => 'የቀረበው የእጅ ውሳኔ ተሰረዘ።',
     'stray_payment.retry_reversal': ({ target }) => `${target}ን እንዲመልስ ዋሌቱ እንደገና ተጠየቀ።`,
     'merchant_wallet.switch_on': ({ wallet, environment }) => `ዋሌት ${wallet} በ${environment} በርቷል።`,
     'merchant_wallet.switch_off': ({ wallet, environment }) => `ዋሌት ${wallet} በ${environment} ጠፍቷል።`,

@@ -52,8 +52,6 @@ export const order: typeof english = {
   },
   refunds: {
     title: 'ገንዘብ መመለስ',
-    fact: 'የተመለሰ',
-    pendingFact: 'በመመለስ ላይ ያለ',
     refunded: (amount) => `${amount} ተመልሷል።`,
     pending: (amount) => `${amount} በመመለስ ላይ ነው።`,
     left: (amount) => `እስከ ${amount} ድረስ ለከፋዩ ሊመለስ ይችላል።`,

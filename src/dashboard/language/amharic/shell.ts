@@ -43,6 +43,7 @@ export const shell: typeof english = {
     operatorOrders: 'ትዕዛዞች',
     operatorWallets: 'ዋሌቶች',
     operatorStrayPayments: 'ባለቤት የሌላቸው ክፍያዎች',
+    operatorSettlements: 'ሰው የሚጠብቁ',
     operatorReconciliations: 'ማመሳከር',
     operatorPipeline: 'የመልእክት ፍሰት',
     operatorEndpoints: 'ችግር ያለባቸው መቀበያዎች',

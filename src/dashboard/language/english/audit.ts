@@ -28,6 +28,7 @@ export const audit: AuditWords = {
     test_event: 'Test webhooks',
     order: 'Orders',
     refund: 'Refunds',
+    settlement: 'Settlements by hand',
     stray_payment: 'Stray payments',
     merchant_wallet: 'Wallets',
     wallet_account: 'Wallet accounts',
@@ -83,6 +84,11 @@ export const audit: AuditWords = {
     'refund.approve': ({ refundNumber }) => `The refund ${refundNumber} was approved.`,
     'refund.decline': ({ refundNumber, reason }) =>
       `The refund ${refundNumber} was declined${reason === '' ? '' : `: ${reason}`}.`,
+    'settlement.propose': ({ reason, providerReference }) =>
+      `An operator proposed a settlement by hand, with the reference ${providerReference}: ${reason}.`,
+    'settlement.confirm': ({ reason, providerReference }) =>
+      `A second operator confirmed a settlement by hand, with the reference ${providerReference}: ${reason}.`,
+    'settlement.withdraw': () => 'The proposal of a settlement by hand was withdrawn.',
     'stray_payment.retry_reversal': ({ target }) =>
       `The reversal of ${target} was requested from the wallet again.`,
     'merchant_wallet.switch_on': ({ wallet, environment }) =>

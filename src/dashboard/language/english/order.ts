@@ -63,10 +63,8 @@ export const order = {
   },
   refunds: {
     title: 'Refund',
-    fact: 'Refunded',
-    pendingFact: 'Refund pending',
     refunded: (amount: string) => `${amount} was refunded.`,
-    pending: (amount: string) => `${amount} is being refunded.`,
+    pending: (amount: string) => `Refunds of ${amount} are pending.`,
     left: (amount: string) => `Up to ${amount} can be returned to the payer.`,
     whole: (amount: string) =>
       `${amount} can be returned to the payer. This wallet returns a payment only as a whole.`,

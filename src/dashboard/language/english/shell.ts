@@ -45,6 +45,7 @@ export const shell = {
     operatorOrders: 'Orders',
     operatorWallets: 'Wallets',
     operatorStrayPayments: 'Stray payments',
+    operatorSettlements: 'Waiting for a person',
     operatorReconciliations: 'Reconciliation',
     operatorPipeline: 'Pipeline',
     operatorEndpoints: 'Failing endpoints',
