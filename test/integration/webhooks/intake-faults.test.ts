@@ -240,7 +240,7 @@ describe('the intake misses nothing', () => {
   });
 
   test('while core is away: what the broker has is taken in', async () => {
-    const desk = await open();
+    const desk = await open({ ownProcesses: true });
     const { stack, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
     const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'A-1' });

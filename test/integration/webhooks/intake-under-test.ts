@@ -86,6 +86,7 @@ export async function openIntakeDesk({
   cores = 1,
   startBroker = true,
   ackWaitMs = 30_000,
+  ownProcesses = false,
 } = {}): Promise<IntakeDesk> {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -96,7 +97,7 @@ export async function openIntakeDesk({
     cleanUps.push(broker.remove);
     if (startBroker) await broker.start();
     const stack = await startStack({
-      ownProcesses: true,
+      ownProcesses: ownProcesses || !startBroker,
       cores,
       facades: 0,
       settings: { GATEHOUSE_NATS_URL: broker.url },
