@@ -10,6 +10,7 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
+import { SettlementService } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -24,6 +25,7 @@ export interface CoreClients {
   readonly orders: Client<typeof OrderService>;
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly refunds: Client<typeof RefundService>;
+  readonly settlements: Client<typeof SettlementService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
@@ -51,6 +53,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     orders: createClient(OrderService, transport),
     payments: createClient(PaymentAttemptService, transport),
     refunds: createClient(RefundService, transport),
+    settlements: createClient(SettlementService, transport),
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),

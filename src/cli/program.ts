@@ -17,6 +17,7 @@ import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
 import { addRefundCommands } from './refund-commands.ts';
 import type { Server } from './rpc-failure.ts';
+import { addSettlementCommands } from './settlement-commands.ts';
 import { dashboardOf, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
 import { defaultWidth } from './table.ts';
@@ -139,6 +140,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addOrderCommands(program, run, findMerchant);
   addPaymentCommands(program, run, findMerchant);
   addRefundCommands(program, { run, findMerchant, now: surroundings.now, report });
+  addSettlementCommands(program, run, findMerchant);
   addWalletCommands(program, run, surroundings.walletTools, (output) => {
     print(output);
     exitCode = output.exitCode ?? exitCodes.ok;

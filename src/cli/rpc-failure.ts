@@ -58,7 +58,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     API_KEY_NOT_FOUND: `To list the merchant's keys: gatehouse key list <merchant_id>`,
     ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user help-list`,
     TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
-    SECOND_OPERATOR_NEEDED: 'Let another operator approve it in the dashboard, on the page Users.',
+    SECOND_OPERATOR_NEEDED:
+      'Let another operator approve it in the dashboard (help for users: on the page Users). All users of one service token count as one operator.',
     OPERATOR_TOO_NEW: 'Wait, or let an operator approve it who has been an operator for longer.',
     MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
     TOO_MANY_TRIES: 'Wait for that time, and try again.',
@@ -75,6 +76,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund>`,
     SECOND_PERSON_NEEDED:
       'Let another person approve it in the dashboard. All users of one service token count as one person.',
+    SETTLEMENT_NOT_FOUND: `To list settlements: gatehouse settlement list`,
+    SETTLEMENT_OPEN: `To see the proposal that waits: gatehouse settlement waiting`,
+    SETTLEMENT_NOT_OPEN: `To list settlements: gatehouse settlement list`,
+    NOT_UNSETTLED: `To list what waits for a person: gatehouse settlement waiting`,
     REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
     DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id>`,
     REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,

@@ -201,7 +201,7 @@ function unsettledText(facts: Facts<'unsettled'>): Text {
     oldestTime === undefined ? '' : `, the oldest since ${timestampDate(oldestTime).toISOString()}`;
   return [
     `waiting for a person: ${parts.join(', ')}${since}: ${ids.join(', ')}`,
-    'ask the wallet what happened to each, then settle it by hand with two operators (docs/operating/settlements.md)',
+    'ask the wallet what happened to each, then settle it by hand with two operators:\ngatehouse settlement waiting',
   ];
 }
 

@@ -87,6 +87,10 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['key set-scopes mer_1 key_1', "required option '--scopes <scope,…>' not specified"],
     ['refund create mer_1 INV-1', "required option '--reason <text>' not specified"],
     ['refund create mer_1 INV-1 --reason x --wait long', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
+    [
+      'settlement propose mer_1 ord_1 --outcome paid --reason x --provider-reference y',
+      'Use a payment attempt (pat_…), a stray payment',
+    ],
     ['refund show', "missing required argument 'refund'"],
     [
       'refund list --status lost',

@@ -51,6 +51,8 @@ const samples: readonly (readonly [name: RegExp, value: string])[] = [
   [/since|until|after|overlap|valid-for|lifetime/, '24h'],
   [/--(from|to|date)$|\.slice\(0,10\)/, '2026-01-31'],
   [/--role/, 'owner'],
+  [/--outcome/, 'paid'],
+  [/pat_|^<id>$/, 'pat_1'],
   [/--wallet/, 'walleta'],
   [/endpoint|url|forward/i, 'https://shop.example'],
 ];

@@ -1,0 +1,223 @@
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import {
+  SettlementOutcomeSchema,
+  SettlementSchema,
+  SettlementStatus,
+  SettlementStatusSchema,
+  UnsettledSchema,
+} from '../gen/gatehouse/v1/settlement_service_pb.js';
+import type { Settlement, SettlementOutcome, Unsettled } from '../gen/gatehouse/v1/settlement_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
+import { limitOption, pageTokenOption, showEnvironment, statusesOption } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+type Subject = { readonly case: 'paymentAttemptId' | 'strayPaymentId' | 'refundId'; readonly value: string };
+
+interface ProposeOptions {
+  readonly outcome: SettlementOutcome;
+  readonly reason: string;
+  readonly providerReference: string;
+}
+
+interface ListOptions extends PageOptions {
+  readonly merchant?: string;
+  readonly order?: string;
+  readonly status?: readonly SettlementStatus[];
+}
+
+const subjects = { pat: 'paymentAttemptId', stp: 'strayPaymentId', rfd: 'refundId' } as const;
+
+function readSubject(text: string): Subject {
+  const found = Object.entries(subjects).find(([prefix]) => text.startsWith(`${prefix}_`));
+  if (found === undefined)
+    throw new InvalidArgumentError(
+      'Use a payment attempt (pat_…), a stray payment (stp_…) or a refund (rfd_…).',
+    );
+  return { case: found[1], value: text };
+}
+
+function readOutcome(word: string): SettlementOutcome {
+  const outcome = valueOf(SettlementOutcomeSchema, word);
+  if (outcome === undefined)
+    throw new InvalidArgumentError(`Use one of: ${wordsOf(SettlementOutcomeSchema).join(', ')}.`);
+  return outcome;
+}
+
+/** `settlement …` */
+export function addSettlementCommands(program: Command, run: Runner, find: FindMerchant): void {
+  const settlement = program
+    .command('settlement')
+    .description('settle by hand, with two operators, what a wallet does not decide');
+
+  settlement
+    .command('waiting')
+    .description('list the money that waits for a person, the longest waiting first')
+    .option('--merchant <merchant_id>', 'only money of this merchant: mer_…')
+    .addOption(limitOption())
+    .action(({ merchant = '', limit }: { merchant?: string; limit: number }) =>
+      run(async ({ settlements }) => {
+        const pageSize = Math.min(limit, 500);
+        const reply = await settlements.listUnsettled({ merchantId: merchant, pageSize });
+        return showWaiting(reply.unsettled, reply.totalCount);
+      }),
+    );
+
+  onMerchantAnd(
+    settlement
+      .command('propose')
+      .description('propose an outcome, which another operator must confirm within 24 hours')
+      .addOption(
+        new Option(
+          '--outcome <outcome>',
+          'of a payment attempt: paid, not_paid; of a stray payment: returned; of a refund: returned, not_returned',
+        )
+          .argParser(readOutcome)
+          .makeOptionMandatory(),
+      )
+      .requiredOption('--reason <text>', 'why you know better than the wallet, at most 500 characters')
+      .requiredOption(
+        '--provider-reference <text>',
+        "the evidence: the provider's id of the transaction or of the support case",
+      ),
+    new Argument('<id>', 'pat_…, stp_… or rfd_…').argParser(readSubject),
+    find,
+    (merchantId: string, subject: Subject, options: ProposeOptions) =>
+      run(async ({ settlements }) =>
+        describe(
+          answered((await settlements.proposeSettlement({ merchantId, subject, ...options })).settlement),
+        ),
+      ),
+  );
+
+  settlement
+    .command('confirm')
+    .description("confirm another operator's proposal, which carries it out and cannot be undone")
+    .argument('<settlement_id>', 'stl_…')
+    .action((settlementId: string) =>
+      run(async ({ settlements }) =>
+        describe(answered((await settlements.confirmSettlement({ settlementId })).settlement)),
+      ),
+    );
+
+  settlement
+    .command('withdraw')
+    .description('withdraw a proposal')
+    .argument('<settlement_id>', 'stl_…')
+    .action((settlementId: string) =>
+      run(async ({ settlements }) =>
+        describe(answered((await settlements.withdrawSettlement({ settlementId })).settlement)),
+      ),
+    );
+
+  settlement
+    .command('list')
+    .description('list settlements, newest first')
+    .option('--merchant <merchant_id>', 'only settlements of this merchant: mer_…')
+    .option('--order <order_id>', 'only settlements of this order: ord_…')
+    .addOption(statusesOption('settlements', SettlementStatusSchema))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) => run(({ settlements }) => list(settlements, options)));
+}
+
+const showStatus = ({ status }: Settlement): string => wordOf(SettlementStatusSchema, status) ?? '';
+const showOutcome = ({ outcome }: Settlement): string => wordOf(SettlementOutcomeSchema, outcome) ?? '';
+
+function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
+  const columns = [
+    { head: 'ID, ORDER, MERCHANT', gives: true },
+    { head: 'AMOUNT, OPTION', right: true },
+    { head: 'WAITS SINCE' },
+    { head: 'PROPOSAL' },
+  ];
+  const rows = unsettled.map((each) => [
+    [each.subject.value ?? '', each.orderId, each.merchantId].join('\n'),
+    `${each.amount} ${each.currency}\n${each.paymentOption}`,
+    `${showTime(each.sinceTime)}\n${showEnvironment(each.environment)}`,
+    each.proposal === undefined ? 'none' : `${each.proposal.settlementId}\n${showOutcome(each.proposal)}`,
+  ]);
+  const howTo = [
+    'Ask the wallet what happened to each.',
+    'Then one operator proposes the outcome, and another confirms it:',
+    'gatehouse settlement propose <merchant_id> <id> --outcome <outcome> --reason <text> --provider-reference <text>',
+    'gatehouse settlement confirm <settlement_id>',
+  ].join('\n');
+  const more = total > BigInt(unsettled.length) ? `\n\nThese are ${unsettled.length} of ${total}.` : '';
+  return {
+    json: {
+      unsettled: unsettled.map((each) => plainJson(UnsettledSchema, each)),
+      total_count: String(total),
+    },
+    text: (width) =>
+      rows.length === 0 ? 'No money waits for a person' : `${table(columns, rows, width)}${more}\n\n${howTo}`,
+  };
+}
+
+const describe = (settlement: Settlement): Output => ({
+  json: plainJson(SettlementSchema, settlement),
+  text: [
+    fields([
+      ['Settlement', settlement.settlementId],
+      ['Merchant', settlement.merchantId],
+      ['Environment', showEnvironment(settlement.environment)],
+      ['Order', settlement.orderId],
+      ['Settles', settlement.subject.value ?? ''],
+      ['Outcome', showOutcome(settlement)],
+      ['Status', showStatus(settlement)],
+      ['Reason', settlement.reason],
+      ["Provider's reference", settlement.providerReference],
+      ['Proposed by', settlement.proposedBy],
+      ['Decided by', settlement.decidedBy],
+      ['Proposed', showTime(settlement.createTime)],
+      ['Decided', showTime(settlement.decideTime)],
+    ]),
+    ...(settlement.status === SettlementStatus.PROPOSED
+      ? [
+          [
+            `It takes effect when another operator confirms it by ${showTime(settlement.expireTime)}.`,
+            'All users of one service token count as one operator. The second one uses the dashboard, or this command',
+            'if the first one used the dashboard:',
+            `gatehouse settlement confirm ${settlement.settlementId}`,
+          ].join('\n'),
+        ]
+      : []),
+  ].join('\n\n'),
+});
+
+async function list(settlements: CoreClients['settlements'], options: ListOptions): Promise<Output> {
+  const { merchant = '', order = '', status = [] } = options;
+  const page = await collectPages(options, async (request) => {
+    const filter = { merchantId: merchant, orderId: order, statuses: [...status] };
+    const reply = await settlements.listSettlements({ ...request, ...filter });
+    return { items: reply.settlements, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'SETTLEMENT, SETTLES' },
+    { head: 'OUTCOME, STATUS' },
+    { head: 'BY' },
+    { head: 'PROPOSED, REFERENCE', gives: true },
+  ];
+  const rows = page.items.map((each) => [
+    `${each.settlementId}\n${each.subject.value ?? ''}`,
+    `${showOutcome(each)}\n${showStatus(each)}`,
+    [each.proposedBy, each.decidedBy].filter(Boolean).join('\n'),
+    `${showTime(each.createTime)}\n${each.providerReference}`,
+  ]);
+  return {
+    json: {
+      settlements: page.items.map((each) => plainJson(SettlementSchema, each)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      rows.length === 0 ? 'No such settlements' : `${table(columns, rows, width)}${showMore(page)}`,
+  };
+}
