@@ -7,7 +7,8 @@ export interface RunningGatehouse {
   readonly grpc: string;
   /** Base URL of core's Connect. */
   readonly connect: string;
-  readonly tokens: { readonly reader: string };
+  readonly tokens: { readonly reader: string; readonly writer: string };
+  readonly merchant: { readonly id: string };
 }
 
 /** Finds the Gatehouse that runs on this machine. @throws Error when none was ever started from this folder */

@@ -185,7 +185,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(...clients);
 
     const { merchant, users } = await seed(dataFolder, secrets, addresses, report);
-    const { operator = '', reader = '' } = secrets.service_tokens;
+    const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
     const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
       rest,
@@ -199,7 +199,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       webhooks,
       merchant,
       users,
-      tokens: { operator, reader },
+      tokens: { operator, writer, reader },
     };
     await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, stop };

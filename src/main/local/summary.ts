@@ -22,7 +22,7 @@ export interface DemoFile extends Static<typeof ReadByCommands> {
   readonly merchant: DemoMerchant & WebhookSecrets;
   /** The users that can sign in to the dashboard. */
   readonly users: DemoUsers;
-  readonly tokens: { readonly operator: string; readonly reader: string };
+  readonly tokens: { readonly operator: string; readonly writer: string; readonly reader: string };
 }
 
 /** The final output of a successful start: all addresses, and the next commands to try. */

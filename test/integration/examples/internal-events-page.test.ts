@@ -21,8 +21,8 @@ const blocksOf = (language: string): string[] =>
 const withoutIndentation = (text: string): string => text.replaceAll(/^ +/gm, '');
 
 test.each(blocksOf('ts'))('the page shows what an example has: %s', async (block) => {
-  const examples = ['follow-order-events.ts', 'consume-order-stream.ts'].map((name) =>
-    readFile(join(project, 'examples', name), 'utf8'),
+  const examples = ['follow-order-events.ts', 'consume-order-stream.ts', 'register-and-refund.ts'].map(
+    (name) => readFile(join(project, 'examples', name), 'utf8'),
   );
   const texts = (await Promise.all(examples)).map(withoutIndentation);
 

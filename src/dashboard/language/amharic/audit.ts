@@ -64,6 +64,7 @@ export const audit: AuditWords = {
     'api_key.issue': ({ label, prefix, environment }) => `የAPI ቁልፍ ${label || prefix} ተዘጋጀ (${environment})።`,
     'api_key.rotate': () => 'የAPI ቁልፍ በአዲስ ተተካ።',
     'api_key.revoke': () => 'የAPI ቁልፍ ተሰረዘ።',
+    'api_key.set_scopes': () => 'የAPI ቁልፍ ፈቃዶች ተቀየሩ።',
     'signing_secret.rotate': ({ environment }) => `አዲስ የፊርማ ምስጢር ተዘጋጀ (${environment})።`,
     'signing_secret.promote': ({ environment }) => `አዲሱ የፊርማ ምስጢር ሥራ ላይ ዋለ (${environment})።`,
     'endpoint.pause': ({ target }) => `ወደ ${target} የሚላኩ ዌብሁኮች ቆሙ።`,
@@ -77,6 +78,8 @@ export const audit: AuditWords = {
     'refund.approve': ({ refundNumber }) => `የ${refundNumber} መመለስ ጸደቀ።`,
     'refund.decline': ({ refundNumber, reason }) =>
       `የ${refundNumber} መመለስ ሳይጸድቅ ቀረ${reason === '' ? '' : `፦ ${reason}`}።`,
+    'refund.complete': ({ refundNumber }) => `ዋሌቱ ${refundNumber}ን መለሰ።`,
+    'refund.fail': ({ refundNumber, reason }) => `ዋሌቱ ${refundNumber}ን አልመለሰም፦ ${reason}።`,
     'settlement.propose': ({ reason, providerReference }) =>
       `ኦፕሬተር በመለያ ${providerReference} የእጅ ውሳኔ አቀረበ፦ ${reason}።`,
     'settlement.confirm': ({ reason, providerReference }) =>

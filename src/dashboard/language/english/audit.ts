@@ -70,6 +70,7 @@ export const audit: AuditWords = {
       `The API key ${label || prefix} was created for ${environment}.`,
     'api_key.rotate': () => 'An API key was replaced by a new one.',
     'api_key.revoke': () => 'An API key was revoked.',
+    'api_key.set_scopes': () => 'The scopes of an API key were changed.',
     'signing_secret.rotate': ({ environment }) => `A new signing secret was created for ${environment}.`,
     'signing_secret.promote': ({ environment }) =>
       `The new signing secret of ${environment} became the current one.`,
@@ -84,6 +85,8 @@ export const audit: AuditWords = {
     'refund.approve': ({ refundNumber }) => `The refund ${refundNumber} was approved.`,
     'refund.decline': ({ refundNumber, reason }) =>
       `The refund ${refundNumber} was declined${reason === '' ? '' : `: ${reason}`}.`,
+    'refund.complete': ({ refundNumber }) => `The wallet completed the refund ${refundNumber}.`,
+    'refund.fail': ({ refundNumber, reason }) => `The wallet refused the refund ${refundNumber}: ${reason}.`,
     'settlement.propose': ({ reason, providerReference }) =>
       `An operator proposed a settlement by hand, with the reference ${providerReference}: ${reason}.`,
     'settlement.confirm': ({ reason, providerReference }) =>
