@@ -18,9 +18,11 @@ import type { Dashboard } from '../dashboard.ts';
 import { attemptResult } from '../developers/delivery-words.ts';
 import { home as homeInAmharic } from '../language/amharic/home.ts';
 import { order as amharic } from '../language/amharic/order.ts';
+import { refunds as refundsInAmharic } from '../language/amharic/refunds.ts';
 import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
 import { home as homeInEnglish } from '../language/english/home.ts';
 import { order as english } from '../language/english/order.ts';
+import { refunds as refundsInEnglish } from '../language/english/refunds.ts';
 import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
@@ -28,21 +30,16 @@ import { notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { isAtLeast } from '../access/viewer.ts';
 import { orderWords, optionText, statusText, typeText } from './order-words.ts';
-import {
-  eventEntry,
-  exchangeEntries,
-  requestEntries,
-  storyItems,
-  strayEntry,
-  webhookEntries,
-} from './order-story.ts';
+import { eventEntry, exchangeEntries, storyItems, strayEntry, webhookEntries } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
+import { requestEntries } from './request-story.ts';
 import { orderRefunds } from './order-refunds.ts';
 import { orderSummary } from './order-summary.ts';
 import { isOpenRefund } from './refund-states.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
+const refundDictionary = { en: refundsInEnglish, am: refundsInAmharic };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
 
 /** The order in a path. An invalid id is not found. */
@@ -93,6 +90,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     story: wordsFor(request, dictionary).story,
     summary: wordsFor(request, dictionary).summary,
     reasons: reasonWords[request.language],
+    refundFailures: wordsFor(request, refundDictionary).failures,
     language: request.language,
     timeZone,
   });

@@ -3,8 +3,6 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { OrderEventType, PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent, PaymentAttempt, Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
-import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
-import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
@@ -13,6 +11,7 @@ import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
+import type { refunds } from '../language/english/refunds.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
 import type { OrderWriting } from './order-words.ts';
@@ -38,6 +37,8 @@ export interface StoryWriting extends OrderWriting {
   readonly story: Words;
   readonly summary: (typeof order)['summary'];
   readonly reasons: (typeof home)['failures']['reasons'];
+  /** By the failure reason of a refund. */
+  readonly refundFailures: (typeof refunds)['failures'];
 }
 
 /** Why an attempt ended without a debit, in words; '' for other attempts. */
@@ -101,7 +102,7 @@ export function eventEntry(
 function refundEntry(
   event: OrderEvent,
   refund: Refund,
-  { story, reasons, language }: StoryWriting,
+  { story, reasons, refundFailures, language }: StoryWriting,
   refundHref: (refundId: string) => string,
 ): StoryEntry {
   const { events } = story;
@@ -121,7 +122,8 @@ function refundEntry(
     case OrderEventType.REFUND_COMPLETED:
       return { ...base, tone: 'good', title: events.refundCompleted(amount) };
     case OrderEventType.REFUND_FAILED: {
-      const why = refund.failureReason === '' ? [] : [reasons[refund.failureReason] ?? refund.failureReason];
+      const { failureReason: code } = refund;
+      const why = code === '' ? [] : [refundFailures[code]?.reason ?? reasons[code] ?? code];
       return { ...base, tone: 'bad', title: events.refundFailed(amount), notes: [...why, ...base.notes] };
     }
     default: {
@@ -212,59 +214,6 @@ export function webhookEntries(
   }));
 }
 
-/** An entry of the merchant's API requests, before its page is known. */
-export interface RequestPages {
-  readonly one: (request: ApiRequest) => string;
-  /** The list of requests that verify the order. */
-  readonly verifies: string;
-}
-
-/**
- * The requests about an order. A server that waits for a payment sends many verify requests. Those with the same answer are
- * one entry, at the position of the first.
- */
-export function requestEntries(
-  requests: readonly ApiRequest[],
-  pages: RequestPages,
-  writing: StoryWriting,
-): StoryEntry[] {
-  const groups = Map.groupBy(requests, (request) =>
-    request.endpoint === ApiEndpoint.VERIFY ? `${request.status} ${request.reason}` : request.apiRequestId,
-  );
-  return [...groups.values()].flatMap((group) => {
-    const ordered = group.toSorted((a, b) => millisecondsOf(a.createTime) - millisecondsOf(b.createTime));
-    const [first] = ordered;
-    const last = ordered.at(-1);
-    if (first === undefined || last === undefined) return [];
-    if (ordered.length === 1) return [requestEntry(first, pages.one(first), writing)];
-    const { story, language, timeZone } = writing;
-    const seconds = secondsIn(language, timeZone);
-    const times = story.times(
-      new Intl.NumberFormat(language).format(ordered.length),
-      seconds.format(millisecondsOf(first.createTime)),
-      seconds.format(millisecondsOf(last.createTime)),
-    );
-    const entry = requestEntry(first, pages.verifies, writing);
-    const reasons = first.reason === '' ? [] : [first.reason];
-    return [{ ...entry, notes: [...reasons, times], steps: ordered.length }];
-  });
-}
-
-function requestEntry(request: ApiRequest, href: string, { story, language }: StoryWriting): StoryEntry {
-  const milliseconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(
-    Number(request.durationMicros) / 1000,
-  );
-  return {
-    kind: 'request',
-    at: request.createTime,
-    tone: request.status >= 500 ? 'bad' : request.status >= 400 ? 'warn' : undefined,
-    title: `${ApiEndpoint[request.endpoint].toLowerCase()} → ${request.status}`,
-    notes: [...(request.reason === '' ? [] : [request.reason]), story.took(milliseconds), request.requestId],
-    texts: [],
-    href,
-  };
-}
-
 export function strayEntry(stray: StrayPayment, { story, language }: StoryWriting): StoryEntry {
   const states = {
     [StrayPaymentStatus.REVERSED]: story.strayStates.reversed,
@@ -280,11 +229,12 @@ export function strayEntry(stray: StrayPayment, { story, language }: StoryWritin
   };
 }
 
-const millisecondsOf = (time: Timestamp | undefined): number => (time === undefined ? 0 : timestampMs(time));
+export const millisecondsOf = (time: Timestamp | undefined): number =>
+  time === undefined ? 0 : timestampMs(time);
 const timeOf = ({ at }: StoryEntry): number => millisecondsOf(at);
 
 /** With seconds, because many steps happen within a minute. */
-const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
+export const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
     dateStyle: 'medium',

@@ -35,7 +35,9 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     );
     if (merchant === undefined) throw notFound('MERCHANT_NOT_FOUND');
     const limits = merchant.refundPolicy?.approvalLimits ?? [];
-    return { merchant, limits, currencies };
+    // Orders in a currency that new orders no longer have can still be refunded, so its limit stays.
+    const shown = [...new Set([...currencies, ...limits.map(({ currency }) => currency)])];
+    return { merchant, limits, currencies: shown };
   };
 
   const show = async (request: FastifyRequest, reply: FastifyReply, filled?: Filled) => {

@@ -196,6 +196,9 @@ describe('a refund', () => {
     const body = plain((await developer.get(page)).body);
     expect(body).toContain('your account at the wallet has too little money. No money moved.');
     expect(body).toContain('Add money to your account at the wallet, then refund the order again.');
+    expect((await viewer.get(at(`orders/${orderId}`))).body).toContain(
+      '<bdi>your account at the wallet has too little money</bdi>',
+    );
     expect(body).toContain('float &lt;i&gt;too&lt;/i&gt; low');
     expect((await openForm(developer, orderId)).body).toContain('value="100.50"');
   });

@@ -5,6 +5,7 @@ import { expect, test } from '@jest/globals';
 import { home } from '../../../src/dashboard/language/english/home.ts';
 import { order as english } from '../../../src/dashboard/language/english/order.ts';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
+import { refunds } from '../../../src/dashboard/language/english/refunds.ts';
 import { orderSummary } from '../../../src/dashboard/payments/order-summary.ts';
 import {
   OrderEventSchema,
@@ -21,6 +22,7 @@ const writing = {
   story: english.story,
   summary: english.summary,
   reasons: home.failures.reasons,
+  refundFailures: refunds.failures,
   language: 'en',
   timeZone: 'Africa/Addis_Ababa',
 } as const;

@@ -10,14 +10,25 @@ import { GetOrderReportResponseSchema } from '../../../src/gen/gatehouse/v1/repo
 const hour = (number: number) => new Date(Date.UTC(2026, 10, 22, number));
 const counts = { registered: 20n, completed: 3n, failed: 4n, expired: 7n, cancelled: 3n };
 const report = create(GetOrderReportResponseSchema, {
-  total: counts,
+  total: {
+    ...counts,
+    collected: [{ amount: '300.00', currency: 'ETB' }],
+    refunded: [{ amount: '40.50', currency: 'ETB', refunds: 2n }],
+  },
   intervals: [5, 6, 7].map((number) => ({ startTime: timestampFromDate(hour(number)), counts })),
   failures: [{ reason: 'wrong_pin', count: 1n }],
   abandoned: [
     { reason: 'session_ended', count: 7n },
     { reason: 'cancelled', count: 3n },
   ],
-  options: [{ paymentOption: 'walleta_ussd', succeeded: 3n, failed: 1n }],
+  options: [
+    {
+      paymentOption: 'walleta_ussd',
+      succeeded: 3n,
+      failed: 1n,
+      refunded: [{ amount: '40.50', currency: 'ETB', refunds: 2n }],
+    },
+  ],
 });
 const view = reportView(report, 'hour', new Date(hour(6).getTime() + 1), {
   words: home,
@@ -48,5 +59,15 @@ test('a step that has not begun is ahead, and each step tells what failed from w
     ['completed', 3],
     ['failed', 1],
     ['abandoned', 10],
+  ]);
+});
+
+test('refunded money stands beside collected money, in all and by payment option', () => {
+  const plain = (amounts: readonly string[]) => amounts.map((text) => text.replaceAll('\u00A0', ' '));
+
+  expect([view.collected, view.refunded, view.options[0]?.refunded ?? []].map(plain)).toEqual([
+    ['ETB 300.00'],
+    ['ETB 40.50'],
+    ['ETB 40.50'],
   ]);
 });

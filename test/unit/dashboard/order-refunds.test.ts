@@ -1,0 +1,98 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, test } from '@jest/globals';
+import { directoryOf } from '../../../src/contract/wallet-directory.ts';
+import { order as english } from '../../../src/dashboard/language/english/order.ts';
+import { orders } from '../../../src/dashboard/language/english/orders.ts';
+import { orderRefunds } from '../../../src/dashboard/payments/order-refunds.ts';
+import {
+  OrderEventSchema,
+  OrderSchema,
+  OrderStatus,
+  RefundSchema,
+  RefundStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+
+/** What the page says of a paid order of 100.50 ETB with refunds of these amounts and states. */
+function shown(connector: string, refunds: readonly (readonly [string, RefundStatus])[], refunded = '0.00') {
+  const wallet = create(WalletSchema, {
+    wallet: 'mine',
+    englishName: 'My Wallet',
+    paymentOptions: ['mine_ussd'],
+    connector,
+  });
+  const writing = { words: orders, language: 'en', timeZone: 'UTC', wallets: directoryOf([wallet]) } as const;
+  const order = create(OrderSchema, {
+    status: OrderStatus.COMPLETED,
+    deducted: '100.50',
+    currency: 'ETB',
+    paymentOption: 'mine_ussd',
+    refunded,
+  });
+  const events = refunds.flatMap(([amount, status], index) =>
+    // The last event of a refund has its present state.
+    [RefundStatus.REQUESTED, status].map((each) =>
+      create(OrderEventSchema, {
+        refund: create(RefundSchema, { refundId: `rfd_${index}`, amount, currency: 'ETB', status: each }),
+      }),
+    ),
+  );
+  const { facts, isOpen, offer } = orderRefunds(order, events, english.refunds, writing);
+  const plain = (text: string): string => text.replaceAll('\u00A0', ' ');
+  return [facts.map(plain).join(' '), isOpen, offer?.isPossible, plain(offer?.text ?? '')];
+}
+
+const { COMPLETED, FAILED, AWAITING_APPROVAL, UNKNOWN } = RefundStatus;
+
+test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
+  [
+    'everything is left',
+    shown('gsma', [['100.50', FAILED]]),
+    ['', false, true, 'Up to ETB 100.50 can be returned to the payer.'],
+  ],
+  [
+    'parts are refunded and pending',
+    shown(
+      'gsma',
+      [
+        ['40', COMPLETED],
+        ['10.25', UNKNOWN],
+        ['0.25', AWAITING_APPROVAL],
+      ],
+      '40.00',
+    ),
+    [
+      'ETB 40.00 was refunded. Refunds of ETB 10.50 are pending.',
+      true,
+      true,
+      'Up to ETB 50.00 can be returned to the payer.',
+    ],
+  ],
+  [
+    'nothing is left',
+    shown('gsma', [['100.50', COMPLETED]], '100.50'),
+    ['ETB 100.50 was refunded.', false, false, 'Refunds cover everything that was paid.'],
+  ],
+  [
+    'the wallet returns only whole payments',
+    shown('mpesa-daraja', []),
+    [
+      '',
+      false,
+      true,
+      'ETB 100.50 can be returned to the payer. This wallet returns a payment only as a whole.',
+    ],
+  ],
+  [
+    'the wallet returns nothing',
+    shown('unheard-of', []),
+    [
+      '',
+      false,
+      false,
+      'My Wallet cannot return payments through Gatehouse. Return the money to the customer in another way.',
+    ],
+  ],
+])('the page of a paid order offers a refund or says why not: %s', (_case, got, wanted) => {
+  expect(got).toEqual(wanted);
+});
