@@ -107,6 +107,7 @@ test('an owner asks for a refund, another approves it, and the open page follows
   await page.locator('.facts a', { hasText: 'PAID-1' }).click();
   await page.locator('.story', { hasText: 'One shoe was missing' }).first().waitFor();
   expect(await page.locator('.summary').innerText()).toMatch(/ETB\s5\.50 was refunded\./);
+  await keepPicture(page, 'a refunded order, on a phone');
   await page.goto(inSandbox(`orders/${site.paidOrderId}/refund`));
   expect(Number(left) - Number(await page.locator('#amount').inputValue())).toBeCloseTo(5.5);
 });
