@@ -7,6 +7,7 @@ import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.j
 import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -27,6 +28,7 @@ export interface CoreClients {
   readonly refunds: Client<typeof RefundService>;
   readonly settlements: Client<typeof SettlementService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly payerPayments: Client<typeof PayerPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
   readonly merchantWallets: Client<typeof MerchantWalletService>;
@@ -55,6 +57,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     refunds: createClient(RefundService, transport),
     settlements: createClient(SettlementService, transport),
     strayPayments: createClient(StrayPaymentService, transport),
+    payerPayments: createClient(PayerPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),
     merchantWallets: createClient(MerchantWalletService, transport),

@@ -25,6 +25,7 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
+import { addPayerPaymentCommands } from './payer-payment-commands.ts';
 import { addStrayPaymentCommands } from './stray-payment-commands.ts';
 import { fields } from './table.ts';
 import { showInstant, showTime } from './time.ts';
@@ -70,6 +71,7 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
   );
 
   addStrayPaymentCommands(payment, run, find);
+  addPayerPaymentCommands(payment, run);
 }
 
 async function list(

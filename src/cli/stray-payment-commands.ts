@@ -1,5 +1,6 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { noMerchantId } from '../contract/public-id.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -36,6 +37,9 @@ interface ListOptions extends PageOptions {
 
 const showStatus = ({ status }: StrayPayment): string => wordOf(StrayPaymentStatusSchema, status) ?? '';
 const showKind = ({ kind }: StrayPayment): string => wordOf(StrayPaymentKindSchema, kind) ?? '';
+/** The id also of no merchant, because commands take it. */
+const showMerchant = ({ merchantId }: StrayPayment): string =>
+  merchantId === noMerchantId ? `${merchantId} (no merchant)` : merchantId;
 const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${currency}`;
 
 /** `payment strays` and `payment retry-reversal` */
@@ -105,7 +109,7 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
     { head: 'FOUND, ANSWER', gives: true },
   ];
   const rows = page.items.map((stray) => [
-    `${stray.strayPaymentId}\n${stray.merchantId}`,
+    `${stray.strayPaymentId}\n${showMerchant(stray)}`,
     showStatus(stray),
     showKind(stray),
     showAmount(stray),
@@ -142,7 +146,7 @@ const describe = (stray: StrayPayment): Output => ({
   json: plainJson(StrayPaymentSchema, stray),
   text: fields([
     ['Stray payment', stray.strayPaymentId],
-    ['Merchant', stray.merchantId],
+    ['Merchant', showMerchant(stray)],
     ['Environment', showEnvironment(stray.environment)],
     ['Status', showStatus(stray)],
     ['Why', showKind(stray)],

@@ -30,15 +30,30 @@ export interface CheckedWallet {
   readonly environment: string;
   readonly health: string;
   readonly credentials: 'accepted' | 'refused' | 'unknown';
+  /** Whether payments that payers start are taken: `payer_started` is configured. */
+  readonly payer_started: 'taken' | 'not configured' | 'not offered';
   readonly detail: string;
 }
 
-/** The commands that use the file of wallets, without core. */
+/** The result of a registration of URLs with one wallet in one environment. */
+export interface RegisteredUrls {
+  readonly wallet: string;
+  readonly environment: string;
+  readonly result: 'registered' | 'already_registered' | 'refused' | 'no_answer' | 'not_configured';
+  readonly detail: string;
+  /** Their end is secret. */
+  readonly validation_url: string;
+  readonly confirmation_url: string;
+}
+
+/** What works on the file of wallets, without core. */
 export interface WalletTools {
   /** The JSON Schema of the file. */
   readonly schema: () => Readonly<Record<string, unknown>>;
   /** Tests the credentials in GATEHOUSE_WALLETS_FILE, of one wallet or of all. @throws SettingsError */
   readonly check: (only: string | undefined) => Promise<readonly CheckedWallet[]>;
+  /** Registers our URLs for payments that payers start. @throws SettingsError */
+  readonly registerUrls: (wallet: string) => Promise<readonly RegisteredUrls[]>;
 }
 
 /** `wallet …` */
@@ -57,7 +72,14 @@ export function addWalletCommands(
     .command('check')
     .description('test the credentials in GATEHOUSE_WALLETS_FILE with the providers, without moving money')
     .argument('[wallet]', 'only this wallet')
-    .action(async (only?: string) => print(checkOutput(await checkWallets(tools, only))));
+    .action(async (only?: string) => print(checkOutput(await onWallets(() => tools.check(only), only))));
+  wallet
+    .command('register-urls')
+    .description('register the URLs for payments that payers start with the provider of a wallet')
+    .argument('<wallet>', 'a wallet of GATEHOUSE_WALLETS_FILE with payer_started')
+    .action(async (only: string) =>
+      print(registerOutput(await onWallets(() => tools.registerUrls(only), only))),
+    );
   wallet
     .command('schema')
     .description('print the JSON Schema of GATEHOUSE_WALLETS_FILE')
@@ -89,10 +111,14 @@ async function listWallets(clients: CoreClients['wallets']): Promise<Output> {
   };
 }
 
-async function checkWallets(tools: WalletTools, only: string | undefined): Promise<readonly CheckedWallet[]> {
+/** The results for the chosen wallets, of which there is at least one. */
+async function onWallets<Result>(
+  work: () => Promise<readonly Result[]>,
+  only: string | undefined,
+): Promise<readonly Result[]> {
   try {
-    const checked = await tools.check(only);
-    if (checked.length > 0) return checked;
+    const results = await work();
+    if (results.length > 0) return results;
   } catch (error) {
     if (error instanceof SettingsError)
       throw new CliError(
@@ -117,19 +143,49 @@ function checkOutput(checked: readonly CheckedWallet[]): Output {
     { head: 'ENVIRONMENT' },
     { head: 'CREDENTIALS' },
     { head: 'HEALTH' },
+    { head: 'PAYER-STARTED' },
     { head: 'DETAIL', gives: true },
   ];
-  const rows = checked.map(({ wallet, environment, credentials, health, detail }) => [
+  const rows = checked.map(({ wallet, environment, credentials, health, detail, ...each }) => [
     wallet,
     environment.toUpperCase(),
     credentials,
     health === 'untold' ? 'not told' : health,
+    each.payer_started,
     detail,
   ]);
   return {
     json: { wallets: checked.map((each) => ({ ...each })) },
     text: (width) => table(columns, rows, width),
     exitCode: isGood ? exitCodes.ok : exitCodes.refused,
+  };
+}
+
+function registerOutput(registered: readonly RegisteredUrls[]): Output {
+  const results = registered.map(({ result }) => result);
+  const exitCode = results.includes('refused')
+    ? exitCodes.refused
+    : results.includes('no_answer')
+      ? exitCodes.unreachable
+      : results.includes('not_configured')
+        ? exitCodes.invalidInput
+        : exitCodes.ok;
+  const parts = registered.map((each) =>
+    each.validation_url === ''
+      ? `${each.wallet} ${each.environment.toUpperCase()}: ${each.detail}`
+      : [
+          `${each.wallet} ${each.environment.toUpperCase()}: ${each.detail}`,
+          `  validation    ${each.validation_url}`,
+          `  confirmation  ${each.confirmation_url}`,
+        ].join('\n'),
+  );
+  const hint = registered.some(({ validation_url: url }) => url !== '')
+    ? '\n\nThe URLs contain secrets. Give them only to the provider.'
+    : '';
+  return {
+    json: { wallets: registered.map((each) => ({ ...each })) },
+    text: `${parts.join('\n')}${hint}`,
+    exitCode,
   };
 }
 

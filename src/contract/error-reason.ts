@@ -46,6 +46,7 @@ export const errorReasons = {
   SETTLEMENT_OPEN: failedPrecondition,
   SETTLEMENT_NOT_OPEN: failedPrecondition,
   NOT_UNSETTLED: failedPrecondition,
+  PAYER_PAYMENT_NOT_FOUND: notFound,
   RECONCILIATION_NOT_FOUND: notFound,
   CHECKOUT_NOT_FOUND: notFound,
   DELIVERY_NOT_FOUND: notFound,

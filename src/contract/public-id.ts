@@ -9,6 +9,7 @@ export const idPrefixes = [
   'evt',
   'aud',
   'stp',
+  'ppm',
   'rec',
   'req',
   'whd',
@@ -34,6 +35,9 @@ export type StoredId<P extends IdPrefix> = string & { readonly [kindOfId]: P };
  * the millisecond of their creation.
  */
 export type NewId = <P extends IdPrefix>(prefix: P, at: Date) => PublicId<P>;
+
+/** Stands for no merchant, where the money of a wallet belongs to none: the nil UUID (RFC 9562). */
+export const noMerchantId: PublicId<'mer'> = 'mer_00000000000000000000000000';
 
 const uuidBytes = 16;
 

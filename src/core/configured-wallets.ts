@@ -1,9 +1,10 @@
 import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
-import type { WalletEntry } from '../contract/wallets-file/wallets-schema.ts';
+import type { WalletEntry, WalletEnvironment } from '../contract/wallets-file/wallets-schema.ts';
 import type { SettingsError } from '../platform/settings/read-settings.ts';
 import { refundsOfConnector } from '../contract/connector-refunds.ts';
 import { Currency } from './domain/currency.ts';
 import { Money } from './domain/money.ts';
+import type { Environment } from './domain/order.ts';
 import type { Wallet, WalletCurrency } from './domain/wallet.ts';
 
 /**
@@ -23,7 +24,19 @@ export function walletsOf(configured: readonly ConfiguredWallet[]): readonly Wal
     ),
     reconcile: wallet.reconcile ?? false,
     refunds: refundsOfConnector(wallet.connector),
+    ...payerStartedOf(wallet),
   }));
+}
+
+/** The terms of each environment at which payers can start payments. */
+function payerStartedOf({
+  environments: { sandbox, production },
+}: ConfiguredWallet): Pick<Wallet, 'payerStarted'> {
+  const termsOf = (environment: Environment, entry: WalletEnvironment | undefined) =>
+    entry?.payer_started === undefined
+      ? {}
+      : { [environment]: { merchantId: entry.payer_started.merchant_id ?? null } };
+  return { payerStarted: { ...termsOf('SANDBOX', sandbox), ...termsOf('PRODUCTION', production) } };
 }
 
 function currencyOf(

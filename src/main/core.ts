@@ -48,6 +48,12 @@ import { paymentAttemptService } from '../core/payments/attempts/payment-attempt
 import { createPaymentReader } from '../core/payments/attempts/payment-reader.ts';
 import { createPhoneLimit } from '../core/payments/phones/phone-limit.ts';
 import { createRecordOutcome } from '../core/payments/attempts/record-outcome.ts';
+import { createConfirmPayerPayment } from '../core/payments/payer-payments/confirm-payer-payment.ts';
+import { createPayerPaymentQueue } from '../core/payments/payer-payments/lease-payer-payments.ts';
+import { createPayerPaymentReader } from '../core/payments/payer-payments/list-payer-payments.ts';
+import { payerPaymentService } from '../core/payments/payer-payments/payer-payment-service.ts';
+import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
+import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { orderStoryService } from '../core/order-story/order-story-service.ts';
 import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
@@ -236,6 +242,13 @@ const services = [
     mayKeyRefund: createMayKeyRefund(apiKeys, now),
   }),
   settlementService({ database, settlements: createSettlements(paymentParts), now }),
+  payerPaymentService({
+    validate: createValidatePayerPayment({ database, findMerchant, wallets, now }),
+    report: createReportPayerPayment({ ...paymentParts, makeAttemptDue }),
+    queue: createPayerPaymentQueue(paymentParts),
+    confirm: createConfirmPayerPayment({ ...paymentParts, wallets }),
+    reader: createPayerPaymentReader(database),
+  }),
   reconciliationService({
     store: createReconciliationStore({
       ...paymentParts,

@@ -1,9 +1,16 @@
-import type { WalletTools } from '../cli/wallet-commands.ts';
+import type { CheckedWallet, RegisteredUrls, WalletTools } from '../cli/wallet-commands.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
+import { httpUrl } from '../platform/settings/address-settings.ts';
+import { key256 } from '../platform/settings/key-settings.ts';
+import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { checkWallet } from '../wallets/check-wallet.ts';
 import { createConnector } from '../wallets/create-connector.ts';
+import type { WalletConnector } from '../wallets/connector/wallet-connector.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
+import { payerStartedUrls } from '../wallets/payer-started.ts';
+import { registrationText } from '../wallets/register-urls.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import type { WalletSettings } from '../wallets/wallet-settings.ts';
 import { walletsJsonSchema } from '../wallets/wallets-json-schema.ts';
@@ -14,28 +21,85 @@ const timeoutMs = 20_000;
 /** The commands of the command line that work on the file of wallets. They use the connectors, and need no core. */
 export const walletTools = (environment: ProcessEnvironment): WalletTools => ({
   schema: () => walletsJsonSchema(connectorKinds),
-  async check(only) {
-    const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = environment;
-    const wallets = readWallets({ file: file || undefined, json: json || undefined });
-    const chosen = walletSettings(wallets, connectorKinds, environment).filter(
-      ({ wallet }) => only === undefined || wallet === only,
-    );
-    return Promise.all(chosen.map(checkOne));
-  },
+  check: (only) => Promise.all(chosenWallets(environment, only).map(checkOne)),
+  registerUrls: (only) =>
+    Promise.all(chosenWallets(environment, only).map((chosen) => registerOne(chosen, environment))),
 });
 
-async function checkOne(chosen: WalletSettings) {
-  const { wallet, environment, currencies } = chosen;
+/** @throws SettingsError */
+function chosenWallets(environment: ProcessEnvironment, only: string | undefined): readonly WalletSettings[] {
+  const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = environment;
+  const wallets = readWallets({ file: file || undefined, json: json || undefined });
+  return walletSettings(wallets, connectorKinds, environment).filter(
+    ({ wallet }) => only === undefined || wallet === only,
+  );
+}
+
+const callbackSettings = {
+  GATEHOUSE_WALLET_CALLBACK_KEY: key256({
+    desc: 'the same 64 hexadecimal digits as for the wallets process',
+  }),
+  GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({}),
+};
+
+async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment): Promise<RegisteredUrls> {
+  const { wallet, environment, payerStarted } = chosen;
+  const about = { wallet, environment, validation_url: '', confirmation_url: '' };
+  if (payerStarted === undefined) {
+    const detail =
+      chosen.kind.reportsPayerStarted === true
+        ? 'add payer_started to this environment in GATEHOUSE_WALLETS_FILE first'
+        : `its connector ${chosen.kind.name} reports no payments that payers start`;
+    return { ...about, result: 'not_configured', detail };
+  }
+  const settings = readSettings(variables, callbackSettings);
+  const name = `${wallet}-${environment}`;
+  const base = settings.GATEHOUSE_WALLET_CALLBACK_BASE_URL.replace(/\/+$/, '');
+  const tokens = createCallbackTokens(settings.GATEHOUSE_WALLET_CALLBACK_KEY, name);
+  const urls = payerStartedUrls(`${base}/callbacks/${name}`, tokens);
+  const registered = await withConnector(chosen, (connector) =>
+    connector.payerStarted?.register(
+      { ...urls, withoutAnswer: payerStarted.withoutAnswer },
+      { signal: AbortSignal.timeout(timeoutMs) },
+    ),
+  );
+  if (registered === undefined) throw new TypeError(`the connector of ${wallet} registers no URLs`);
+  const { result } = registered;
+  return {
+    ...{ wallet, environment, validation_url: urls.validation, confirmation_url: urls.confirmation },
+    result: result.kind === 'unknown' || result.kind === 'not_sent' ? 'no_answer' : result.kind,
+    detail: registrationText(result),
+  };
+}
+
+function checkOne(chosen: WalletSettings): Promise<CheckedWallet> {
+  const { wallet, environment } = chosen;
+  const payerStarted =
+    chosen.payerStarted !== undefined
+      ? 'taken'
+      : chosen.kind.reportsPayerStarted === true
+        ? 'not configured'
+        : 'not offered';
+  return withConnector(chosen, async (connector) => ({
+    ...{ wallet, environment, payer_started: payerStarted },
+    ...(await checkWallet(connector, AbortSignal.timeout(timeoutMs))),
+  }));
+}
+
+async function withConnector<Result>(
+  chosen: WalletSettings,
+  work: (connector: WalletConnector) => Promise<Result> | Result,
+): Promise<Result> {
   const connector = createConnector(chosen, {
     // No payment is requested, so no callback follows.
     callbackBaseUrl: () => 'https://gatehouse.invalid',
-    currencies,
+    currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
     maxConnections: 4,
     now: () => new Date(),
   });
   try {
-    return { wallet, environment, ...(await checkWallet(connector, AbortSignal.timeout(timeoutMs))) };
+    return await work(connector);
   } finally {
     await connector.close();
   }

@@ -6,6 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -24,7 +25,10 @@ import { connectorKinds } from '../wallets/connector-kinds.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
+import { payerPaymentWork } from '../wallets/payer-payment-work.ts';
+import { payerStartedUrls, payerStartedWallet } from '../wallets/payer-started.ts';
 import { reconcileWork } from '../wallets/reconcile-work.ts';
+import { registerAtStart } from '../wallets/register-urls.ts';
 import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
@@ -66,6 +70,7 @@ const transport = createGrpcTransport({
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
 const refunds = createClient(RefundService, transport);
+const payerPayments = createClient(PayerPaymentService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
 const merchantWallets = createClient(MerchantWalletService, transport);
 const statuses = createClient(WalletStatusService, transport);
@@ -114,9 +119,12 @@ const served = wallets.map((settings) => {
   const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
   const apiKey = settings.callbackApiKey;
   const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
+  const environment = environments[settings.environment];
+  const payerStarted = payerStartedWallet(settings, environment, connector);
   return {
     name,
     tokens,
+    payerStarted,
     settings,
     connector,
     accounts,
@@ -134,16 +142,29 @@ const app = buildCallbackApp({
   payments,
   strayPayments,
   refunds,
+  payerPayments,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   now,
   newRequestId: () => v7(),
   isDraining: () => stopping.signal.aborted,
 });
+/** Registers our URLs with a wallet. The address of the listener is known by now. */
+const register = ({ name, tokens, settings, connector }: (typeof served)[number]): Promise<void> => {
+  const urls = {
+    ...payerStartedUrls(`${listening.callbackBaseUrl}/callbacks/${name}`, tokens),
+    withoutAnswer: settings.payerStarted?.withoutAnswer ?? 'cancel',
+  };
+  return connector.payerStarted === undefined
+    ? Promise.resolve()
+    : registerAtStart(connector.payerStarted, urls, { wallet: name, logger }, stopping.signal);
+};
+
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-const workers = served.flatMap(({ name, tokens, settings, connector, accounts, breaker, maxInFlight }) => {
+const workers = served.flatMap((one) => {
+  const { name, tokens, settings, connector, accounts, breaker, maxInFlight, payerStarted } = one;
   const parts = {
     wallet: name,
     environment: environments[settings.environment],
@@ -164,6 +185,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, accounts, b
   const signals = {
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
+    payerPayments: createWakeSignal(),
     reconciliations: createWakeSignal(),
     checks: createWakeSignal(),
   };
@@ -178,6 +200,16 @@ const workers = served.flatMap(({ name, tokens, settings, connector, accounts, b
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
+    ...(payerStarted === undefined
+      ? []
+      : [
+          runLeaseWorker(
+            payerPaymentWork({ ...parts, ...payerStarted, payerPayments }),
+            { ...options, signal: signals.payerPayments },
+            stopping.signal,
+          ),
+          ...(settings.payerStarted?.registerAtStart === true ? [register(one)] : []),
+        ]),
     runLeaseWorker(
       checking,
       {

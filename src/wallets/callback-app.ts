@@ -3,6 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
+import type { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -11,7 +12,9 @@ import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import { exchangeMessage } from './exchange-messages.ts';
-import type { CallbackHint, WalletConnector } from './connector/wallet-connector.ts';
+import type { CallbackHint, CallbackRequest, WalletConnector } from './connector/wallet-connector.ts';
+import { answerValidation, isPayerStage, storeConfirmation } from './payer-started.ts';
+import type { PayerStartedWallet } from './payer-started.ts';
 
 /** A wallet with callbacks, identified by the name in its callback URLs. */
 export interface CallbackWallet {
@@ -23,6 +26,8 @@ export interface CallbackWallet {
   readonly sources: readonly string[];
   /** The required X-API-Key of its callbacks; undefined when none is required. */
   readonly apiKey: string | undefined;
+  /** For payments that payers start; undefined when they are not taken. */
+  readonly payerStarted: PayerStartedWallet | undefined;
 }
 
 export interface CallbackAppOptions {
@@ -30,6 +35,7 @@ export interface CallbackAppOptions {
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly refunds: Client<typeof RefundService>;
+  readonly payerPayments: Client<typeof PayerPaymentService>;
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly now: () => Date;
@@ -41,11 +47,12 @@ export interface CallbackAppOptions {
 const bodyLimit = 64 * 1024;
 
 /**
- * Receives callbacks of wallets: `PUT /callbacks/<wallet>/<our id>/<token>`. Their content is never trusted. An authentic
+ * Receives callbacks of wallets: `PUT /callbacks/<wallet>/<our id>/<token>`. The words `validation` and `confirmation` stand
+ * for the id in messages about payments that payers start. Their content is never trusted. An authentic
  * callback causes an immediate query. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
-  const { wallets, payments, strayPayments, refunds, logger } = options;
+  const { wallets, payments, strayPayments, refunds, payerPayments, logger } = options;
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
@@ -94,13 +101,22 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
         logger.warn({ ...facts, merchant_id: merchantId, about: id, key_ok: false }, 'callback refused');
         return reply.code(401).send();
       }
-      const hint = wallet.connector.parseCallback({
+      const message: CallbackRequest = {
         method: request.method,
         url: `/callbacks/${name}/${id}/…`,
         headers: request.raw.headersDistinct,
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
         receivedAt: options.now(),
-      });
+      };
+      const hint = wallet.connector.parseCallback(message);
+      if (isPayerStage(id)) {
+        if (wallet.payerStarted === undefined) return reply.code(404).send();
+        const answer =
+          id === 'validation'
+            ? await answerValidation(options, wallet.payerStarted, message)
+            : await storeConfirmation(options, wallet.payerStarted, message, hint.reply);
+        return reply.code(answer.status).send(answer.body === '' ? undefined : answer.body);
+      }
       await hasten(merchantId, id, hint);
       logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
       return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
@@ -112,6 +128,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     try {
       if (id.startsWith('pat_')) await payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
       else if (id.startsWith('rfd_')) await refunds.hastenRefund({ ...news, refundId: id });
+      else if (id.startsWith('ppm_')) await payerPayments.hastenPayerPayment({ ...news, payerPaymentId: id });
       else await strayPayments.hastenReversal({ ...news, reversalId: id });
     } catch (error) {
       // If the attempt or reversal does not exist, the wallet need not repeat the callback. After any other error it should.

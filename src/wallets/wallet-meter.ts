@@ -54,6 +54,16 @@ export function createWalletMeter(nowMs: () => number): WalletMeter {
     if (calls.length > 2 * maxCalls) forget();
     return answer;
   };
+  const measuredPayerStarted = ({ payerStarted }: WalletConnector): Pick<WalletConnector, 'payerStarted'> =>
+    payerStarted === undefined
+      ? {}
+      : {
+          payerStarted: {
+            ...payerStarted,
+            register: (urls, options) => note(payerStarted.register(urls, options)),
+            confirm: (inquiry, options) => note(payerStarted.confirm(inquiry, options)),
+          },
+        };
   return {
     measured: (connector) => ({
       capabilities: connector.capabilities,
@@ -66,6 +76,7 @@ export function createWalletMeter(nowMs: () => number): WalletMeter {
       statement: (period, options) => connector.statement(period, options),
       health: (options) => connector.health(options),
       close: () => connector.close(),
+      ...measuredPayerStarted(connector),
     }),
     counted: ({ allows, watch }) => ({
       allows,

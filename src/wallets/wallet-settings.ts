@@ -25,8 +25,16 @@ export interface WalletSettings {
   /** The addresses and networks that may send callbacks; any when empty. */
   readonly callbackSources: readonly string[];
   readonly callbackApiKey: string | undefined;
+  /** How payments that payers start are taken; undefined when they are not. */
+  readonly payerStarted: PayerStartedSettings | undefined;
   readonly maxInFlight: number | undefined;
   readonly callTimeoutMs: number | undefined;
+}
+
+export interface PayerStartedSettings {
+  /** What the wallet does with a payment when our validation URL does not answer. */
+  readonly withoutAnswer: 'cancel' | 'complete';
+  readonly registerAtStart: boolean;
 }
 
 /**
@@ -94,6 +102,12 @@ function settingsOf(
   // Unguessable, and valid in a header.
   if (callbackApiKey !== undefined && !/^[\x21-\x7e]{16,256}$/.test(callbackApiKey))
     throw wallet.problemAt([...path, 'callbacks', 'api_key'], 'must be 16 to 256 printable ASCII characters');
+  const payer = entry.payer_started;
+  if (payer !== undefined && kind.reportsPayerStarted !== true)
+    throw wallet.problemAt(
+      [...path, 'payer_started'],
+      `must be absent, because ${kind.name} reports no payments that payers start`,
+    );
   return {
     wallet: wallet.id,
     environment,
@@ -103,6 +117,10 @@ function settingsOf(
     currencies: wallet.currencies.map(({ code }) => code),
     callbackSources: sources,
     callbackApiKey,
+    payerStarted: payer && {
+      withoutAnswer: payer.without_answer ?? 'cancel',
+      registerAtStart: payer.register_at_start ?? false,
+    },
     maxInFlight: entry.max_in_flight,
     callTimeoutMs: entry.call_timeout_ms,
   };

@@ -53,6 +53,7 @@ test('wallet check tries the credentials of each wallet, without moving money', 
       environment: 'sandbox',
       health: 'available',
       credentials: 'accepted',
+      payer_started: 'not offered',
       detail: '',
     })),
   });

@@ -53,6 +53,38 @@ const environment = Type.Object(
         closed,
       ),
     ),
+    payer_started: Type.Optional(
+      Type.Object(
+        {
+          merchant_id: Type.Optional(
+            Type.Unsafe<`mer_${string}`>(
+              Type.String({
+                pattern: '^mer_[0-7][0-9a-hjkmnp-tv-z]{25}$',
+                description:
+                  'The only merchant of the account that is paid. Absent when several merchants share the account.',
+              }),
+            ),
+          ),
+          without_answer: Type.Optional(
+            Type.Union([Type.Literal('cancel'), Type.Literal('complete')], {
+              default: 'cancel',
+              description: 'What the wallet does with a payment when our validation URL does not answer.',
+            }),
+          ),
+          register_at_start: Type.Optional(
+            Type.Boolean({
+              default: false,
+              description: 'Whether the wallets process registers its URLs with the wallet at each start.',
+            }),
+          ),
+        },
+        {
+          ...closed,
+          description:
+            'Takes payments that payers start themselves, at a till or paybill. Not taken when absent.',
+        },
+      ),
+    ),
     max_in_flight: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 500, description: 'Payments under way at once in one process.' }),
     ),

@@ -21,6 +21,7 @@ import { Migration017PromptPlaces } from './migrations/migration-017-prompt-plac
 import { Migration018RefusalReasons } from './migrations/migration-018-refusal-reasons.ts';
 import { Migration019AnyWallet } from './migrations/migration-019-any-wallet.ts';
 import { Migration020Refunds } from './migrations/migration-020-refunds.ts';
+import { Migration021PayerPayments } from './migrations/migration-021-payer-payments.ts';
 import { Migration022MerchantWallets } from './migrations/migration-022-merchant-wallets.ts';
 import { Migration023RefundRequests } from './migrations/migration-023-refund-requests.ts';
 
@@ -53,6 +54,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration018RefusalReasons,
         Migration019AnyWallet,
         Migration020Refunds,
+        Migration021PayerPayments,
         Migration022MerchantWallets,
         Migration023RefundRequests,
       ],

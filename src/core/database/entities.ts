@@ -19,6 +19,7 @@ import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
 import { WalletAccountRow } from './wallet-account-entity.ts';
+import { payerPaymentEntities } from './payer-payment-entities.ts';
 
 /*
  * Rows as they are stored. Only the stores use them. All other code uses the domain's types.
@@ -190,20 +191,21 @@ export const AuditEntryRow = defineEntity({
 });
 export type AuditEntryRow = InferEntity<typeof AuditEntryRow>;
 
-/** An exchange with a wallet, as a binary WalletExchange. */
+/** An exchange with a wallet, as a binary WalletExchange. It belongs to an attempt, or to a payment that a payer started. */
 export const WalletExchangeRow = defineEntity({
   name: 'WalletExchangeRow',
   tableName: 'wallet_exchanges',
   schema,
   properties: {
+    /** That of no merchant for a payment that a payer started. */
     merchantId: idOf<'mer'>().primary(),
-    paymentAttemptId: idOf<'pat'>().primary(),
+    paymentAttemptId: idOf<'pat' | 'ppm'>().primary(),
     id: p.uuid().primary(),
     payload: p.blob(),
   },
 });
 
-export type StrayPaymentKind = 'LATE' | 'WRONG_AMOUNT';
+export type StrayPaymentKind = 'LATE' | 'WRONG_AMOUNT' | 'NO_ORDER';
 
 export const StrayPaymentRow = defineEntity({
   name: 'StrayPaymentRow',
@@ -213,8 +215,10 @@ export const StrayPaymentRow = defineEntity({
     merchantId: idOf<'mer'>().primary(),
     id: idOf<'stp'>().primary(),
     environment: environment(),
-    orderId: idOf<'ord'>(),
-    paymentAttemptId: idOf<'pat'>(),
+    orderId: idOf<'ord'>().nullable(),
+    /** Null when a payer started the payment. */
+    paymentAttemptId: idOf<'pat'>().nullable(),
+    payerPaymentId: idOf<'ppm'>().nullable(),
     paymentOption: p.string().columnType('text').$type<PaymentOption>(),
     providerTransactionId: p.text(),
     amount: p.text(),
@@ -429,6 +433,7 @@ export const entities = [
   StrayPaymentRow,
   RefundRow,
   SettlementRow,
+  ...payerPaymentEntities,
   ReconciliationRow,
   StatementEntryRow,
   ReconciliationDifferenceRow,

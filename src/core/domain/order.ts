@@ -55,8 +55,11 @@ export type WalletDeclineReason = (typeof walletDeclineReasons)[number];
  */
 export type DeclineReason = WalletDeclineReason | 'wrong_amount' | 'settled_by_operator';
 
-/** The origin of an attempt: a direct payment of the merchant's server, or a customer on the checkout page. */
-export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';
+/**
+ * The origin of an attempt: a direct payment of the merchant's server, a customer on the checkout page, or a payer who paid at
+ * the wallet without a request of ours.
+ */
+export type AttemptOrigin = 'DIRECT' | 'CHECKOUT' | 'PAYER';
 
 /** One try to collect an order's amount from one phone through one option. */
 export interface PaymentAttempt {
@@ -64,7 +67,7 @@ export interface PaymentAttempt {
   readonly status: PaymentAttemptStatus;
   readonly origin: AttemptOrigin;
   readonly paymentOption: PaymentOption;
-  /** The payer's phone number in E.164 form. */
+  /** The payer's phone number in E.164 form; empty for the origin PAYER, because the wallet does not tell it. */
   readonly phone: string;
   readonly createdAt: Date;
   /** When the attempt last changed status. */

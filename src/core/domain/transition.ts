@@ -36,6 +36,12 @@ interface Commands {
   readonly lose_attempt: { readonly attemptId: AttemptId };
   /** The wallet reports that it debited the payer. */
   readonly confirm_attempt: { readonly attemptId: AttemptId; readonly debited: Money };
+  /** The wallet reports money that a payer sent for this order without a request of ours. It becomes an attempt of its own. */
+  readonly receive_payment: {
+    readonly attemptId: AttemptId;
+    readonly paymentOption: PaymentOption;
+    readonly debited: Money;
+  };
   /** The wallet or the payer definitely declined. */
   readonly decline_attempt: { readonly attemptId: AttemptId; readonly reason: DeclineReason };
   /** The wallet reports that the payer did not confirm in time. Our own deadline is not a reason. */
@@ -91,6 +97,7 @@ interface PendingRejections {
   >;
   readonly lose_attempt: Rejected<NotWithWallet>;
   readonly confirm_attempt: Rejected<NotWithWallet | 'amount_mismatch'>;
+  readonly receive_payment: Rejected<'payment_in_progress' | 'amount_mismatch'>;
   readonly decline_attempt: Rejected<NotWithWallet>;
   readonly time_out_attempt: Rejected<NotWithWallet>;
   readonly cancel: Rejected<'payment_in_progress'>;
@@ -118,6 +125,7 @@ const rules: Rules = {
     withWallet(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
   confirm_attempt: (order, { attemptId, debited }, now) =>
     withWallet(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
+  receive_payment: receivePayment,
   decline_attempt: (order, { attemptId, reason }, now) =>
     withWallet(order, attemptId, (attempt) =>
       ok(refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
@@ -138,8 +146,9 @@ const rules: Rules = {
  * becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
  *
  * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
- * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline. Such money does
- * not keep the order open: the order ends as usual, and the reversal continues independently.
+ * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline, or a payer pays
+ * without a request of ours. Such money does not keep the order open: the order ends as usual, and the reversal continues
+ * independently.
  */
 export function transition<Type extends CommandType>(
   order: OrderInFull,
@@ -191,12 +200,48 @@ function startPayment(
   const change = {
     attemptCount: order.attemptCount + 1,
     latestAttempt: attempt,
-    earlierAttempts:
-      latestAttempt === null ? order.earlierAttempts : [...order.earlierAttempts, latestAttempt],
+    earlierAttempts: withLatest(order),
     customerPhone,
   };
   return ok(recorded(order, change, 'PAYMENT_STARTED', attempt, now));
 }
+
+/**
+ * Completes the order by money that has already moved, even after the session's end and whatever other money is on its way back.
+ * It waits while an attempt may still take money, because that attempt could pay the order a second time.
+ */
+function receivePayment(
+  order: OrderInFull,
+  { attemptId, paymentOption, debited }: CommandOf<'receive_payment'>,
+  now: Date,
+): Result<Changed, PendingRejections['receive_payment']> {
+  const { latestAttempt } = order;
+  if (!Money.equal(debited, order.amount)) return err({ type: 'amount_mismatch' });
+  if (latestAttempt !== null && (latestAttempt.status === 'REQUESTED' || mayHoldMoney(latestAttempt))) {
+    return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
+  }
+  const attempt: PaymentAttempt = {
+    id: attemptId,
+    status: 'SUCCEEDED',
+    origin: 'PAYER',
+    paymentOption,
+    phone: '',
+    createdAt: now,
+    updatedAt: now,
+    declineReason: null,
+  };
+  const change = {
+    status: 'COMPLETED',
+    deductedMinorUnits: debited.minorUnits,
+    attemptCount: order.attemptCount + 1,
+    latestAttempt: attempt,
+    earlierAttempts: withLatest(order),
+  } as const;
+  return ok(recorded(order, change, 'COMPLETED', attempt, now));
+}
+
+const withLatest = ({ earlierAttempts, latestAttempt }: OrderInFull): readonly PaymentAttempt[] =>
+  latestAttempt === null ? earlierAttempts : [...earlierAttempts, latestAttempt];
 
 function sendAttempt(
   order: OrderInFull,

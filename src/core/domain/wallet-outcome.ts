@@ -211,7 +211,10 @@ function followUp(
 }
 
 /** The amount that the wallet reports as debited; undefined when it is not a valid amount of a known currency. */
-function parseDebited({ amount, currency }: FoundMoney): Money | undefined {
+export function parseDebited({
+  amount,
+  currency,
+}: Pick<FoundMoney, 'amount' | 'currency'>): Money | undefined {
   const known = Currency.parse(currency, 'currency', [currency]);
   if (!known.ok) return undefined;
   // Wallets write 100.00 for 100 JPY and 100.5 for 100.50 ETB. Trailing zeros are not a difference.

@@ -1,7 +1,7 @@
 import type { Currency } from './currency.ts';
 import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
-import type { Environment, PaymentOption } from './order.ts';
+import type { Environment, MerchantId, PaymentOption } from './order.ts';
 
 /** A configured wallet, as far as it decides which orders can be paid. */
 export interface Wallet {
@@ -13,6 +13,14 @@ export interface Wallet {
   readonly reconcile: boolean;
   /** Whether it returns payments: not at all, only as a whole, or any part. */
   readonly refunds: 'none' | 'whole' | 'any';
+  /** By environment, for wallets at which payers can start payments themselves. */
+  readonly payerStarted?: Partial<Readonly<Record<Environment, PayerStartedTerms>>>;
+}
+
+/** How payments that payers start are matched to orders. */
+export interface PayerStartedTerms {
+  /** The only merchant of the account that is paid; null when several merchants share the account. */
+  readonly merchantId: MerchantId | null;
 }
 
 /** What a wallet takes in one currency. */

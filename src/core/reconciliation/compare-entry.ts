@@ -24,7 +24,8 @@ export interface Entry {
 interface KnownFacts {
   /** Stored ids. */
   readonly merchantId: StoredId<'mer'>;
-  readonly paymentAttemptId: StoredId<'pat'>;
+  /** Null for stray money that a payer sent without a request of ours. */
+  readonly paymentAttemptId: StoredId<'pat'> | null;
   readonly providerTransactionId: string;
   readonly amount: string;
   readonly currency: string;
@@ -242,4 +243,6 @@ function compareStatus(
 }
 
 const look = ({ merchantId, paymentAttemptId }: KnownMoney): string =>
-  `See: payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;
+  paymentAttemptId === null
+    ? ''
+    : `See: payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;

@@ -30,7 +30,7 @@ interface AttemptRow {
 
 interface StrayRow {
   readonly merchant_id: StoredId<'mer'>;
-  readonly payment_attempt_id: StoredId<'pat'>;
+  readonly payment_attempt_id: StoredId<'pat'> | null;
   readonly stray_payment_id: StoredId<'stp'>;
   readonly reversal_id: string;
   readonly provider_transaction_id: string;
@@ -97,7 +97,9 @@ export async function findByRequest(
 }
 
 const idsOf = (money: KnownMoney): string[] =>
-  money.what === 'stray' ? [money.strayPaymentId, money.reversalId] : [money.paymentAttemptId];
+  money.what === 'stray'
+    ? [money.strayPaymentId, money.reversalId]
+    : [money.paymentAttemptId].filter((id) => id !== null);
 
 /*
  * The statement is that of the operator's account. Money that a merchant's own account received is not missing from it. Such
@@ -131,7 +133,9 @@ export function findMissing(
   offset 0
 ) order by ${row}.id`;
   const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${isOperators('m')}`;
-  const strayCondition = `m.created_at >= ? and m.created_at < ? and ${isOfOperatorsPayment('m')}`;
+  // A payment that its payer started has no attempt. It was made to the operator's account.
+  const ofOperator = `(m.payment_attempt_id is null or ${isOfOperatorsPayment('m')})`;
+  const strayCondition = `m.created_at >= ? and m.created_at < ? and ${ofOperator}`;
   return read(
     em,
     scope,
@@ -203,8 +207,8 @@ select least(
   (select min(created_at) from core.payment_attempts
    where environment = ?::core.environment and payment_option = any(?::text[])
      and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ? and ${isOperators('payment_attempts')}),
-  (select min(a.created_at) from core.stray_payments s
-   join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+  (select min(coalesce(a.created_at, s.created_at)) from core.stray_payments s
+   left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
      and s.created_at >= ? and s.created_at < ? and ${isOperators('a')})
 ) as begun`,

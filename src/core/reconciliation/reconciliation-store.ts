@@ -194,7 +194,8 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const merchantId = publicId('mer', known.merchantId);
         if (known.what === 'refund')
           await hastenRefund({ merchantId, refundId: publicId('rfd', known.refundId) });
-        else await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
+        else if (known.paymentAttemptId !== null)
+          await makeAttemptDue({ merchantId, attemptId: publicId('pat', known.paymentAttemptId) });
       }
       return completed;
     },

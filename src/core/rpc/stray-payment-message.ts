@@ -21,6 +21,7 @@ export const strayPaymentStatuses = {
 const kinds = {
   LATE: KindMessage.LATE,
   WRONG_AMOUNT: KindMessage.WRONG_AMOUNT,
+  NO_ORDER: KindMessage.NO_ORDER,
 } as const satisfies Record<StrayPaymentKind, KindMessage>;
 
 /** A stored stray payment as a message. */
@@ -29,8 +30,8 @@ export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): Stray
     strayPaymentId: publicId('stp', stray.id),
     merchantId: publicId('mer', stray.merchantId),
     environment: environmentNumbers[stray.environment],
-    orderId: publicId('ord', stray.orderId),
-    paymentAttemptId: publicId('pat', stray.paymentAttemptId),
+    orderId: stray.orderId == null ? '' : publicId('ord', stray.orderId),
+    paymentAttemptId: stray.paymentAttemptId == null ? '' : publicId('pat', stray.paymentAttemptId),
     paymentOption: stray.paymentOption,
     providerTransactionId: stray.providerTransactionId,
     amount: stray.amount,

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { StrayPaymentKind, StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { noMerchantId } from '../../contract/public-id.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
@@ -53,7 +54,10 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
             rows: answer.strayPayments.map((stray) => ({
               ...strayRow(stray, writing),
               ...refusalOf(stray, reasons),
-              merchantName: names.get(stray.merchantId) ?? stray.merchantId,
+              merchantName:
+                stray.merchantId === noMerchantId
+                  ? words.noMerchant
+                  : (names.get(stray.merchantId) ?? stray.merchantId),
             })),
             older: pageQuery({ environment: name, state: state ?? '' }, answer.nextPageToken),
           };
@@ -99,14 +103,14 @@ function strayRow(stray: StrayPayment, writing: Writing) {
   return {
     id: stray.strayPaymentId,
     merchantId: stray.merchantId,
-    merchantHref: `/operator/merchants/${stray.merchantId}`,
-    orderHref: `${base}/orders/${stray.orderId}`,
+    merchantHref: stray.merchantId === noMerchantId ? '' : `/operator/merchants/${stray.merchantId}`,
+    orderHref: stray.orderId === '' ? '' : `${base}/orders/${stray.orderId}`,
     orderId: stray.orderId,
     found: momentOf(stray.createTime, language, timeZone),
     amount: amountText(stray.amount, stray.currency, language),
     option: optionText(stray.paymentOption, writing),
     transaction: stray.providerTransactionId,
-    why: stray.kind === StrayPaymentKind.WRONG_AMOUNT ? strays.kinds.wrongAmount : strays.kinds.late,
+    why: whyOf(stray.kind, strays),
     state: stateOf(stray.status, strays),
     tries: stray.tries === 1 ? strays.oneTry : strays.tries(numberText(stray.tries, writing)),
     isRefused: stray.status === StrayPaymentStatus.REVERSAL_REFUSED,
@@ -121,6 +125,17 @@ const refusalOf = (
   reason: Object.hasOwn(reasons, refusalReason) ? (reasons[refusalReason] ?? '') : refusalReason,
   detail,
 });
+
+function whyOf(kind: StrayPaymentKind, { kinds }: Writing['words']['strays']): string {
+  switch (kind) {
+    case StrayPaymentKind.WRONG_AMOUNT:
+      return kinds.wrongAmount;
+    case StrayPaymentKind.NO_ORDER:
+      return kinds.noOrder;
+    default:
+      return kinds.late;
+  }
+}
 
 function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']['strays']) {
   switch (status) {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { noMerchantId } from '../../contract/public-id.ts';
 import { panel } from '../ask.ts';
 import type { DashboardClients } from '../clients.ts';
 
@@ -8,7 +9,7 @@ export async function merchantNames(
   { merchants }: DashboardClients,
   of: readonly { readonly merchantId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(of.map(({ merchantId }) => merchantId))];
+  const ids = [...new Set(of.map(({ merchantId }) => merchantId))].filter((id) => id !== noMerchantId);
   const names = await panel(request, (options) =>
     Promise.all(
       ids.map(async (merchantId) => {

@@ -24,6 +24,8 @@ interface DemoWallet {
     secrets: Readonly<Record<string, string>>,
     secret: (name: string) => object,
   ) => Readonly<Record<string, unknown>>;
+  /** How payments that payers start are taken. */
+  readonly payerStarted?: Readonly<Record<string, unknown>>;
   /** The secret that its callbacks must carry. */
   readonly callbackKey?: string;
 }
@@ -51,6 +53,8 @@ const gsma = {
 const mpesa = {
   channels: ['ussd'],
   reconcile: false,
+  // The simulator, like M-Pesa's sandbox, lets a short code register anew.
+  payerStarted: { register_at_start: true },
   makeSecrets: (make: () => string) => ({
     consumer_key: make(),
     consumer_secret: make(),
@@ -208,11 +212,12 @@ export function demoWalletsJson(
 ): string {
   const codes = currencies.split(',').map((code) => ({ code: code.trim() }));
   const wallets = demoWallets.map((wallet) => {
-    const { id, names, connector, channels, phonePrefixes, reconcile, callbackKey } = wallet;
+    const { id, names, connector, channels, phonePrefixes, reconcile, payerStarted, callbackKey } = wallet;
     const secret = (name: string) => ({ secret: variableOf(id, name) });
     const sandbox = {
       settings: wallet.settings(`${simulatorUrl}/${id}`, secretsOf(secrets, wallet), secret),
       ...(callbackKey === undefined ? {} : { callbacks: { api_key: secret(callbackKey) } }),
+      ...(payerStarted === undefined ? {} : { payer_started: payerStarted }),
     };
     return {
       id,

@@ -17,6 +17,8 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly capabilities: WalletCapabilities;
   /** What these settings lack for the statement that the capabilities promise; undefined if they lack nothing. */
   statementLacks?(settings: Static<Settings>): string | undefined;
+  /** Whether its connectors have `payerStarted`. */
+  readonly reportsPayerStarted?: true;
   create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
 }
 

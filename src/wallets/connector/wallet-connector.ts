@@ -212,11 +212,14 @@ export interface PayerStartedPayments {
   /** The answer to the validation of a payment. */
   replyToValidation(decision: ValidationDecision): { readonly status: number; readonly body: string };
 
+  /** Whether a short code is the account that this connector collects for. */
+  isPayee(payee: string): boolean;
+
   /**
-   * The reference that a requested payment shows in reports. Wallets also report payments that we requested: such a payment
-   * belongs to the attempt with this reference, and is no payment of a payer who started it.
+   * The last 12 characters of the id of the attempt that a reference names; undefined when it can name none. Wallets also report
+   * payments that we requested. Such a payment belongs to that attempt.
    */
-  referenceOfAttempt(attemptId: string): string;
+  attemptIdEnd(reference: string): string | undefined;
 
   /** The note to store with that attempt, whose later queries find the payment by it. */
   noteOf(payment: PayerStartedPayment): string;

@@ -7,3 +7,7 @@ export const accountReference = (attemptId: string): string =>
     .replace(/[^A-Za-z0-9]/g, '')
     .slice(-12)
     .toUpperCase();
+
+/** The end of the id of the attempt whose account reference this may be; undefined for any other text. */
+export const attemptIdEnd = (reference: string): string | undefined =>
+  /^[0-9a-hjkmnp-tv-z]{12}$/i.test(reference) ? reference.toLowerCase() : undefined;

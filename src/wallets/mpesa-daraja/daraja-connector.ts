@@ -22,7 +22,7 @@ import type {
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
-import { accountReference } from './account-reference.ts';
+import { attemptIdEnd } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
 import { completed, confirmReceipt, confirmTransaction, contradiction } from './confirm-payment.ts';
@@ -108,7 +108,8 @@ export class DarajaConnector implements WalletConnector {
     this.payerStarted = {
       parse: (message) => readPayerStarted(message, currency, this.#secrets()),
       replyToValidation: validationReply,
-      referenceOfAttempt: accountReference,
+      isPayee: (payee) => payee === settings.short_code || payee === settings.till_number,
+      attemptIdEnd,
       noteOf: confirmationNoteOf,
       register: async (urls, callOptions) => {
         const body = registrationBody(settings.short_code, urls);

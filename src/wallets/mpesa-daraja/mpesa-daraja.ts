@@ -19,5 +19,6 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
   ],
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),
+  reportsPayerStarted: true,
   create: (settings, options) => new DarajaConnector(settings, options),
 };

@@ -12,6 +12,7 @@ import type {
   Registration,
   ValidationDecision,
 } from '../connector/wallet-connector.ts';
+import { withoutRefusedWords } from './callback-url.ts';
 import { readCompactTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import { writeNote } from './notes.ts';
@@ -88,8 +89,8 @@ export const confirmationNoteOf = ({ providerTransactionId: receipt }: PayerStar
 export const registrationBody = (shortCode: string, urls: PayerStartedUrls): object => ({
   ShortCode: shortCode,
   ResponseType: urls.withoutAnswer === 'complete' ? 'Completed' : 'Cancelled',
-  ConfirmationURL: urls.confirmation,
-  ValidationURL: urls.validation,
+  ConfirmationURL: withoutRefusedWords(urls.confirmation),
+  ValidationURL: withoutRefusedWords(urls.validation),
 });
 
 const registeredSchema = Type.Union([

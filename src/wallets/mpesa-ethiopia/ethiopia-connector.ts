@@ -22,7 +22,7 @@ import type {
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
-import { accountReference } from '../mpesa-daraja/account-reference.ts';
+import { accountReference, attemptIdEnd } from '../mpesa-daraja/account-reference.ts';
 import { callbackUrl } from '../mpesa-daraja/callback-url.ts';
 import { certificateOf } from '../mpesa-daraja/certificate-setting.ts';
 import type { Confirmation, ConfirmationParts } from '../mpesa-daraja/confirm-payment.ts';
@@ -111,7 +111,8 @@ export class EthiopiaConnector implements WalletConnector {
     this.payerStarted = {
       parse: (message) => readPayerStarted(message, currency, this.#secrets()),
       replyToValidation: validationReply,
-      referenceOfAttempt: accountReference,
+      isPayee: (payee) => payee === settings.short_code || payee === settings.till_number,
+      attemptIdEnd,
       noteOf: confirmationNoteOf,
       register: async (urls, callOptions) => {
         const { consumer_key: key, short_code: shortCode } = settings;

@@ -18,5 +18,6 @@ export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
     'initiator_password',
   ],
   capabilities: ethiopiaCapabilities,
+  reportsPayerStarted: true,
   create: (settings, options) => new EthiopiaConnector(settings, options),
 };

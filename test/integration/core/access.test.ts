@@ -18,6 +18,7 @@ import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.j
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
@@ -81,6 +82,13 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/HastenReversal': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y Y - -',
+  'gatehouse.v1.PayerPaymentService/ValidatePayerPayment': '- - Y - - - - -',
+  'gatehouse.v1.PayerPaymentService/ReportPayerPayment': /**/ '- - Y - - - - -',
+  'gatehouse.v1.PayerPaymentService/LeasePayerPayments': /**/ '- - Y - - - - -',
+  'gatehouse.v1.PayerPaymentService/RecordPayerPaymentOutcome': '- - Y - - - - -',
+  'gatehouse.v1.PayerPaymentService/HastenPayerPayment': /**/ '- - Y - Y Y - -',
+  'gatehouse.v1.PayerPaymentService/GetPayerPayment': /*   */ '- - - - Y Y - Y',
+  'gatehouse.v1.PayerPaymentService/ListPayerPayments': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.RefundService/CreateRefund': /*             */ 'Y - - - Y Y Y -',
   'gatehouse.v1.RefundService/GetRefund': /*                */ 'Y - - - Y Y Y Y',
   'gatehouse.v1.RefundService/ListRefunds': /*              */ 'Y - - - Y Y Y Y',
@@ -166,6 +174,7 @@ const services: readonly DescService[] = [
   OrderService,
   PaymentAttemptService,
   StrayPaymentService,
+  PayerPaymentService,
   RefundService,
   SettlementService,
   OrderStoryService,

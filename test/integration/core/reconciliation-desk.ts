@@ -112,6 +112,7 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
       for (const table of ['reconciliation_differences', 'statement_entries', 'reconciliations'])
         await database.query(`delete from core.${table}`);
       await database.query('delete from core.stray_payments');
+      await database.query('delete from core.wallet_receipts');
       await database.query('delete from core.refunds');
       await database.query(
         "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",

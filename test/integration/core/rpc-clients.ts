@@ -17,6 +17,7 @@ const definitions = loadSync(
     'refund_service',
     'settlement_service',
     'stray_payment_service',
+    'payer_payment_service',
     'reconciliation_service',
     'report_service',
     'checkout_service',

@@ -28,6 +28,7 @@ const servedServices = [
   'gatehouse.v1.RefundService',
   'gatehouse.v1.SettlementService',
   'gatehouse.v1.StrayPaymentService',
+  'gatehouse.v1.PayerPaymentService',
   'gatehouse.v1.CheckoutService',
   'gatehouse.v1.ReconciliationService',
   'gatehouse.v1.AccountService',

@@ -166,9 +166,11 @@ describe.each([
     const giveUp = { signal: AbortSignal.timeout(500) };
     expect((await connector.initiate(payment, giveUp)).result.kind).toBe('unknown');
     const reported = await waitUntil('the payment is confirmed', () =>
-      messagesAbout(payerStarted().referenceOfAttempt(attemptId)).find(
-        ({ stage }) => stage === 'confirmation',
-      ),
+      messages
+        .flatMap(({ stage, message }) =>
+          stage === 'confirmation' && message.kind === 'payment' ? [message.payment] : [],
+        )
+        .find(({ reference }) => payerStarted().attemptIdEnd(reference) === attemptId.slice(-12)),
     );
     const confirmation = payerStarted().noteOf(reported);
     let providerReference: string | undefined;

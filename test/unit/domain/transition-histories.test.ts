@@ -51,6 +51,15 @@ function confirming(debited: Money): Move['commandFor'] {
   return (attemptId) => ({ type: 'confirm_attempt', attemptId, debited });
 }
 
+function receiving(debited: Money): Move['commandFor'] {
+  return (_, attemptId) => ({
+    type: 'receive_payment',
+    attemptId,
+    paymentOption: 'walleta_ussd',
+    debited,
+  });
+}
+
 function declining(reason: 'wrong_pin' | 'declined_by_payer'): Move['commandFor'] {
   return (attemptId) => ({ type: 'decline_attempt', attemptId, reason });
 }
@@ -66,6 +75,7 @@ const anyCommand: fc.Arbitrary<Move['commandFor']> = fc.oneof(
   fc.constantFrom(sending, losing, timingOut, cancelling, expiring),
   fc.constantFrom(money('100.50'), money('100.5'), money('100.51'), money('100.50', 'USD')).map(confirming),
   fc.constantFrom('wrong_pin', 'declined_by_payer').map(declining),
+  fc.constantFrom(money('100.50'), money('100.51'), money('100.50', 'USD')).map(receiving),
 );
 
 const anyMove: fc.Arbitrary<readonly Move[]> = fc
@@ -179,14 +189,17 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('an attempt starts only in time, after the one before has ended without money, and at most five times', () => {
+  test('an attempt starts in time, after the one before ended without money, at most five times; so does received money, at any time', () => {
     always(({ steps, order }) => {
       const started = steps.filter(({ command, result }) => command.type === 'start_payment' && result.ok);
       for (const { before, now } of started) {
         expect(now.getTime()).toBeLessThan(expiresAt.getTime());
         expect([undefined, 'DECLINED', 'TIMED_OUT']).toContain(before.latestAttempt?.status);
       }
-      expect(started).toHaveLength(order.attemptCount);
+      const received = steps.filter(({ command, result }) => command.type === 'receive_payment' && result.ok);
+      for (const { before } of received)
+        expect([undefined, 'DECLINED', 'TIMED_OUT']).toContain(before.latestAttempt?.status);
+      expect(started.length + received.length).toBe(order.attemptCount);
       expect(order.attemptCount).toBeLessThanOrEqual(order.paymentType === 'DIRECT' ? 1 : 5);
     });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Money } from '../../../src/core/domain/money.ts';
 import type {
   OrderEventType,
   OrderInFull,
@@ -53,6 +54,9 @@ const payer = phone('0922334455');
 const start = (paymentOption: 'walleta_ussd' | 'walletb_ussd' | 'walleta_wallet'): Command => ({
   ...{ type: 'start_payment', attemptId: 'pat_new', origin: 'CHECKOUT', paymentOption, phone: payer },
 });
+const receiving = (debited: Money): Command => ({
+  ...{ type: 'receive_payment', attemptId: 'pat_new', paymentOption: 'walleta_ussd', debited },
+});
 const commands: Readonly<Record<string, readonly Command[]>> = {
   start: [start('walleta_ussd'), start('walletb_ussd')],
   wallet: [start('walleta_wallet')],
@@ -66,6 +70,8 @@ const commands: Readonly<Record<string, readonly Command[]>> = {
   'time out': [{ type: 'time_out_attempt', attemptId }],
   cancel: [{ type: 'cancel' }],
   expire: [{ type: 'expire' }],
+  receive: ['100.50', '100.5'].map((text) => receiving(money(text))),
+  misreceive: [money('100.49'), money('100.51'), money('100.50', 'USD')].map(receiving),
   other: [
     { type: 'send_attempt', attemptId: 'pat_other' },
     { type: 'lose_attempt', attemptId: 'pat_other' },
@@ -88,6 +94,7 @@ const changes: Readonly<Record<string, Change>> = {
   sent: ['PENDING', 'SENT', null, null],
   lost: ['PENDING', 'UNKNOWN', null, null],
   PAID: ['COMPLETED', 'SUCCEEDED', 'COMPLETED', 'attempt'],
+  RECEIVED: ['COMPLETED', 'SUCCEEDED', 'COMPLETED', 'attempt'],
   no: ['PENDING', 'DECLINED', 'PAYMENT_DECLINED', 'attempt'],
   silence: ['PENDING', 'TIMED_OUT', 'PAYMENT_DECLINED', 'attempt'],
   'FAILED no': ['FAILED', 'DECLINED', 'FAILED', 'attempt'],
@@ -115,88 +122,88 @@ const rejections: Readonly<Record<string, (order: OrderInFull) => unknown>> = {
 };
 
 const hostedInTime = `
-                   | start   | wallet  | send    | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
-no attempt         | started | started | whose   | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
-requested          | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent               | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
-unknown            | busy    | busy    | again   | =      | PAID    | amount     | no        | silence        | busy        | early  | whose
-declined           | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-timed out          | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, held     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, kept     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, back     | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-requested, held    | busy    | busy    | silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-requested, back    | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent, held         | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
-5th requested      | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-5th sent           | busy    | busy    | again   | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th unknown        | busy    | busy    | again   | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th declined       | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th timed out      | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | busy    | over    | over   | over    | over       | over      | over           | busy        | early  | whose`;
+                   | start   | wallet  | send    | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | receive  | misreceive | other
+no attempt         | started | started | whose   | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | RECEIVED | amount     | whose
+requested          | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+sent               | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
+unknown            | busy    | busy    | again   | =      | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
+declined           | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+timed out          | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, held     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, kept     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, back     | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+requested, held    | busy    | busy    | silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested, back    | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+sent, held         | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | busy     | amount     | whose
+5th requested      | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+5th sent           | busy    | busy    | again   | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+5th unknown        | busy    | busy    | again   | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+5th declined       | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+5th timed out      | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+paid, pending      | busy    | busy    | over    | over   | over    | over       | over      | over           | busy        | early  | busy     | amount     | whose`;
 
 const hostedTooLate = `
-                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
-no attempt         | late  | late   | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
-requested          | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-sent               | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | whose
-unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | whose
-declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-timed out          | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, held     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, kept     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, back     | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-requested, held    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-requested, back    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-sent, held         | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | whose
-5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-5th timed out      | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-paid, pending      | busy  | busy   | over  | over   | over    | over       | over      | over           | busy        | busy         | whose`;
+                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | receive  | misreceive | other
+no attempt         | late  | late   | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+requested          | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+sent               | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
+unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
+declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+timed out          | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, held     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, kept     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, back     | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+requested, held    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested, back    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+sent, held         | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | busy     | amount     | whose
+5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+5th timed out      | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+paid, pending      | busy  | busy   | over  | over   | over    | over       | over      | over           | busy        | busy         | busy     | amount     | whose`;
 
 const directInTime = `
-                   | start   | wallet | send           | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
-no attempt         | started | option | whose          | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
-requested          | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent               | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-unknown            | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-declined           | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-timed out          | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, held     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, kept     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-declined, back     | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-requested, held    | busy    | option | FAILED silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-requested, back    | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent, held         | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th requested      | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-5th sent           | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th unknown        | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th declined       | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th timed out      | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | option | over           | over   | over    | over       | over      | over           | busy        | early  | whose`;
+                   | start   | wallet | send           | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | receive  | misreceive | other
+no attempt         | started | option | whose          | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | RECEIVED | amount     | whose
+requested          | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+sent               | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+unknown            | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+declined           | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+timed out          | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, held     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, kept     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+declined, back     | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+requested, held    | busy    | option | FAILED silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+requested, back    | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+sent, held         | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+5th requested      | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | busy     | amount     | whose
+5th sent           | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+5th unknown        | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | busy     | amount     | whose
+5th declined       | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+5th timed out      | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | RECEIVED | amount     | whose
+paid, pending      | busy    | option | over           | over   | over    | over       | over      | over           | busy        | early  | busy     | amount     | whose`;
 
 const directTooLate = `
-                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
-no attempt         | late  | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
-requested          | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-sent               | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-timed out          | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, held     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, kept     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-declined, back     | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-requested, held    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-requested, back    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-sent, held         | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
-5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
-5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-5th timed out      | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-paid, pending      | busy  | option | over  | over   | over    | over       | over      | over           | busy        | busy         | whose`;
+                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | receive  | misreceive | other
+no attempt         | late  | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+requested          | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+sent               | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+timed out          | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, held     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, kept     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+declined, back     | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+requested, held    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+requested, back    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+sent, held         | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | busy     | amount     | whose
+5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | busy     | amount     | whose
+5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+5th timed out      | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | RECEIVED | amount     | whose
+paid, pending      | busy  | option | over  | over   | over    | over       | over      | over           | busy        | busy         | busy     | amount     | whose`;
 
 const hosted: readonly PaymentType[] = ['API', 'LINK', 'QR'];
 const inTime = [new Date('2026-03-01T12:05:00.000Z'), new Date(expiresAt.getTime() - 1)];
@@ -239,6 +246,7 @@ test('the columns hold every command there is', () => {
     send_attempt: true,
     lose_attempt: true,
     confirm_attempt: true,
+    receive_payment: true,
     decline_attempt: true,
     time_out_attempt: true,
     cancel: true,
@@ -271,6 +279,7 @@ test('each command meets exactly the rejections that its type lists', () => {
     },
     lose_attempt: { ...final, ...notWithWallet },
     confirm_attempt: { ...final, ...notWithWallet, amount_mismatch: true },
+    receive_payment: { ...final, payment_in_progress: true, amount_mismatch: true },
     decline_attempt: { ...final, ...notWithWallet },
     time_out_attempt: { ...final, ...notWithWallet },
     cancel: { ...final, payment_in_progress: true },
@@ -346,15 +355,16 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
   const [status, attemptStatus, event, eventIsAbout] = at(changes, outcome);
   const latestAttempt =
     attemptStatus === null ? order.latestAttempt : attemptAfter(order, command, now, attemptStatus);
+  const isNew = outcome === 'started' || outcome === 'RECEIVED';
   const after: OrderInFull = {
     ...order,
     status,
     latestAttempt,
     updatedAt: status === 'PENDING' ? order.updatedAt : now,
     deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
-    attemptCount: outcome === 'started' ? order.attemptCount + 1 : order.attemptCount,
+    attemptCount: isNew ? order.attemptCount + 1 : order.attemptCount,
     lastEventSequence: event === null ? 7 : 8,
-    earlierAttempts: outcome === 'started' && order.latestAttempt !== null ? [order.latestAttempt] : [],
+    earlierAttempts: isNew && order.latestAttempt !== null ? [order.latestAttempt] : [],
   };
   if (event === null) return { ok: true, value: { order: after, events: [] } };
   const attempt = eventIsAbout === 'attempt' ? latestAttempt : null;
@@ -375,15 +385,16 @@ function attemptAfter(
   now: Date,
   status: PaymentAttemptStatus,
 ): PaymentAttempt {
-  if (command.type === 'start_payment') {
-    const { paymentOption } = command;
+  if (command.type === 'start_payment' || command.type === 'receive_payment') {
+    const { type, paymentOption } = command;
+    const isStarted = type === 'start_payment';
     const times = { createdAt: now, updatedAt: now };
     return {
       id: 'pat_new',
       status,
-      origin: 'CHECKOUT',
+      origin: isStarted ? 'CHECKOUT' : 'PAYER',
       paymentOption,
-      phone: '+251922334455',
+      phone: isStarted ? '+251922334455' : '',
       ...times,
       declineReason: null,
     };

@@ -13,7 +13,17 @@ const goodWallet = {
   environment: 'sandbox',
   health: 'available',
   credentials: 'accepted',
+  payer_started: 'not offered',
   detail: '',
+} as const;
+
+const goodRegistration = {
+  wallet: 'walleta',
+  environment: 'sandbox',
+  result: 'registered',
+  detail: 'registered',
+  validation_url: '',
+  confirmation_url: '',
 } as const;
 
 /** Runs the real program up to its first call to a server, which is not made. */
@@ -34,7 +44,11 @@ async function parse(args: readonly string[]) {
       }),
     openCore: call,
     openWebhooks: call,
-    walletTools: { ...walletTools({}), check: async () => [goodWallet] },
+    walletTools: {
+      ...walletTools({}),
+      check: async () => [goodWallet],
+      registerUrls: async () => [goodRegistration],
+    },
     readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),

@@ -4,7 +4,6 @@ import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../../database/entities.ts';
-import type { PaymentAttemptRow } from '../../database/entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 
@@ -20,17 +19,23 @@ export interface KeptExchanges {
   readonly at: Date;
 }
 
+/** The attempt that exchanges belong to, or the payment that a payer started, with the id of no merchant. */
+export interface ExchangeOwner {
+  readonly merchantId: StoredId<'mer'>;
+  readonly id: StoredId<'pat' | 'ppm'>;
+}
+
 /**
- * Stores wire exchanges with the attempt, whose order the transaction has locked. Ids sort by time, and within the
+ * Stores wire exchanges with their owner, whose order or own row the transaction has locked. Ids sort by time, and within the
  * transaction by order. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
  * in the middle are dropped and counted. Payment requests and decisive exchanges are always kept.
  */
 export async function keepExchanges(
   em: EntityManager,
-  attempt: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
+  owner: ExchangeOwner,
   { exchanges, areDecisive, newId, at }: KeptExchanges,
 ): Promise<void> {
-  const key = { merchantId: attempt.merchantId, paymentAttemptId: attempt.id };
+  const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
   const before = await em.count(WalletExchangeRow, key);
   await dropMiddle(em, key, before + exchanges.length - firstKept - latestKept);
   for (const [index, exchange] of exchanges.entries()) {
@@ -46,7 +51,7 @@ const payloadOf = (exchange: WalletExchange): Buffer => encodeMessage(WalletExch
 
 async function dropMiddle(
   em: EntityManager,
-  key: { readonly merchantId: StoredId<'mer'>; readonly paymentAttemptId: StoredId<'pat'> },
+  key: { readonly merchantId: StoredId<'mer'>; readonly paymentAttemptId: StoredId<'pat' | 'ppm'> },
   surplus: number,
 ): Promise<void> {
   if (surplus <= 0) return;

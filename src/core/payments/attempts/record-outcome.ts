@@ -1,5 +1,3 @@
-import { optionsOfWallet, walletOf } from '../../../contract/payment-option.ts';
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
@@ -11,6 +9,7 @@ import { decideOutcome } from '../../domain/wallet-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { orderOfAttempt } from '../changes/read-order.ts';
+import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { workOf } from './attempt-work-row.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
@@ -39,6 +38,9 @@ export interface RecordOutcomeParts {
 
 interface Reported {
   readonly row: PaymentAttemptRow;
+  /** Whether the wallet's transaction has no use yet. */
+  readonly isTransactionNew: boolean;
+  /** Whether it belongs to another attempt, or is stray money that a payer sent. One transaction is used once. */
   readonly isTransactionTaken: boolean;
 }
 
@@ -54,15 +56,19 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
       requestId,
       async read(em): Promise<Reported> {
         const row = await em.findOneOrFail(PaymentAttemptRow, key);
-        const isTransactionTaken =
-          outcome.type === 'completed' &&
-          row.leasedUntil != null &&
-          (await hasPaidAnother(em, row, outcome.providerTransactionId));
-        return { row, isTransactionTaken };
+        if (outcome.type !== 'completed' || row.leasedUntil == null)
+          return { row, isTransactionNew: false, isTransactionTaken: false };
+        const receipt = await findReceipt(em, { ...row, ...outcome });
+        const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
+        return { row, isTransactionNew: receipt === null, isTransactionTaken };
       },
       decide: (order, { row, isTransactionTaken }, now) =>
         decideOutcome(order, workOf(row), report, isTransactionTaken, now),
-      async write(em, decided, { context: { row }, order, now: at }): Promise<RecordedOutcome> {
+      async write(
+        em,
+        decided,
+        { context: { row, isTransactionNew }, order, now: at },
+      ): Promise<RecordedOutcome> {
         if (decided.isRepeat) {
           const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
           const { attempt, dueAt } = workOf(row);
@@ -71,26 +77,11 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
         const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
         const strayPaymentId =
           stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
+        if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
         await keepExchanges(em, row, { exchanges, areDecisive, newId, at });
         Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
         return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId };
       },
     });
   };
-}
-
-/** One wallet transaction pays one order. A second use is an error of the wallet or fraud. */
-export async function hasPaidAnother(
-  em: EntityManager,
-  row: PaymentAttemptRow,
-  transaction: string,
-): Promise<boolean> {
-  const { environment, merchantId, id } = row;
-  const paymentOption = { $in: [...optionsOfWallet(walletOf(row.paymentOption))] };
-  const others = await em.find(
-    PaymentAttemptRow,
-    { environment, paymentOption, providerTransactionId: transaction, status: 'SUCCEEDED' },
-    { limit: 2, disableIdentityMap: true },
-  );
-  return others.some((other) => other.id !== id || other.merchantId !== merchantId);
 }

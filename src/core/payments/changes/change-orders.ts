@@ -160,9 +160,10 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   };
 }
 
-/** The attempt that a change starts; undefined when it starts none. */
+/** The attempt that a change starts, to prompt a payer; undefined when it starts none. */
 function newAttemptOf({ latestAttempt: before }: OrderInFull, { latestAttempt }: OrderInFull) {
-  return latestAttempt === null || latestAttempt.id === before?.id ? undefined : latestAttempt;
+  const isNew = latestAttempt !== null && latestAttempt.id !== before?.id && latestAttempt.origin !== 'PAYER';
+  return isNew ? latestAttempt : undefined;
 }
 
 /** The decision for a command's result on an order, or its rejection. */

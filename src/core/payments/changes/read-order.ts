@@ -108,10 +108,14 @@ async function readPast(
     { merchantId, orderId, environment },
     { orderBy: { id: 'asc' } },
   );
+  // Money that somebody sent with this order's reference, without a request of ours, does not keep others from paying.
+  const ofAttempts = strays.flatMap(({ paymentAttemptId: id, ...stray }) =>
+    id == null ? [] : [{ ...stray, attemptId: publicId('pat', id) }],
+  );
   return {
     earlierAttempts: attempts.map(attemptOf).filter(({ id }) => id !== latestAttempt.id),
-    strayMoney: strays.map(({ paymentAttemptId, amount, currency, status, createdAt }) => ({
-      attemptId: publicId('pat', paymentAttemptId),
+    strayMoney: ofAttempts.map(({ attemptId, amount, currency, status, createdAt }) => ({
+      attemptId,
       amount,
       currency,
       status,

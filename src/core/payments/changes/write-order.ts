@@ -22,7 +22,10 @@ export async function writeOrder(
   { events, prompt }: ChangeRows,
 ): Promise<void> {
   const attempt = order.latestAttempt;
-  if (attempt !== null && attempt !== before.latestAttempt) await writeAttempt(em, order, attempt, prompt);
+  if (attempt !== null && attempt !== before.latestAttempt) {
+    if (attempt.origin === 'PAYER') em.create(PaymentAttemptRow, attemptValuesOf(order, attempt));
+    else await writeAttempt(em, order, attempt, prompt);
+  }
   em.assign(row, orderValuesOf(order));
   const { merchantId, environment, id: orderId } = row;
   for (const event of events) em.create(OrderEventRow, { merchantId, environment, orderId, ...event });

@@ -46,7 +46,8 @@ cross join lateral (
 ) found`;
   const ofTransaction = (table: string, number: string): string => `
 select merchant_id, environment, order_id from core.${table}
-where environment = any(enum_range(null::core.environment)) and provider_transaction_id = ${number} ${below('order_id')}`;
+where environment = any(enum_range(null::core.environment)) and provider_transaction_id = ${number}
+  and order_id is not null ${below('order_id')}`;
   const ways = [
     ...(orderId === undefined ? [] : [ofEachMerchant(`o.id = ${bind(orderId)}`)]),
     ...(orderNumber === undefined ? [] : [ofEachMerchant(`o.order_number = ${bind(orderNumber)}`)]),

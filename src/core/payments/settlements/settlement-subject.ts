@@ -11,7 +11,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { settleReversal } from '../../domain/reversal.ts';
 import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
-import { hasPaidAnother } from '../attempts/record-outcome.ts';
+import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { orderOfAttempt, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
 import type { LockOrder } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
@@ -25,7 +25,12 @@ export type SettledSubject =
 
 /** The locked row of a subject. */
 export type SubjectRows =
-  | { readonly kind: 'attempt'; readonly row: PaymentAttemptRow }
+  | {
+      readonly kind: 'attempt';
+      readonly row: PaymentAttemptRow;
+      /** Whether the transaction that paid it has no use yet. */
+      readonly isTransactionNew: boolean;
+    }
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
   | { readonly kind: 'refund'; readonly row: RefundRow };
 
@@ -54,11 +59,13 @@ export async function readSubject(em: EntityManager, key: SubjectKey): Promise<S
   const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   if (paymentAttemptId != null) {
     const row = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: paymentAttemptId });
-    if (key.outcome === 'PAID' && (await hasPaidAnother(em, row, key.providerReference ?? '')))
+    const providerTransactionId = key.providerReference ?? '';
+    const receipt = key.outcome === 'PAID' ? await findReceipt(em, { ...row, providerTransactionId }) : null;
+    if (receipt !== null && !belongsTo(receipt, row))
       throw invalidFields([
         { field: 'provider_reference', issue: 'is the transaction that has paid another order' },
       ]);
-    return { kind: 'attempt', row };
+    return { kind: 'attempt', row, isTransactionNew: receipt === null };
   }
   if (strayPaymentId != null)
     return {
@@ -92,7 +99,7 @@ export function settle(
   switch (subject.kind) {
     case 'attempt': {
       if (outcome !== 'PAID' && outcome !== 'NOT_PAID') return err('decided');
-      const { row } = subject;
+      const { row, isTransactionNew } = subject;
       const attemptId = publicId('pat', row.id);
       const changed = settleAttempt(order, attemptId, outcome, id, now);
       if (!changed.ok) return changed;
@@ -104,6 +111,8 @@ export function settle(
           const lease =
             outcome === 'NOT_PAID' ? { leasedUntil } : { providerTransactionId: providerReference };
           em.assign(row, { settlementId: settlementId(), ...lease });
+          if (outcome === 'PAID' && isTransactionNew)
+            useReceipt(em, { ...row, providerTransactionId: providerReference }, row);
         },
       });
     }

@@ -59,7 +59,8 @@ with waiting as (
   union all
   select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency, s.updated_at
   from core.stray_payments s
-  where s.status = 'REVERSAL_REFUSED'
+  -- Stray money of no order has no order to settle under. The list of stray payments has it.
+  where s.status = 'REVERSAL_REFUSED' and s.order_id is not null
   union all
   select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
     r.created_at

@@ -4,7 +4,7 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
-import { publicId, storedId } from '../../../contract/public-id.ts';
+import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
@@ -20,6 +20,7 @@ import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { withNote } from '../attempts/callback-notes.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
 /** The present state of a stray payment: the row itself, with stored ids. */
@@ -106,13 +107,14 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           const { reversal, sentBefore } = leased.value;
           em.assign(row, reversalColumns(reversal));
           const { merchantId, paymentAttemptId: id } = row;
-          const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+          // A payment that its payer started has no request of ours, and so no reference.
+          const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
           leasedRows.push({
             stray: { ...row },
             leaseId,
             sentBefore,
-            paymentReference: attempt.providerReference ?? '',
-            walletAccountId: attempt.walletAccountId ?? null,
+            paymentReference: attempt?.providerReference ?? '',
+            walletAccountId: attempt?.walletAccountId ?? null,
           });
         }
         return leasedRows;
@@ -127,9 +129,8 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         if (!recorded.ok) return recorded;
         const { reversal, isRepeat } = recorded.value;
         if (isRepeat) return ok({ ...row });
-        const { merchantId, paymentAttemptId } = row;
         const areDecisive = reversal.status !== 'REVERSAL_DUE';
-        await keepExchanges(em, { merchantId, id: paymentAttemptId }, { exchanges, areDecisive, newId, at });
+        await keepExchanges(em, exchangeOwnerOf(row), { exchanges, areDecisive, newId, at });
         em.assign(row, reversalColumns(reversal));
         return ok({ ...row });
       }),
@@ -141,9 +142,13 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const row = await em.findOne(StrayPaymentRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
         if (row === null) return undefined;
         const at = await readClock(em);
-        const attempt = { merchantId, id: row.paymentAttemptId };
         if (exchange !== undefined)
-          await keepExchanges(em, attempt, { exchanges: [exchange], areDecisive: false, newId, at });
+          await keepExchanges(em, exchangeOwnerOf(row), {
+            exchanges: [exchange],
+            areDecisive: false,
+            newId,
+            at,
+          });
         row.callbackNotes = withNote(row.callbackNotes, note);
         em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), at)));
         return { ...row };
@@ -180,3 +185,15 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
 /** The name of the reversal at the wallet. */
 export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>
   publicId('stp', reversalId);
+
+/** The attempt that was paid, or the payment that its payer started. */
+function exchangeOwnerOf({
+  id,
+  merchantId,
+  paymentAttemptId,
+  payerPaymentId,
+}: StrayPaymentRow): ExchangeOwner {
+  if (paymentAttemptId != null) return { merchantId, id: paymentAttemptId };
+  if (payerPaymentId != null) return { merchantId: storedId('mer', noMerchantId), id: payerPaymentId };
+  throw new TypeError(`the stray payment ${id} has neither an attempt nor a payment of a payer`);
+}

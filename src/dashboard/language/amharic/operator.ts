@@ -206,10 +206,12 @@ export const operator: typeof english = {
     kinds: {
       late: 'ትዕዛዙ ወይም ሙከራው ካበቃ በኋላ መጣ።',
       wrongAmount: 'ከትዕዛዙ የተለየ መጠን ወይም ገንዘብ ነው።',
+      noOrder: 'ከፋዩ በራሱ የከፈለው፣ ማጣቀሻው ከአንድ ትዕዛዝ ጋር የማይገናኝ ክፍያ ነው።',
     },
     oneTry: 'ዋሌቱ አንድ ጊዜ ተጠይቋል።',
     tries: (count) => `ዋሌቱ ${count} ጊዜ ተጠይቋል።`,
     order: 'ትዕዛዝ',
+    noMerchant: 'ነጋዴ የለውም',
     transaction: 'ግብይት',
     walletSays: 'ዋሌቱ የሚለው፦',
     empty: 'ምንም የለም።',

@@ -220,7 +220,7 @@ export const operator = {
   },
   strays: {
     title: 'Stray payments',
-    lead: 'Payments that a wallet took for orders that could not accept them. Gatehouse reverses them. If a wallet refuses a reversal, an operator must resolve it.',
+    lead: 'Payments that a wallet took and that no order could accept. Gatehouse reverses them. If a wallet refuses a reversal, an operator must resolve it.',
     states: { all: 'All', due: 'Reversal due', reversed: 'Reversed', refused: 'Reversal refused' },
     filter: 'State',
     submit: 'Show',
@@ -235,10 +235,13 @@ export const operator = {
     kinds: {
       late: 'The payment arrived after the order or the attempt had ended.',
       wrongAmount: 'The amount or currency differs from the order’s.',
+      noOrder:
+        'The payer started the payment with a reference that names no order, or orders of several merchants.',
     },
     oneTry: 'The wallet was asked once.',
     tries: (count: string) => `The wallet was asked ${counted(count, 'time')}.`,
     order: 'Order',
+    noMerchant: 'No merchant',
     transaction: 'Transaction',
     walletSays: 'Answer of the wallet:',
     empty: 'No stray payments match.',

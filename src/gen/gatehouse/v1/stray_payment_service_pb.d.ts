@@ -27,7 +27,8 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   strayPaymentId: string;
 
   /**
-   * The merchant of the order.
+   * The merchant of the order, or of the account that was paid. "mer_00000000000000000000000000" when the money belongs to no
+   * merchant.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -41,14 +42,14 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   environment: Environment;
 
   /**
-   * The order that the payment was for.
+   * The order that the payment was for; empty when it belongs to no order.
    *
    * @generated from field: string order_id = 4;
    */
   orderId: string;
 
   /**
-   * The payment attempt that caused it.
+   * The payment attempt that caused it; empty when the payer started the payment.
    *
    * @generated from field: string payment_attempt_id = 5;
    */
@@ -628,7 +629,7 @@ export declare type HastenReversalResponse = Message<"gatehouse.v1.HastenReversa
 export declare const HastenReversalResponseSchema: GenMessage<HastenReversalResponse>;
 
 /**
- * The reason why the order could not accept the money.
+ * The reason why no order could accept the money.
  *
  * @generated from enum gatehouse.v1.StrayPaymentKind
  */
@@ -653,6 +654,13 @@ export enum StrayPaymentKind {
    * @generated from enum value: STRAY_PAYMENT_KIND_WRONG_AMOUNT = 2;
    */
   WRONG_AMOUNT = 2,
+
+  /**
+   * A payer started the payment, with a reference that names no order, or orders of several merchants.
+   *
+   * @generated from enum value: STRAY_PAYMENT_KIND_NO_ORDER = 3;
+   */
+  NO_ORDER = 3,
 }
 
 /**
@@ -701,8 +709,7 @@ export enum StrayPaymentStatus {
 export declare const StrayPaymentStatusSchema: GenEnum<StrayPaymentStatus>;
 
 /**
- * Tracks stray payments: money that a wallet took for an order that could not accept it, until the wallet confirms the
- * reversal.
+ * Tracks stray payments: money that a wallet took and that no order could accept, until the wallet confirms the reversal.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  PayerPaymentSchema,
+  PayerPaymentStatus,
+  PayerPaymentStatusSchema,
+} from '../gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { PayerPayment } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import {
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  statusesOption,
+  walletOption,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { table } from './table.ts';
+import { showTime } from './time.ts';
+
+interface ListOptions extends PageOptions {
+  readonly wallet?: string;
+  readonly environment?: Environment;
+  readonly status?: readonly PayerPaymentStatus[];
+}
+
+/** `payment payer-started` and `payment confirm` */
+export function addPayerPaymentCommands(payment: Command, run: Runner): void {
+  payment
+    .command('payer-started')
+    .description('list payments that payers started at a till or paybill, newest first')
+    .addOption(walletOption())
+    .addOption(environmentOption())
+    .addOption(statusesOption('payments', PayerPaymentStatusSchema))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) => run(({ payerPayments }) => list(payerPayments, options)));
+  payment
+    .command('confirm')
+    .description('ask the wallet now about an open or abandoned payment that a payer started')
+    .argument('<payer_payment_id>', 'ppm_…')
+    .action((payerPaymentId: string) =>
+      run(async ({ payerPayments }) => {
+        const { payerPayment } = await payerPayments.hastenPayerPayment({ payerPaymentId });
+        return show([answered(payerPayment)]);
+      }),
+    );
+}
+
+async function list(payerPayments: CoreClients['payerPayments'], options: ListOptions): Promise<Output> {
+  const { wallet = '', environment = Environment.UNSPECIFIED, status = [] } = options;
+  const page = await collectPages(options, async (request) => {
+    const filter = { wallet, environment, statuses: [...status] };
+    const reply = await payerPayments.listPayerPayments({ ...request, ...filter });
+    return { items: reply.payerPayments, nextPageToken: reply.nextPageToken };
+  });
+  const shown = show(page.items);
+  return {
+    json: {
+      payer_payments: page.items.map((item) => plainJson(PayerPaymentSchema, item)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      page.items.length === 0
+        ? 'No such payments'
+        : `${typeof shown.text === 'string' ? shown.text : shown.text(width)}${adviseOn(page.items)}${showMore(page)}`,
+  };
+}
+
+function show(payments: readonly PayerPayment[]): Output {
+  const columns = [
+    { head: 'PAYMENT, WALLET' },
+    { head: 'STATUS' },
+    { head: 'REFERENCE, TRANSACTION' },
+    { head: 'AMOUNT', right: true },
+    { head: 'REPORTED, RECORDED AS', gives: true },
+  ];
+  const rows = payments.map((payment) => [
+    `${payment.payerPaymentId}\n${payment.wallet} ${showEnvironment(payment.environment)}`,
+    wordOf(PayerPaymentStatusSchema, payment.status) ?? '',
+    `${payment.reference}\n${payment.providerTransactionId}`,
+    `${payment.amount} ${payment.currency}`,
+    [
+      showTime(payment.createTime),
+      payment.orderId,
+      payment.paymentAttemptId,
+      payment.strayPaymentId,
+      payment.detail,
+    ]
+      .filter((text) => text !== '')
+      .join('\n'),
+  ]);
+  const [first] = payments;
+  return {
+    json: first === undefined ? {} : plainJson(PayerPaymentSchema, first),
+    text: (width) => table(columns, rows, width),
+  };
+}
+
+function adviseOn(payments: readonly PayerPayment[]): string {
+  const abandoned = payments.filter(({ status }) => status === PayerPaymentStatus.ABANDONED);
+  if (abandoned.length === 0) return '';
+  return [
+    `\n\nThe wallet did not confirm ${abandoned.length} of them in time. Look each up with the wallet, then ask again:`,
+    'gatehouse payment confirm <payer_payment_id>',
+  ].join('\n');
+}

@@ -1,0 +1,100 @@
+import { Money } from './money.ts';
+import type { AttemptId, Changed, Order, OrderInFull, PaymentOption } from './order.ts';
+import { isInFlight, moneyNotReturned } from './order.ts';
+import { transition } from './transition.ts';
+import { unreachable } from './unreachable.ts';
+import type { FoundMoney } from './wallet-outcome.ts';
+import { parseDebited } from './wallet-outcome.ts';
+
+/*
+ * Payments that payers start themselves, at a till or paybill. The payer types the order_number as the reference. The wallet asks
+ * whether we take the payment, if the operator has ordered that, and reports it afterwards. Only our own query proves it.
+ */
+
+/** The status of a payment that its payer started. All states except OPEN and ABANDONED are final. */
+export type PayerPaymentStatus =
+  'OPEN' | 'ORDER_PAID' | 'STRAY' | 'REQUESTED_PAYMENT' | 'NO_PAYMENT' | 'ABANDONED';
+
+/**
+ * The order that a typed reference names. Phones and people change capitals, so another spelling counts if no order has exactly
+ * this one. Undefined without such an order, and when several orders have it: a guess could give one merchant another's money.
+ */
+export function orderNamed<Numbered extends Pick<Order, 'orderNumber'>>(
+  orders: readonly Numbered[],
+  reference: string,
+): Numbered | undefined {
+  const exact = orders.filter(({ orderNumber }) => orderNumber === reference);
+  const alike = orders.filter(({ orderNumber }) => orderNumber.toUpperCase() === reference.toUpperCase());
+  const named = exact.length > 0 ? exact : alike;
+  return named.length === 1 ? named[0] : undefined;
+}
+
+/** The spellings of a reference under which an order is looked for, each by its index. */
+export const spellingsOf = (reference: string): readonly string[] =>
+  reference === '' ? [] : [...new Set([reference, reference.toUpperCase(), reference.toLowerCase()])];
+
+/** The answer to a wallet that asks before it moves money. */
+export type PayerPaymentDecision = 'ACCEPT' | 'UNKNOWN_REFERENCE' | 'WRONG_AMOUNT' | 'NOT_PAYABLE';
+
+/**
+ * Whether an order takes a payment that has not moved money yet. The rules are those of a new attempt, and the amount must be
+ * equal. `isOffered` tells whether the merchant may take this money through this wallet now.
+ */
+export function validatePayerPayment(
+  order: OrderInFull,
+  money: Pick<FoundMoney, 'amount' | 'currency'>,
+  isOffered: boolean,
+  now: Date,
+): PayerPaymentDecision {
+  const { latestAttempt } = order;
+  const isBusy = latestAttempt !== null && isInFlight(latestAttempt);
+  const isOpen = order.status === 'PENDING' && now < order.expiresAt;
+  if (!isOpen || isBusy || !isOffered || moneyNotReturned(order) !== undefined) return 'NOT_PAYABLE';
+  const debited = parseDebited(money);
+  return debited !== undefined && Money.equal(debited, order.amount) ? 'ACCEPT' : 'WRONG_AMOUNT';
+}
+
+/** The effect of confirmed money on the order that its reference names. */
+export type PayerSettlement =
+  | { readonly type: 'order_paid'; readonly changed: Changed }
+  /** The order cannot accept the money. */
+  | { readonly type: 'stray'; readonly kind: 'LATE' | 'WRONG_AMOUNT' }
+  /** An attempt of the order may still take money, or be the one that took this. */
+  | { readonly type: 'wait' };
+
+/** Decides what becomes of money that the wallet confirmed to our query. */
+export function settlePayerPayment(
+  order: OrderInFull,
+  payment: { readonly attemptId: AttemptId; readonly paymentOption: PaymentOption },
+  money: FoundMoney,
+  now: Date,
+): PayerSettlement {
+  const debited = parseDebited(money);
+  if (debited === undefined) return { type: 'stray', kind: 'WRONG_AMOUNT' };
+  const received = transition(order, { type: 'receive_payment', ...payment, debited }, now);
+  if (received.ok) return { type: 'order_paid', changed: received.value };
+  switch (received.error.type) {
+    case 'order_is_final':
+      return { type: 'stray', kind: 'LATE' };
+    case 'amount_mismatch':
+      return { type: 'stray', kind: 'WRONG_AMOUNT' };
+    case 'payment_in_progress':
+      return { type: 'wait' };
+    default:
+      return unreachable(received.error);
+  }
+}
+
+/** Seconds until the wallet is asked again, by try. The last one repeats. */
+const waitsSeconds = [2, 3, 5, 10, 30, 60, 300, 900, 3600] as const;
+const abandonedAfterMs = 3 * 24 * 60 * 60_000;
+
+/** When the wallet is asked next about a payment that is still open. */
+export const nextConfirmation = (tries: number, now: Date): Date =>
+  new Date(
+    now.getTime() + (waitsSeconds[Math.min(Math.max(tries, 1), waitsSeconds.length) - 1] ?? 3600) * 1000,
+  );
+
+/** Whether a reported payment that the wallet has not confirmed needs a person. Confirmed money is never abandoned. */
+export const isAbandoned = (reportedAt: Date, now: Date): boolean =>
+  now.getTime() - reportedAt.getTime() >= abandonedAfterMs;

@@ -1,0 +1,62 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
+import type { Environment, MerchantId, Order } from '../../domain/order.ts';
+import { orderNamed, spellingsOf } from '../../domain/payer-payment.ts';
+
+/** The order that a reference names. */
+export type NamedOrder = Pick<Order, 'merchantId' | 'environment' | 'id' | 'orderNumber'>;
+
+/**
+ * An order_number is unique for a merchant only, so each merchant's index is searched (docs/adr/0021), in any state: an order of
+ * another merchant makes a reference ambiguous even after it has ended.
+ */
+const statement = `
+select found.* from core.merchants m
+cross join lateral (
+  select o.merchant_id, o.id, o.order_number from core.orders o
+  where o.merchant_id = m.id and o.environment = ?::core.environment and o.order_number = any(?::text[])
+) found
+where ?::uuid is null or m.id = ?::uuid
+limit 20`;
+
+/** The order with this reference. Of one merchant if `only` is given, and else the only one among all merchants. */
+export async function findNamedOrder(
+  em: EntityManager,
+  environment: Environment,
+  reference: string,
+  only: MerchantId | null,
+): Promise<NamedOrder | undefined> {
+  const spellings = spellingsOf(reference);
+  if (spellings.length === 0) return undefined;
+  const merchant = only === null ? null : storedId('mer', only);
+  const rows = await em.execute<
+    { merchant_id: StoredId<'mer'>; id: StoredId<'ord'>; order_number: string }[]
+  >(statement, [environment, textArray(spellings), merchant, merchant]);
+  const orders = rows.map((row) => ({
+    merchantId: publicId('mer', row.merchant_id),
+    environment,
+    id: publicId('ord', row.id),
+    orderNumber: row.order_number,
+  }));
+  return orderNamed(orders, reference);
+}
+
+/** A PostgreSQL array literal. */
+const textArray = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+
+/** The characters of an id's end, of 5 bits each, in its public form. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** The last 15 hexadecimal digits of a stored id whose public form ends with these 12 characters; undefined for other texts. */
+export function storedEndOf(publicEnd: string): string | undefined {
+  if (publicEnd.length !== 12) return undefined;
+  let bits = 0n;
+  for (const character of publicEnd) {
+    const five = alphabet.indexOf(character);
+    if (five === -1) return undefined;
+    bits = (bits << 5n) | BigInt(five);
+  }
+  return bits.toString(16).padStart(15, '0');
+}

@@ -1,0 +1,88 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Database } from '../../database/database.ts';
+import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
+import { readClock } from '../../database/read-clock.ts';
+import type { Environment } from '../../domain/order.ts';
+import { withNote } from '../attempts/callback-notes.ts';
+import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { findReceipt } from '../changes/wallet-receipts.ts';
+import { belongToAttempt, exchangeOwner, lockPayerPayment, makeDue } from './payer-payment-row.ts';
+import type { PayerPayment } from './payer-payment-row.ts';
+
+/** The payments that are to be confirmed with their wallet. Each function is one transaction. */
+export interface PayerPaymentQueue {
+  /** Leases up to `limit` due payments of a wallet to a worker, for `leaseMs`. */
+  readonly lease: (
+    wallet: string,
+    environment: Environment,
+    limit: number,
+    leaseMs: number,
+  ) => Promise<readonly { readonly payment: PayerPayment; readonly leaseId: string }[]>;
+  /** Makes an open or abandoned payment due now, and stores the callback that caused it. */
+  readonly hasten: (
+    payerPaymentId: PublicId<'ppm'>,
+    callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+  ) => Promise<PayerPayment | undefined>;
+}
+
+export interface PayerPaymentQueueParts {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly newLeaseId: () => string;
+  /** Called when a confirmation became due. */
+  readonly onDue: () => void;
+}
+
+export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPaymentQueue {
+  const { database, newId, newLeaseId, onDue } = parts;
+  return {
+    lease: (wallet, environment, limit, leaseMs) =>
+      database.fork().transactional(async (em) => {
+        const at = await readClock(em);
+        const rows = await em.find(
+          PayerPaymentRow,
+          {
+            ...{ wallet, environment, dueAt: { $lte: at } },
+            $or: [{ leasedUntil: null }, { leasedUntil: { $lte: at } }],
+          },
+          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        );
+        const leased: { payment: PayerPayment; leaseId: string }[] = [];
+        for (const row of rows) {
+          // The wallet need not be asked about a payment that an attempt of ours accounts for.
+          const receipt = await findReceipt(em, row);
+          if (receipt !== null) {
+            belongToAttempt(row, receipt, at);
+            continue;
+          }
+          const leaseId = newLeaseId();
+          const leasedUntil = new Date(at.getTime() + leaseMs);
+          Object.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, tries: row.tries + 1 });
+          leased.push({ payment: { ...row }, leaseId });
+        }
+        return leased;
+      }),
+
+    async hasten(payerPaymentId, { exchange, note }) {
+      const hastened = await database.fork().transactional(async (em) => {
+        const row = await lockPayerPayment(em, payerPaymentId);
+        if (row === null) return undefined;
+        const at = await readClock(em);
+        row.callbackNotes = withNote(row.callbackNotes, note);
+        makeDue(row, at);
+        if (exchange !== undefined && row.status === 'OPEN')
+          await keepExchanges(em, exchangeOwner(row), {
+            exchanges: [exchange],
+            areDecisive: false,
+            newId,
+            at,
+          });
+        return { ...row };
+      });
+      if (hastened !== undefined) onDue();
+      return hastened;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { noMerchantId, storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
+import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
+import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
+import { nextConfirmation } from '../../domain/payer-payment.ts';
+import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';
+
+/** A payment that its payer started: the row itself, with stored ids. */
+export type PayerPayment = Omit<PayerPaymentRow, symbol>;
+
+/** Locks a payment until the transaction ends. The row may have been read before without its lock. */
+export const lockPayerPayment = (em: EntityManager, id: PublicId<'ppm'>): Promise<PayerPaymentRow | null> =>
+  em.findOne(
+    PayerPaymentRow,
+    { id: storedId('ppm', id) },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true },
+  );
+
+/** Exchanges belong to the payment until an attempt records it. */
+export const exchangeOwner = ({ id }: Pick<PayerPaymentRow, 'id'>) => ({
+  merchantId: storedId('mer', noMerchantId),
+  id,
+});
+
+/** Makes an open or abandoned payment due now. A payment that a worker holds is due as soon as the worker has reported. */
+export function makeDue(row: PayerPaymentRow, at: Date): void {
+  if (row.status === 'ABANDONED') Object.assign(row, { status: 'OPEN', dueAt: at, createdAt: at, tries: 0 });
+  else if (row.status === 'OPEN') row.dueAt = at;
+}
+
+/** Ends the payment. Only an abandoned one keeps its detail. */
+export function end(row: PayerPaymentRow, status: Exclude<PayerPaymentStatus, 'OPEN'>, at: Date): void {
+  const detail = status === 'ABANDONED' ? row.detail : '';
+  Object.assign(row, { status, detail, dueAt: null, leasedUntil: null, updatedAt: at });
+}
+
+/** Sets when the wallet is asked next. */
+export function waitForNext(row: PayerPaymentRow, at: Date): void {
+  // A callback that arrived during the lease is a reason to ask at once.
+  row.dueAt = row.dueAt != null && row.dueAt <= at ? at : nextConfirmation(row.tries, at);
+}
+
+/** Another record accounts for the transaction. */
+export function belongToAttempt(
+  row: PayerPaymentRow,
+  { merchantId, paymentAttemptId }: WalletReceiptRow,
+  at: Date,
+): void {
+  Object.assign(row, { merchantId: merchantId ?? null, paymentAttemptId: paymentAttemptId ?? null });
+  end(row, 'REQUESTED_PAYMENT', at);
+}

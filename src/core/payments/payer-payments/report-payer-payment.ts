@@ -1,0 +1,120 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
+import { optionsOfWallet } from '../../../contract/payment-option.ts';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Database } from '../../database/database.ts';
+import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
+import { readClock } from '../../database/read-clock.ts';
+import type { Environment, PaymentOption } from '../../domain/order.ts';
+import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import type { MakeAttemptDue } from '../attempts/make-attempt-due.ts';
+import { storedEndOf } from './find-named-order.sql.ts';
+import { exchangeOwner, makeDue } from './payer-payment-row.ts';
+import type { PayerPayment } from './payer-payment-row.ts';
+
+/** A wallet's message about a payment. Nothing in it is trusted. */
+export interface PayerPaymentReport {
+  readonly wallet: string;
+  readonly environment: Environment;
+  readonly paymentOption: PaymentOption;
+  readonly providerTransactionId: string;
+  readonly reference: string;
+  readonly payee: string;
+  readonly amount: string;
+  readonly currency: string;
+  /** '' when the reference can name no attempt. */
+  readonly attemptIdEnd: string;
+  readonly callbackNote: string;
+  readonly exchange: WalletExchange | undefined;
+}
+
+export type ReportPayerPayment = (report: PayerPaymentReport) => Promise<PayerPayment>;
+
+export interface ReportPayerPaymentParts {
+  readonly database: Database;
+  readonly makeAttemptDue: MakeAttemptDue;
+  readonly newId: NewId;
+  /** Called when a confirmation became due. */
+  readonly onDue: () => void;
+}
+
+/** How long an attempt of ours has to account for a payment that names it, before the payment is confirmed by itself. */
+const attemptFirstMs = 30_000;
+
+/**
+ * Stores a reported payment, and makes its confirmation due. A transaction that is reported again is the same payment: its
+ * first report counts, and an open or abandoned one is confirmed now.
+ */
+export function createReportPayerPayment(parts: ReportPayerPaymentParts): ReportPayerPayment {
+  const { database, makeAttemptDue, newId, onDue } = parts;
+  return async (report) => {
+    const { wallet, environment, providerTransactionId, exchange } = report;
+    const { payment, attempt } = await database.fork().transactional(async (em) => {
+      const at = await readClock(em);
+      const named = await findNamedAttempt(em, report);
+      const facts = [report.paymentOption, providerTransactionId, report.reference, report.payee];
+      const links = [named?.merchant_id ?? null, named?.order_id ?? null, named?.id ?? null];
+      const firstLook = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
+      const inserted = await em.execute<{ id: string }[]>(insert, [
+        ...[storedId('ppm', newId('ppm', at)), environment, wallet, ...facts, report.amount, report.currency],
+        ...[...links, firstLook.toISOString(), at.toISOString(), at.toISOString()],
+      ]);
+      const row = await em.findOneOrFail(
+        PayerPaymentRow,
+        { environment, wallet, providerTransactionId },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      );
+      if (inserted.length === 0) makeDue(row, at);
+      if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
+        await keepExchanges(em, exchangeOwner(row), {
+          exchanges: [exchange],
+          areDecisive: false,
+          newId,
+          at,
+        });
+      return { payment: { ...row }, attempt: named };
+    });
+    if (attempt !== undefined)
+      await makeAttemptDue({
+        merchantId: publicId('mer', attempt.merchant_id),
+        attemptId: publicId('pat', attempt.id),
+        exchange,
+        callbackNote: report.callbackNote,
+      });
+    onDue();
+    return payment;
+  };
+}
+
+const insert = `
+insert into core.payer_payments
+  (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount, currency,
+   merchant_id, order_id, payment_attempt_id, due_at, created_at, updated_at, status)
+values (?, ?::core.environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'OPEN')
+on conflict (environment, wallet, provider_transaction_id) do nothing
+returning id`;
+
+interface NamedAttempt {
+  readonly merchant_id: StoredId<'mer'>;
+  readonly id: StoredId<'pat'>;
+  readonly order_id: StoredId<'ord'>;
+}
+
+/** The attempt of ours that the reference names. Paid attempts are not looked for, because their receipt is known. */
+async function findNamedAttempt(
+  em: EntityManager,
+  { attemptIdEnd, environment, wallet }: PayerPaymentReport,
+): Promise<NamedAttempt | undefined> {
+  const end = storedEndOf(attemptIdEnd);
+  if (end === undefined) return undefined;
+  const [found] = await em.execute<NamedAttempt[]>(
+    `
+select merchant_id, id, order_id from core.payment_attempts
+where right(replace(id::text, '-', ''), 15) = ? and leases > 0 and status <> 'SUCCEEDED'
+  and environment = ?::core.environment and payment_option = any(?::text[])`,
+    [end, environment, `{${optionsOfWallet(wallet).join(',')}}`],
+  );
+  return found;
+}

@@ -1,0 +1,51 @@
+import type { Database } from '../../database/database.ts';
+import { allowedOptions, amountIssues } from '../../domain/merchant-terms.ts';
+import type { Environment, OrderInFull } from '../../domain/order.ts';
+import { validatePayerPayment } from '../../domain/payer-payment.ts';
+import type { PayerPaymentDecision } from '../../domain/payer-payment.ts';
+import type { Wallet } from '../../domain/wallet.ts';
+import { refuseMerchant } from '../../merchants/find-merchant.ts';
+import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import { orderOfId, readOrder } from '../changes/read-order.ts';
+import { findNamedOrder } from './find-named-order.sql.ts';
+
+/** A payment that a wallet asks about before it moves money. */
+export interface AskedPayerPayment {
+  readonly wallet: string;
+  readonly environment: Environment;
+  readonly reference: string;
+  readonly amount: string;
+  readonly currency: string;
+}
+
+export type ValidatePayerPayment = (asked: AskedPayerPayment) => Promise<PayerPaymentDecision>;
+
+export interface ValidatePayerPaymentParts {
+  readonly database: Database;
+  readonly findMerchant: FindMerchant;
+  readonly wallets: readonly Wallet[];
+  readonly now: () => Date;
+}
+
+/** Decides whether a payment is taken. Nothing is stored: the wallet reports the payment after it has moved the money. */
+export function createValidatePayerPayment(parts: ValidatePayerPaymentParts): ValidatePayerPayment {
+  const { database, findMerchant, wallets, now } = parts;
+  return async ({ wallet: id, environment, reference, amount, currency }) => {
+    const wallet = wallets.find((each) => each.id === id);
+    const terms = wallet?.payerStarted?.[environment];
+    if (wallet === undefined || terms === undefined) return 'NOT_PAYABLE';
+    const order = await database.fork().transactional(async (em): Promise<OrderInFull | undefined> => {
+      const named = await findNamedOrder(em, environment, reference, terms.merchantId);
+      const row = named === undefined ? undefined : await orderOfId(named)(em);
+      return row === undefined ? undefined : readOrder(em, row);
+    });
+    if (order === undefined) return 'UNKNOWN_REFERENCE';
+    const merchant = await findMerchant(order.merchantId);
+    const isOffered =
+      merchant !== undefined &&
+      refuseMerchant(merchant, environment) === undefined &&
+      amountIssues(merchant, order.amount).length === 0 &&
+      allowedOptions(merchant, environment, wallets).some((option) => wallet.options.includes(option));
+    return validatePayerPayment(order, { amount, currency }, isOffered, now());
+  };
+}

@@ -1,0 +1,91 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import { PayerPaymentStatus } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
+import type {
+  LeasedPayerPayment,
+  PayerPaymentService,
+  RecordPayerPaymentOutcomeRequestSchema,
+} from '../gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { Logger } from '../platform/logger.ts';
+import type { CallbackTokens } from './callback-token.ts';
+import type { PaymentOutcome } from './connector/outcomes.ts';
+import { exchangeMessage } from './exchange-messages.ts';
+import type { LeasedWork } from './lease-worker.ts';
+import { payersToken } from './payer-started.ts';
+import type { PayerStartedWallet } from './payer-started.ts';
+import { isUnwell } from './serve-attempt.ts';
+
+export interface PayerPaymentWorkParts extends PayerStartedWallet {
+  readonly payerPayments: Client<typeof PayerPaymentService>;
+  readonly tokens: CallbackTokens;
+  readonly newRequestId: () => string;
+  readonly logger: Logger;
+  /** Aborts the calls to the wallet at shutdown. */
+  readonly stop: AbortSignal;
+}
+
+const leaseSeconds = 45n;
+/** The time limit for all calls under one lease, so that no other worker begins meanwhile. */
+const workMs = 40_000;
+
+/** Payments that payers of one wallet started. Each is confirmed by our own query before it counts. */
+export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<LeasedPayerPayment> {
+  const { wallet, environment, connector, payerPayments, tokens, logger } = parts;
+  return {
+    name: `${wallet} payments of payers`,
+    async lease(maxPayments) {
+      const request = { wallet, environment, maxPayments, lease: { seconds: leaseSeconds } };
+      return (await payerPayments.leasePayerPayments(request)).payments;
+    },
+    async serve({ payerPayment, leaseId, providerReference, callbackNotes }) {
+      const { payerPaymentId = '', providerTransactionId = '' } = payerPayment ?? {};
+      const requestId = parts.newRequestId();
+      const { result, exchanges } = await connector.confirm(
+        {
+          paymentId: payerPaymentId,
+          providerTransactionId,
+          ...(providerReference === '' ? {} : { providerReference }),
+          callbackToken: tokens.make(payersToken, payerPaymentId),
+          callbackNotes,
+        },
+        { signal: AbortSignal.any([parts.stop, AbortSignal.timeout(workMs)]) },
+      );
+      const outcome = outcomeOf(result, providerTransactionId);
+      const recorded = await payerPayments.recordPayerPaymentOutcome(
+        { payerPaymentId, leaseId, outcome, exchanges: exchanges.map(exchangeMessage) },
+        { headers: { 'x-request-id': requestId } },
+      );
+      logger.info(
+        {
+          ...{ request_id: requestId, wallet, payer_payment_id: payerPaymentId, outcome: outcome.case },
+          status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
+        },
+        'payment of a payer',
+      );
+      return result.kind !== 'unknown' || !isUnwell(result.why);
+    },
+  };
+}
+
+type Outcome = NonNullable<MessageInitShape<typeof RecordPayerPaymentOutcomeRequestSchema>['outcome']>;
+
+function outcomeOf(result: PaymentOutcome, receipt: string): Outcome {
+  switch (result.kind) {
+    case 'pending':
+      return { case: 'pending', value: { providerReference: result.providerReference ?? '' } };
+    case 'completed': {
+      const { providerTransactionId, amount, currency } = result;
+      return providerTransactionId === receipt
+        ? { case: 'completed', value: { providerTransactionId, amount, currency } }
+        : unknown(`the wallet answered about transaction ${providerTransactionId}`);
+    }
+    case 'declined':
+      return { case: 'declined', value: { reason: result.reason } };
+    case 'timed_out':
+      return { case: 'declined', value: {} };
+    case 'unknown':
+      return unknown(result.detail);
+  }
+}
+
+const unknown = (detail: string): Outcome => ({ case: 'unknown', value: { detail } });

@@ -1,0 +1,360 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { noMerchantId } from '../../src/contract/public-id.ts';
+import {
+  PayerPaymentService,
+  PayerPaymentStatus,
+} from '../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import type { PayerPayment } from '../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import {
+  StrayPaymentKind,
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { createCallbackTokens } from '../../src/wallets/callback-token.ts';
+import { withoutRefusedWords } from '../../src/wallets/mpesa-daraja/callback-url.ts';
+import { payerStartedUrls } from '../../src/wallets/payer-started.ts';
+import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
+import { startInline } from '../support/inline-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const secret = (name: string) => ({ secret: name });
+const callbackKey = randomBytes(32);
+
+let simulator: GatehouseProcess;
+let stack: Stack;
+let merchant: TestMerchant;
+let payers: Client<typeof PayerPaymentService>;
+let strays: Client<typeof StrayPaymentService>;
+let receiver: Server;
+const webhooks: { readonly event?: string; readonly data?: { readonly order_number?: string } }[] = [];
+
+const countries = {
+  mpesa: {
+    ...{ connector: 'mpesa-daraja', currency: 'KES', code: '254', token: '/oauth/v1/generate' },
+    ...{ simulate: '/mpesa/c2b/v2/simulate', register: '/mpesa/c2b/v2/registerurl' },
+  },
+  mpesaet: {
+    ...{ connector: 'mpesa-ethiopia', currency: 'ETB', code: '251', token: '/v1/token/generate' },
+    simulate: '/mpesa/b2c/simulatetransaction/v1/request',
+    register: '/v1/c2b-register-url/register',
+  },
+} as const;
+type Wallet = keyof typeof countries;
+
+const walletOf = (id: Wallet) => ({
+  id,
+  names: { en: id, am: id },
+  connector: countries[id].connector,
+  channels: ['ussd'],
+  currencies: [{ code: countries[id].currency, decimals: 0 }],
+  environments: {
+    sandbox: {
+      settings: {
+        ...credentials,
+        base_url: `${String(simulator.ready['origin'])}/${id}`,
+        certificate_pem: certificate,
+        consumer_secret: secret('MPESA_CONSUMER_SECRET'),
+        passkey: secret('MPESA_PASSKEY'),
+        initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
+      },
+      call_timeout_ms: 1_000,
+      payer_started: {},
+    },
+  },
+});
+
+beforeAll(async () => {
+  simulator = await startInline('wallet-simulator', {
+    GATEHOUSE_SIMULATOR_PORT: '0',
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
+    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
+      mpesa: { protocol: 'mpesa-daraja', ...credentials, security_key: securityKey },
+      mpesaet: { protocol: 'mpesa-ethiopia', ...credentials, security_key: securityKey },
+    }),
+  });
+  receiver = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      webhooks.push(JSON.parse(Buffer.concat(parts).toString()) as (typeof webhooks)[number]);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  stack = await startStack({
+    wallets: 1,
+    webhooks: 1,
+    settings: {
+      GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletOf('mpesa'), walletOf('mpesaet')] }),
+      GATEHOUSE_CURRENCIES: 'ETB,KES',
+      GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
+      MPESA_CONSUMER_SECRET: credentials.consumer_secret,
+      MPESA_PASSKEY: credentials.passkey,
+      MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
+    },
+  });
+  merchant = await stack.createMerchant();
+  payers = stack.client(PayerPaymentService, 'operator');
+  strays = stack.client(StrayPaymentService, 'operator');
+});
+
+afterAll(async () => {
+  await stack.stop();
+  await simulator.stop();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+const ourUrls = (wallet: Wallet) => {
+  const name = `${wallet}-sandbox`;
+  const base = `${String(stack.wallets[0]?.ready['callbacks'])}/callbacks/${name}`;
+  return payerStartedUrls(base, createCallbackTokens(callbackKey, name));
+};
+
+async function post(wallet: Wallet, path: string, body: object): Promise<Response> {
+  const base = `${String(simulator.ready['origin'])}/${wallet}`;
+  const basic = Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString('base64');
+  const answer = await fetch(`${base}${countries[wallet].token}?grant_type=client_credentials`, {
+    headers: { authorization: `Basic ${basic}` },
+  });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  return fetch(`${base}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Registers our URLs, as the provider's portal does. Without validation, the wallet asks nobody and only reports. */
+async function register(wallet: Wallet, withValidation: boolean): Promise<void> {
+  const { validation, confirmation } = ourUrls(wallet);
+  const registered = await post(wallet, countries[wallet].register, {
+    ShortCode: credentials.short_code,
+    ResponseType: withValidation ? 'Cancelled' : 'Completed',
+    CommandID: 'RegisterURL',
+    ConfirmationURL: withoutRefusedWords(confirmation),
+    ValidationURL: withValidation ? withoutRefusedWords(validation) : 'http://127.0.0.1:1/nobody',
+  });
+  expect(registered.status).toBe(200);
+}
+
+/** A payer pays in the menu of the phone. */
+async function payInMenu(wallet: Wallet, reference: string, amount: string, row = '00'): Promise<void> {
+  const response = await post(wallet, countries[wallet].simulate, {
+    ShortCode: credentials.short_code,
+    CommandID: 'CustomerPayBillOnline',
+    Amount: amount,
+    Msisdn: `${countries[wallet].code}7000000${row}`,
+    BillRefNumber: reference,
+  });
+  expect(response.status).toBe(200);
+}
+
+async function merchantApi(path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.facades[0]?.sandbox}${path}`, {
+    method: 'POST',
+    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { readonly data: Record<string, unknown> };
+  return { ...answer.data, http_status: response.status };
+}
+
+async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'): Promise<void> {
+  const { port } = receiver.address() as AddressInfo;
+  const registered = await merchantApi('/api/v1/register', {
+    order_number: orderNumber,
+    amount,
+    currency: countries[wallet].currency,
+    payment_type: 'API',
+    customer_phone: `+${countries[wallet].code}711111111`,
+    reason: 'shoes',
+    webhook_url: `http://127.0.0.1:${port}/`,
+    return_url: 'https://shop.example/thanks',
+  });
+  expect(registered['http_status']).toBe(201);
+}
+
+const verify = (orderNumber: string) => merchantApi('/api/v1/verify', { order_number: orderNumber });
+
+/** The payments with this reference, once one of them has this status. */
+const paymentOf = (reference: string, status: PayerPaymentStatus): Promise<PayerPayment> =>
+  waitUntil(`the payment ${reference} is ${PayerPaymentStatus[status]}`, async () => {
+    const { payerPayments } = await payers.listPayerPayments({ pageSize: 500 });
+    return payerPayments.find((payment) => payment.reference === reference && payment.status === status);
+  });
+
+/** How the menu's payment ended on the phone. */
+const onPhone = (reference: string) =>
+  waitUntil(`the payment ${reference} ends on the phone`, async () => {
+    const response = await fetch(`${String(simulator.ready['origin'])}/simulator/prompts`);
+    const { prompts } = (await response.json()) as {
+      prompts: { merchant_reference: string; status: string; error?: { code: string } }[];
+    };
+    return prompts.find(
+      ({ merchant_reference, status }) => merchant_reference === reference && status !== 'open',
+    );
+  });
+
+const reversed = (strayPaymentId: string) =>
+  waitUntil('the stray payment is reversed', async () => {
+    const { strayPayments } = await strays.listStrayPayments({ pageSize: 500 });
+    return strayPayments.find(
+      (stray) => stray.strayPaymentId === strayPaymentId && stray.status === StrayPaymentStatus.REVERSED,
+    );
+  });
+
+const confirmation = (receipt: string, reference: string, amount = '250.00') => ({
+  TransactionType: 'Pay Bill',
+  TransID: receipt,
+  TransTime: '20261122120000',
+  TransAmount: amount,
+  BusinessShortCode: credentials.short_code,
+  BillRefNumber: reference,
+  MSISDN: '2547 ***** 001',
+});
+
+const send = (url: string, body: object): Promise<Response> =>
+  fetch(url, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+
+describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
+  const number = (text: string): string => `${wallet.toUpperCase()}-${text}`;
+
+  test('an order that its payer pays at the paybill is COMPLETED, and its webhook is sent', async () => {
+    await register(wallet, true);
+    await registerOrder(wallet, number('PAID'));
+
+    // Phones change capitals.
+    await payInMenu(wallet, number('PAID').toLowerCase(), '250');
+    await waitUntil(
+      'the order is paid',
+      async () => (await verify(number('PAID')))['status'] === 'COMPLETED',
+    );
+    const payment = await paymentOf(number('PAID').toLowerCase(), PayerPaymentStatus.ORDER_PAID);
+
+    expect(await verify(number('PAID'))).toMatchObject({
+      deducted: '250.00',
+      payment_option: `${wallet}_ussd`,
+    });
+    expect(payment).toMatchObject({ amount: '250', merchantId: merchant.id });
+    await waitUntil('the webhook arrives', () =>
+      webhooks.find(({ data }) => data?.order_number === number('PAID')),
+    );
+    // The same confirmation again is the same payment.
+    const repeated = await send(
+      ourUrls(wallet).confirmation,
+      confirmation(payment.providerTransactionId, number('PAID')),
+    );
+    expect(repeated.status).toBe(200);
+    const { payerPayments } = await payers.listPayerPayments({ wallet, pageSize: 500 });
+    const same = payerPayments.filter(
+      ({ providerTransactionId }) => providerTransactionId === payment.providerTransactionId,
+    );
+    expect(same).toMatchObject([{ status: PayerPaymentStatus.ORDER_PAID }]);
+  });
+
+  test.each([
+    ['an unknown reference', 'NO-SUCH-ORDER', '250', 'C2B00012'],
+    ['another amount', 'DEAR', '249', 'C2B00013'],
+    ['an order that has ended', 'PAID', '250', 'C2B00016'],
+  ])('validation rejects %s, and no money moves', async (_name, reference, amount, code) => {
+    await register(wallet, true);
+    if (reference === 'DEAR') await registerOrder(wallet, number(reference));
+
+    await payInMenu(wallet, number(reference), amount);
+
+    expect(await onPhone(number(reference))).toMatchObject({ status: 'failed', error: { code } });
+  });
+
+  test('without validation, money for no order is a stray payment of no merchant, and is reversed', async () => {
+    await register(wallet, false);
+
+    await payInMenu(wallet, number('NONSENSE'), '70');
+    const payment = await paymentOf(number('NONSENSE'), PayerPaymentStatus.STRAY);
+
+    expect(await reversed(payment.strayPaymentId)).toMatchObject({
+      ...{ merchantId: noMerchantId, orderId: '', paymentAttemptId: '' },
+      ...{ kind: StrayPaymentKind.NO_ORDER, amount: '70' },
+      providerTransactionId: payment.providerTransactionId,
+    });
+  });
+
+  test('without validation, another amount is a stray payment of the order, which can still be paid', async () => {
+    await register(wallet, false);
+    await registerOrder(wallet, number('SHORT'));
+
+    await payInMenu(wallet, number('SHORT'), '10');
+    const payment = await paymentOf(number('SHORT'), PayerPaymentStatus.STRAY);
+    await reversed(payment.strayPaymentId);
+    expect(payment).toMatchObject({ merchantId: merchant.id, paymentAttemptId: '' });
+    expect((await verify(number('SHORT')))['status']).toBe('PENDING');
+
+    await payInMenu(wallet, number('SHORT'), '250');
+    await waitUntil(
+      'the order is paid',
+      async () => (await verify(number('SHORT')))['status'] === 'COMPLETED',
+    );
+  });
+
+  test('a forged confirmation of a transaction that does not exist changes nothing', async () => {
+    await registerOrder(wallet, number('FORGED'));
+
+    const answer = await send(ourUrls(wallet).confirmation, confirmation('FORGED1234', number('FORGED')));
+    const payment = await waitUntil('the wallet was asked', async () => {
+      const { payerPayments } = await payers.listPayerPayments({ wallet, pageSize: 500 });
+      return payerPayments.find(({ reference, detail }) => reference === number('FORGED') && detail !== '');
+    });
+
+    expect(answer.status).toBe(200);
+    expect(payment).toMatchObject({ status: PayerPaymentStatus.OPEN, orderId: '', strayPaymentId: '' });
+    expect((await verify(number('FORGED')))['status']).toBe('PENDING');
+  });
+
+  test('a message with a wrong token is not received', async () => {
+    const { validation, confirmation: right } = ourUrls(wallet);
+
+    // The token of one message is not that of the other.
+    const crossed = right.replace('/confirmation/', '/validation/');
+    expect((await send(crossed, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
+    expect((await send(`${validation}x`, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
+  });
+
+  test('a payment that we requested is not counted twice when the wallet confirms it too', async () => {
+    await register(wallet, true);
+    const order = {
+      order_number: number('PUSHED'),
+      amount: '100',
+      currency: countries[wallet].currency,
+      phone: `+${countries[wallet].code}700000000`,
+    };
+
+    await merchantApi(`/api/v1/direct?payment_option=${wallet}_ussd`, order);
+    await waitUntil(
+      'the order is paid',
+      async () => (await verify(order.order_number))['status'] === 'COMPLETED',
+    );
+    const confirmed = async () => {
+      const { payerPayments } = await payers.listPayerPayments({ wallet, pageSize: 500 });
+      return payerPayments.find(({ amount }) => amount === '100');
+    };
+    const { payerPaymentId } = await waitUntil('it is confirmed', confirmed);
+    const payment = await waitUntil('its confirmation is settled', async () => {
+      await payers.hastenPayerPayment({ payerPaymentId });
+      const now = await confirmed();
+      return now?.status === PayerPaymentStatus.OPEN ? undefined : now;
+    });
+
+    expect(payment).toMatchObject({
+      ...{ status: PayerPaymentStatus.REQUESTED_PAYMENT, merchantId: merchant.id, strayPaymentId: '' },
+      tries: 0,
+    });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { OrderInFull, OrderStatus, PaymentAttemptStatus } from '../../../src/core/domain/order.ts';
+import {
+  isAbandoned,
+  nextConfirmation,
+  orderNamed,
+  settlePayerPayment,
+  spellingsOf,
+  validatePayerPayment,
+} from '../../../src/core/domain/payer-payment.ts';
+import { buildAttempt, buildOrder, buildStrayMoney, expiresAt } from './build-order.ts';
+
+const inTime = new Date(expiresAt.getTime() - 1);
+const exact = { amount: '100.50', currency: 'ETB' };
+
+describe('the order that a typed reference names', () => {
+  test.each<[string, readonly string[], string, number | undefined]>([
+    ['the same text', ['A-1', 'A-2'], 'A-1', 0],
+    ['other capitals, when no order has the same text', ['INV-7'], 'inv-7', 0],
+    ['the same text before other capitals', ['inv-7', 'INV-7'], 'INV-7', 1],
+    ['none: no order has it', ['A-1'], 'A-2', undefined],
+    ['none: two merchants have it', ['A-1', 'A-1'], 'A-1', undefined],
+    ['none: two orders have it in other capitals', ['aB', 'Ab'], 'AB', undefined],
+  ])('%s', (_name, numbers, reference, index) => {
+    const orders = numbers.map((orderNumber) => ({ orderNumber }));
+
+    expect(orderNamed(orders, reference)).toBe(index === undefined ? undefined : orders[index]);
+  });
+
+  test('is the only one that differs in nothing but capitals, whatever the references', () => {
+    const number = fc.stringMatching(/^[a-cA-C1]{1,3}$/);
+    fc.assert(
+      fc.property(fc.array(number, { maxLength: 6 }), number, (numbers, reference) => {
+        const orders = numbers.map((orderNumber) => ({ orderNumber }));
+        const named = orderNamed(orders, reference);
+        const same = orders.filter(({ orderNumber }) => orderNumber === reference);
+        const alike = orders.filter(
+          ({ orderNumber }) => orderNumber.toLowerCase() === reference.toLowerCase(),
+        );
+
+        if (named !== undefined) expect(alike).toContain(named);
+        expect(named !== undefined).toBe(same.length === 1 || (same.length === 0 && alike.length === 1));
+      }),
+    );
+  });
+
+  test('is looked for as typed, in capitals and in small letters; a missing reference is not', () => {
+    expect(spellingsOf('Inv-7')).toEqual(['Inv-7', 'INV-7', 'inv-7']);
+    expect(spellingsOf('77')).toEqual(['77']);
+    expect(spellingsOf('')).toEqual([]);
+  });
+});
+
+const attempted = (status: PaymentAttemptStatus) => ({
+  latestAttempt: buildAttempt({ status }),
+  attemptCount: 1,
+});
+
+describe('before money moves, a payment is', () => {
+  test.each<[string, Partial<OrderInFull>, typeof exact, boolean, Date, string]>([
+    ['taken for an open order of this amount', {}, exact, true, inTime, 'ACCEPT'],
+    ['taken with the amount in another notation', {}, { ...exact, amount: '100.5' }, true, inTime, 'ACCEPT'],
+    ['taken after a decline', attempted('DECLINED'), exact, true, inTime, 'ACCEPT'],
+    ['refused with less', {}, { ...exact, amount: '100.49' }, true, inTime, 'WRONG_AMOUNT'],
+    ['refused with more', {}, { ...exact, amount: '100.51' }, true, inTime, 'WRONG_AMOUNT'],
+    ['refused in another currency', {}, { ...exact, currency: 'KES' }, true, inTime, 'WRONG_AMOUNT'],
+    ['refused with an unreadable amount', {}, { ...exact, amount: 'a lot' }, true, inTime, 'WRONG_AMOUNT'],
+    ['refused when the session has ended', {}, exact, true, expiresAt, 'NOT_PAYABLE'],
+    ['refused when the merchant may not take it', {}, exact, false, inTime, 'NOT_PAYABLE'],
+    ['refused while an attempt is under way', attempted('SENT'), exact, true, inTime, 'NOT_PAYABLE'],
+    ['refused while an attempt is unknown', attempted('UNKNOWN'), exact, true, inTime, 'NOT_PAYABLE'],
+    [
+      'refused while money of an attempt is not returned',
+      { ...attempted('DECLINED'), strayMoney: [buildStrayMoney({ status: 'REVERSAL_DUE' })] },
+      ...([exact, true, inTime, 'NOT_PAYABLE'] as const),
+    ],
+    ...(['COMPLETED', 'FAILED', 'EXPIRED'] as const).map(
+      (status) =>
+        [`refused for an order that is ${status}`, { status }, exact, true, inTime, 'NOT_PAYABLE'] as [
+          string,
+          { status: OrderStatus },
+          typeof exact,
+          boolean,
+          Date,
+          string,
+        ],
+    ),
+  ])('%s', (_name, own, money, isOffered, now, decision) => {
+    expect(validatePayerPayment(buildOrder(own), money, isOffered, now)).toBe(decision);
+  });
+});
+
+describe('confirmed money', () => {
+  const payment = { attemptId: 'pat_new', paymentOption: 'walleta_ussd' } as const;
+  const settle = (own: Partial<OrderInFull>, money = exact, now = inTime) =>
+    settlePayerPayment(buildOrder(own), payment, { providerTransactionId: 'T1', ...money }, now);
+
+  test('that validation accepts always pays its order', () => {
+    const statuses = [null, 'REQUESTED', 'SENT', 'UNKNOWN', 'DECLINED', 'TIMED_OUT'] as const;
+    const cases = fc.record({
+      status: fc.constantFrom<OrderStatus>('PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'),
+      attempt: fc.constantFrom(...statuses),
+      amount: fc.constantFrom('100.50', '100.5', '100.51'),
+      isHeld: fc.boolean(),
+      now: fc.constantFrom(inTime, expiresAt),
+    });
+    fc.assert(
+      fc.property(cases, ({ status, attempt, amount, isHeld, now }) => {
+        const own = {
+          status,
+          ...(attempt === null ? {} : attempted(attempt)),
+          strayMoney: isHeld ? [buildStrayMoney({ status: 'REVERSAL_DUE' })] : [],
+        };
+        const decision = validatePayerPayment(buildOrder(own), { ...exact, amount }, true, now);
+
+        if (decision === 'ACCEPT')
+          expect(settle(own, { ...exact, amount }, now)).toMatchObject({
+            type: 'order_paid',
+            changed: {
+              order: { status: 'COMPLETED', latestAttempt: { origin: 'PAYER', status: 'SUCCEEDED' } },
+            },
+          });
+      }),
+    );
+  });
+
+  test.each<[string, Partial<OrderInFull>, typeof exact, object]>([
+    ['pays late, while the order is open', {}, exact, { type: 'order_paid' }],
+    ['is stray when the order is paid', { status: 'COMPLETED' }, exact, { type: 'stray', kind: 'LATE' }],
+    ['is stray when the order is cancelled', { status: 'FAILED' }, exact, { type: 'stray', kind: 'LATE' }],
+    ['is stray with another amount', {}, { ...exact, amount: '1' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
+    ['is stray as garbage', {}, { ...exact, amount: '' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
+    ['waits for an attempt under way', attempted('SENT'), exact, { type: 'wait' }],
+  ])('%s', (_name, own, money, settlement) => {
+    expect(settle(own, money, expiresAt)).toMatchObject(settlement);
+  });
+});
+
+test('the wallet is asked ever less often, and a person is needed after three days', () => {
+  const now = new Date(0);
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((tries) => nextConfirmation(tries, now).getTime() / 1000);
+
+  expect(waits).toEqual([2, 3, 5, 10, 30, 60, 300, 900, 3600, 3600]);
+  const threeDays = 3 * 24 * 3600 * 1000;
+  expect([threeDays - 1, threeDays].map((ms) => isAbandoned(now, new Date(ms)))).toEqual([false, true]);
+});
