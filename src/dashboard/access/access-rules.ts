@@ -30,7 +30,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /m/:merchantId/:environment/orders/:orderId/cancel': change('developer'),
   'POST /m/:merchantId/:environment/orders/:orderId/query-wallet': change('developer'),
   'GET /m/:merchantId/:environment/orders/:orderId/state': look('viewer'),
-  // Refunds. Whoever asks for one never approves it, so approvals need a second owner or an owner beside a developer.
+  // Refunds. The person who requested a refund never approves it: core compares the two.
   'GET /m/:merchantId/:environment/orders/:orderId/refund': change('developer'),
   'POST /m/:merchantId/:environment/orders/:orderId/refund/check': change('developer'),
   'POST /m/:merchantId/:environment/orders/:orderId/refund': change('developer', { stepUp: true }),

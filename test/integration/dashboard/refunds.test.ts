@@ -351,8 +351,14 @@ describe('money that waits for a person', () => {
          prompt_until = prompt_until - interval '5 hours' where id = $1`,
       [storedId('pat', payment.attemptId)],
     );
+    await payments.query(`update core.orders set expires_at = now() - interval '2 hours' where id = $1`, [
+      storedId('ord', payment.orderId),
+    ]);
     const order = at(`orders/${payment.orderId}`);
     expect((await viewer.get(order)).body).toMatch(/The payment started on .*, [56] hours ago\./);
+    expect((await viewer.get(at('orders?number=UNDECIDED'))).body).toMatch(
+      /The wallet has not decided\. The order should have expired [23] hours ago\./,
+    );
     expect((await proposer.get('/operator')).body).toContain('1 item waiting to be settled by hand.');
     const proposal = {
       merchant_id: shop.id,
