@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Client, Transport } from '@connectrpc/connect';
-import { ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 
@@ -86,7 +86,9 @@ export async function ensureDemoMerchant(options: {
   const keyFor = async (environment: Environment, keptKey: string | undefined) => {
     if (keptKey !== undefined && kept?.id === id && (await opens(facade, keptKey, environment)))
       return keptKey;
-    const { secret } = await keys.issueApiKey({ merchantId: id, environment, label: keyLabel });
+    // The examples of the documentation refund in the sandbox.
+    const scopes = environment === Environment.SANDBOX ? [ApiKeyScope.REFUNDS] : [];
+    const { secret } = await keys.issueApiKey({ merchantId: id, environment, label: keyLabel, scopes });
     return secret;
   };
   const test_key = await keyFor(Environment.SANDBOX, kept?.test_key);
