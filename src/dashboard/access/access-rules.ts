@@ -82,6 +82,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /m/:merchantId/:environment/keys': look('developer'),
   'POST /m/:merchantId/:environment/keys': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/keys/:keyId/rotate': change('developer', { stepUp: true }),
+  'POST /m/:merchantId/:environment/keys/:keyId/refunds': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/keys/:keyId/revoke': change('developer', { stepUp: true }),
   // Developers: webhooks
   'GET /m/:merchantId/:environment/webhooks': look('developer'),

@@ -1,6 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -22,7 +23,11 @@ const hourMs = 60 * 60_000;
 /** The choices for how long a replaced key stays valid. Core accepts 30 days at most. */
 const overlapsMs = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs };
 
-const NewKey = Type.Object({ label: Type.Optional(Type.String({ maxLength: 64 })) });
+const NewKey = Type.Object({
+  label: Type.Optional(Type.String({ maxLength: 64 })),
+  refunds: Type.Optional(Type.Literal('yes')),
+});
+const Refunds = Type.Object({ refunds: Type.Union([Type.Literal('yes'), Type.Literal('no')]) });
 const Overlap = Type.Object({
   overlap: Type.Union([
     Type.Literal('hour'),
@@ -93,8 +98,9 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(NewKey, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { form, status: 400 });
     const label = form.value.label ?? '';
+    const scopes = form.value.refunds === 'yes' ? [ApiKeyScope.REFUNDS] : [];
     const answer = await ask(request, (options) =>
-      clients.apiKeys.issueApiKey({ ...scopeOf(request), label }, options),
+      clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
     if (answer.ok) return showMade(request, reply, answer.value.secret, undefined);
     const { reason } = answer.refusal;
@@ -115,6 +121,27 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
       callOptions(request),
     );
     return showMade(request, reply, secret, momentOf(replaced?.expireTime, request.language, timeZone));
+  });
+
+  app.post(`${path}/:keyId/refunds`, async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const form = readForm(Refunds, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showKeys(request, reply, { status: 400 });
+    const isAllowed = form.value.refunds === 'yes';
+    const { apiKey } = await clients.apiKeys.setApiKeyScopes(
+      {
+        merchantId: placeOf(request).merchantId,
+        apiKeyId: keyIdOf(request),
+        scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [],
+      },
+      callOptions(request),
+    );
+    const name = apiKey?.label || (apiKey?.prefix ?? '');
+    flash(request, {
+      tone: 'good',
+      text: isAllowed ? words.refunds.allowed(name) : words.refunds.forbidden(name),
+    });
+    return reply.redirect(pathIn(placeOf(request), 'keys'), 303);
   });
 
   app.post(`${path}/:keyId/revoke`, async (request, reply) => {

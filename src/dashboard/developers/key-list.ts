@@ -1,4 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 import type { keys } from '../language/english/keys.ts';
@@ -13,6 +14,7 @@ export interface KeyRow {
   readonly tone: 'good' | 'warn' | undefined;
   readonly state: string;
   readonly isUsable: boolean;
+  readonly mayRefund: boolean;
   readonly created: Moment | undefined;
   readonly lastUsed: Moment | undefined;
 }
@@ -33,6 +35,7 @@ export function keyRows(
       name: key.label === '' ? words.unnamed : key.label,
       prefix: key.prefix,
       isUsable,
+      mayRefund: key.scopes.includes(ApiKeyScope.REFUNDS),
       tone: ending !== undefined ? 'warn' : isUsable ? 'good' : undefined,
       state:
         revokeTime !== undefined

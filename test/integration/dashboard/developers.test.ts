@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
@@ -78,6 +78,29 @@ describe('keys', () => {
     expect([revoked.status, await opens(old)]).toEqual([303, 'refused']);
     expect((await visitor.get(at('keys'))).body).toContain('till is revoked.');
     expect((await visitor.get(at('keys'))).body).not.toContain('till is revoked.');
+  });
+
+  test('one may refund only when somebody chose that, at its creation or later', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    const scopesOf = async (label: string) => {
+      const { apiKeys } = await stack
+        .client(ApiKeyService, 'operator')
+        .listApiKeys({ merchantId: merchant.id });
+      return apiKeys.find((key) => key.label === label)?.scopes;
+    };
+    await visitor.post(at('keys'), { label: 'plain' });
+    await visitor.post(at('keys'), { label: 'office', refunds: 'yes' });
+    expect([await scopesOf('plain'), await scopesOf('office')]).toEqual([[], [ApiKeyScope.REFUNDS]]);
+
+    await visitor.post(at(`keys/${await idOf(merchant.id, 'plain')}/refunds`), { refunds: 'yes' });
+    expect((await visitor.get(at('keys'))).body).toContain('plain may now refund orders.');
+    await visitor.post(at(`keys/${await idOf(merchant.id, 'office')}/refunds`), { refunds: 'no' });
+    const bad = await visitor.post(at(`keys/${await idOf(merchant.id, 'office')}/refunds`), {
+      refunds: 'all',
+    });
+
+    expect(bad.status).toBe(400);
+    expect([await scopesOf('plain'), await scopesOf('office')]).toEqual([[ApiKeyScope.REFUNDS], []]);
   });
 
   test('of two people who replace the same key, the second sees a notice', async () => {

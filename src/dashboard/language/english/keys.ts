@@ -19,6 +19,7 @@ export const keys = {
     title: 'Create a key',
     label: 'Purpose',
     hint: 'It distinguishes this key from others, such as “web shop” or “app server 2”.',
+    refunds: 'This key may refund orders',
     submit: 'Create key',
     tooMany: 'You already have 20 valid keys, which is the limit. Revoke an unused key first.',
   },
@@ -35,6 +36,21 @@ export const keys = {
     overlap: 'The old key continues to work for',
     overlaps: { hour: '1 hour', day: '24 hours', week: '7 days', month: '30 days' },
     submit: 'Create the new key',
+  },
+  refunds: {
+    may: 'May refund orders',
+    allow: {
+      open: 'Allow refunds',
+      body: 'Within 5 seconds requests with this key can return the money of your completed orders.',
+      submit: 'Allow refunds',
+    },
+    forbid: {
+      open: 'Forbid refunds',
+      body: 'Within 5 seconds Gatehouse rejects refund requests with this key. Its other requests still work.',
+      submit: 'Forbid refunds',
+    },
+    allowed: (name: string) => `${name} may now refund orders.`,
+    forbidden: (name: string) => `${name} may no longer refund orders.`,
   },
   revoke: {
     open: 'Revoke',
