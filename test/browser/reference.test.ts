@@ -13,16 +13,16 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([browser.close(), facade.close()]));
 
-test('the API reference fits a phone, with its endpoints, probes and the webhook open', async () => {
+test('the API reference fits a phone, with its endpoints, probes and webhooks open', async () => {
   const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
   await page.goto(`${facade.url}/docs`);
   const endpoints = page.locator('.opblock-summary-control');
   await endpoints.first().waitFor();
   for (const endpoint of await endpoints.all()) await endpoint.click();
-  await page.locator('.responses-table').nth(7).waitFor();
+  await page.locator('.responses-table').nth(10).waitFor();
 
   const width = await page.evaluate('document.documentElement.scrollWidth');
 
-  expect(await endpoints.count()).toBe(8);
+  expect(await endpoints.count()).toBe(11);
   expect(width).toBe(360);
 });
