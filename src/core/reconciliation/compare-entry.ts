@@ -107,7 +107,7 @@ export function compareEntry(
         kind: 'UNREADABLE',
         entry,
         known: undefined,
-        advice: `entry ${entry.position + 1} of the statement cannot be read (${entry.problem}); look it up at the wallet`,
+        advice: `entry ${entry.position + 1} of the statement cannot be read (${entry.problem}); find it in the portal of the wallet`,
       };
     case 'OTHER':
       return undefined;
@@ -121,10 +121,10 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
   known,
   advice:
     known.what === 'refund'
-      ? `the wallet told us that this refund was paid; ask it what became of the refund of transaction ${known.providerTransactionId}. ${look(known)}`
+      ? `the wallet confirmed this refund; ask the wallet about the refund of transaction ${known.providerTransactionId}. ${look(known)}`
       : known.what === 'attempt'
-        ? `the wallet told us that it is paid; ask it for transaction ${known.providerTransactionId}. ${look(known)}`
-        : `the wallet told us of this stray payment; ask it for transaction ${known.providerTransactionId} before settling it by hand`,
+        ? `the wallet confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${look(known)}`
+        : `the wallet confirmed this stray payment; ask the wallet about transaction ${known.providerTransactionId} before you settle it by hand`,
 });
 
 function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
@@ -137,17 +137,17 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
   if (!isToday || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
   if (byRequest?.what === 'attempt') {
     if (byRequest.status === 'SUCCEEDED') {
-      const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; have the wallet give it back. ${look(byRequest)}`;
+      const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; ask the wallet to return the money. ${look(byRequest)}`;
       return { kind: 'MISSING_HERE', entry, known: byRequest, advice };
     }
     if (entry.status === 'REVERSED') return undefined;
-    const advice = `the wallet took money that we have no word of; it is asked again now, and what it says decides. ${look(byRequest)}`;
+    const advice = `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${look(byRequest)}`;
     return { kind: 'STATUS_DIFFERS', entry, known: byRequest, advice };
   }
   const advice =
     entry.status === 'REVERSED'
-      ? 'money that no attempt of ours asked for, and that went back; ask the wallet what it was'
-      : 'money that no attempt of ours asked for; ask the wallet whose it is and have it given back';
+      ? 'a payment that Gatehouse did not request, and that was returned; ask the wallet about it'
+      : 'a payment that Gatehouse did not request; ask the wallet who paid it, and to return it';
   return { kind: 'MISSING_HERE', entry, known: undefined, advice };
 }
 
@@ -160,18 +160,18 @@ function compareReversal(
   if (refund !== undefined) return compareRefund(entry, refund);
   const known = original ?? byRequest;
   if (known === undefined) {
-    const advice = 'money went back that we did not send back; ask the wallet why';
+    const advice = 'the wallet returned money that Gatehouse did not ask to return; ask the wallet why';
     return { kind: 'MISSING_HERE', entry, known, advice };
   }
   if (known.what === 'refund') return compareRefund(entry, known);
   if (known.what === 'attempt') {
     if (known.status !== 'SUCCEEDED') return undefined;
-    const advice = `the payer got money back that no refund of ours returns; tell the merchant, and ask the wallet why. ${look(known)}`;
+    const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${look(known)}`;
     return { kind: 'STATUS_DIFFERS', entry, known, advice };
   }
   const differs = compareAmount(entry, known);
   if (differs !== undefined || known.status !== 'REVERSAL_REFUSED') return differs;
-  const advice = 'the wallet refused to give this back and has done so by now; nothing is left to settle';
+  const advice = 'the wallet refused to return this, and has returned it since; nothing is left to settle';
   return { kind: 'STATUS_DIFFERS', entry, known, advice };
 }
 
@@ -182,18 +182,18 @@ function compareRefund(entry: Entry, known: KnownRefund): FoundDifference | unde
       kind: 'AMOUNT_DIFFERS',
       entry,
       known,
-      advice: `we have a refund of ${known.amount} ${known.currency} on record; have the wallet say which is right. ${look(known)}`,
+      advice: `the refund here is ${known.amount} ${known.currency}; ask the wallet which amount is right. ${look(known)}`,
     };
   switch (known.status) {
     case 'REVERSED':
       return undefined;
     case 'REVERSAL_DUE':
       return differs(
-        `the wallet carried out a refund that is undecided here; it is asked again now, and its answer decides. ${look(known)}`,
+        `the wallet carried out a refund that is undecided here; Gatehouse queries the wallet again now, and the answer decides. ${look(known)}`,
       );
     case 'REVERSAL_REFUSED':
       return differs(
-        `this refund is FAILED here, and the wallet has carried it out; tell the merchant before it refunds again. ${look(known)}`,
+        `this refund is FAILED here, and the wallet has carried it out; inform the merchant before it refunds again. ${look(known)}`,
       );
   }
 }
@@ -202,8 +202,8 @@ function compareAmount(entry: Entry, known: Exclude<KnownMoney, KnownRefund>): F
   if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
   const advice =
     known.what === 'attempt'
-      ? `the wallet confirmed ${known.amount} ${known.currency} to us; have it say which is right before money is passed on. ${look(known)}`
-      : `we have ${known.amount} ${known.currency} on record as stray; have the wallet say which is right`;
+      ? `the wallet confirmed ${known.amount} ${known.currency}; ask the wallet which amount is right before you pay the money out. ${look(known)}`
+      : `the stray payment here is ${known.amount} ${known.currency}; ask the wallet which amount is right`;
   return { kind: 'AMOUNT_DIFFERS', entry, known, advice };
 }
 
@@ -216,28 +216,35 @@ function compareStatus(
   const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
   const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
   if (known.what === 'stray') {
-    if (!moved) return differs('the wallet told us that it took this money; ask it what became of it');
+    if (!moved)
+      return differs(
+        'the wallet confirmed this stray payment, and its statement does not; ask the wallet about it',
+      );
     if (known.status === 'REVERSAL_REFUSED' && entry.status === 'REVERSED' && !hasReversal)
       return differs(
-        'the wallet refused to give this back and has done so by now; nothing is left to settle',
+        'the wallet refused to return this, and has returned it since; nothing is left to settle',
       );
     const wentBack = entry.status === 'REVERSED' || hasReversal;
     if (known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
-      return differs('the wallet told us that this went back, and its statement does not have that; ask it');
+      return differs(
+        'the wallet confirmed the return of this money, and its statement does not have it; ask the wallet about it',
+      );
     return undefined;
   }
   if (known.status !== 'SUCCEEDED')
     return moved
       ? differs(
-          `the wallet took money that we have no word of; it is asked again now, and what it says decides. ${look(known)}`,
+          `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${look(known)}`,
         )
       : undefined;
   if (!moved)
-    return differs(`the wallet told us that it is paid; ask it what became of it since. ${look(known)}`);
+    return differs(
+      `the wallet confirmed this payment, and its statement does not; ask the wallet about it. ${look(known)}`,
+    );
   // A reversal with its own entry is reported there.
   if (entry.status === 'REVERSED' && !hasReversal && refund === undefined)
     return differs(
-      `the payer got money back that no refund of ours returns; tell the merchant, and ask the wallet why. ${look(known)}`,
+      `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${look(known)}`,
     );
   return undefined;
 }

@@ -4,11 +4,12 @@ import type { DifferenceAdvice } from '../language/english/operator.ts';
 
 /** The action that a difference requires, by its facts. */
 export function adviceOn(difference: Difference): DifferenceAdvice {
-  const { kind, strayPaymentId, paymentAttemptId } = difference;
+  const { kind, strayPaymentId, paymentAttemptId, refundId } = difference;
   switch (kind) {
     case DifferenceKind.UNREADABLE:
       return 'readAtWallet';
     case DifferenceKind.MISSING_IN_STATEMENT:
+      if (refundId !== '') return 'askForRefund';
       return strayPaymentId === '' ? 'askForPayment' : 'askForStray';
     case DifferenceKind.MISSING_HERE:
       return paymentAttemptId === '' ? 'whoseIsIt' : 'secondCharge';
@@ -19,7 +20,8 @@ export function adviceOn(difference: Difference): DifferenceAdvice {
   }
 }
 
-function adviceOnStatus({ strayPaymentId, ourStatus, walletStatus }: Difference): DifferenceAdvice {
+function adviceOnStatus({ strayPaymentId, refundId, ourStatus, walletStatus }: Difference): DifferenceAdvice {
+  if (refundId !== '') return ourStatus === 'reversal_refused' ? 'failedButReturned' : 'isAskedAgain';
   const hasMoved = walletStatus === 'completed' || walletStatus === 'reversed';
   if (strayPaymentId !== '')
     return ourStatus === 'reversal_refused' && hasMoved ? 'nothingLeft' : 'whatBecameOfIt';

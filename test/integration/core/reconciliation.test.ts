@@ -70,7 +70,7 @@ describe('what is compared', () => {
         ...{ merchantId, paymentAttemptId },
       },
     ]);
-    expect(differences[0]?.advice).toContain('ask it for transaction m-1');
+    expect(differences[0]?.advice).toContain('ask the wallet about transaction m-1');
   });
 
   test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
@@ -480,7 +480,7 @@ describe('refunds', () => {
       { kind: DifferenceKind.STATUS_DIFFERS, refundId: pending, ourStatus: 'reversal_due' },
       { kind: DifferenceKind.STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-4' },
     ]);
-    expect(differences[3]?.advice).toContain('no refund of ours');
+    expect(differences[3]?.advice).toContain('no refund here asked for that');
     const due = await desk.database.query('select 1 from core.refunds where due_at <= now() and id = $1', [
       storedId('rfd', pending),
     ]);

@@ -5,12 +5,16 @@ import { operator } from '../../../src/dashboard/language/amharic/operator.ts';
 import { DifferenceKind, DifferenceSchema } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 const attempt = { paymentAttemptId: 'pat_1' };
+const refund = { paymentAttemptId: 'pat_1', refundId: 'rfd_1' };
 const stray = { paymentAttemptId: 'pat_1', strayPaymentId: 'stp_1' };
 
 test.each([
   ['readAtWallet', 'UNREADABLE', {}],
   ['askForPayment', 'MISSING_IN_STATEMENT', attempt],
   ['askForStray', 'MISSING_IN_STATEMENT', stray],
+  ['askForRefund', 'MISSING_IN_STATEMENT', refund],
+  ['isAskedAgain', 'STATUS_DIFFERS', { ...refund, ourStatus: 'reversal_due', walletStatus: 'completed' }],
+  ['failedButReturned', 'STATUS_DIFFERS', { ...refund, ourStatus: 'reversal_refused' }],
   ['whoseIsIt', 'MISSING_HERE', { walletStatus: 'completed' }],
   ['secondCharge', 'MISSING_HERE', { ...attempt, walletStatus: 'completed' }],
   ['whichIsRight', 'AMOUNT_DIFFERS', attempt],

@@ -5,6 +5,8 @@ export type DifferenceAdvice =
   | 'readAtWallet'
   | 'askForPayment'
   | 'askForStray'
+  | 'askForRefund'
+  | 'failedButReturned'
   | 'whoseIsIt'
   | 'secondCharge'
   | 'whichIsRight'
