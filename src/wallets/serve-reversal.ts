@@ -84,7 +84,10 @@ export async function serveReversal(
       case 'unknown':
         return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
       case 'not_sent':
-        return pending('', acknowledgement.detail);
+        return {
+          case: 'pending',
+          value: { detail: acknowledgement.detail, notSent: !task.sentBefore },
+        };
     }
   };
   const recover = async (): Promise<ReversalReport> => {

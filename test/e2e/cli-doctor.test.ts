@@ -161,10 +161,13 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
   });
 
-  test.each(['checkout', 'wallets'])('a stopped %s process fails, and is named', async (process) => {
+  test.each([
+    ['checkout', 'checkout'],
+    ['wallets', 'wallet_callbacks'],
+  ])('a stopped %s process fails, and is named', async (process, name) => {
     const dead = `http://${await deadAddress()}`;
     const own = await openCommandLine({});
-    await writeDemo(own, { [process]: dead });
+    await writeDemo(own, { [name]: dead });
 
     const { exitCode, stdout } = await own.run('doctor');
 

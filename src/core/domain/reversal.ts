@@ -64,6 +64,8 @@ export type Reversal = DueReversal | DoneReversal | RefusedReversal;
 export type ReversalOutcome =
   /** The wallet has not decided. An empty reference changes nothing. */
   | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
+  /** No byte of the request was sent. Only the first request can report this. */
+  | { readonly type: 'not_sent'; readonly detail: string }
   | { readonly type: 'done' }
   /** Definite when no request with this name can still be executed. */
   | {
@@ -145,6 +147,15 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         ...reversal,
         providerReference:
           outcome.providerReference === '' ? reversal.providerReference : outcome.providerReference,
+        detail: outcome.detail,
+        dueAt: new Date(now.getTime() + waitMs(reversal.tries)),
+        isLeased: false,
+        updatedAt: now,
+      };
+    case 'not_sent':
+      return {
+        ...reversal,
+        maybeSent: false,
         detail: outcome.detail,
         dueAt: new Date(now.getTime() + waitMs(reversal.tries)),
         isLeased: false,

@@ -10,7 +10,7 @@ import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
 import type { FaultySubject } from './connector-conformance.ts';
-import { requestState, reversalStateId, routes, startGsma } from './gsma-subject.ts';
+import { requestState, reversalStateId, routes, startGsma, token } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
 const merchantId = 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd';
@@ -66,6 +66,17 @@ test('what may have been sent is looked for, and sent again, under the same name
   expect(subject.wallet.requestsTo(routes.reverse)).toMatchObject([
     { headers: { 'x-correlationid': correlationId(reversalId) } },
   ]);
+});
+
+test('a first request of which nothing was sent leaves the next one the first, and a later request does not', async () => {
+  subject.wallet.on(routes.token, json(503, {}), json(200, token), json(503, {}));
+  subject.wallet.on(routes.responses, json(404, unheardOf));
+
+  const { outcome: first } = await serve();
+  const { outcome: later } = await serve({ sentBefore: true });
+
+  expect(first).toMatchObject({ case: 'pending', value: { notSent: true } });
+  expect(later).not.toMatchObject({ value: { notSent: true } });
 });
 
 test('a no to the first request is definite', async () => {

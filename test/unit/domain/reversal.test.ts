@@ -18,6 +18,7 @@ const pending = (providerReference = ''): ReversalOutcome => ({
   providerReference,
   detail: 'busy',
 });
+const notSent: ReversalOutcome = { type: 'not_sent', detail: 'no connection' };
 const done: ReversalOutcome = { type: 'done' };
 const refused = (definite: boolean): ReversalOutcome => ({
   type: 'refused',
@@ -93,6 +94,14 @@ test('an answer leaves exactly the fields that it decides', () => {
     isLeased: false,
     providerReference: 'rv-1',
     detail: 'busy',
+    dueAt: at(3),
+    updatedAt: at(1),
+  });
+  expect(after(notSent)).toEqual({
+    ...leased,
+    isLeased: false,
+    maybeSent: false,
+    detail: 'no connection',
     dueAt: at(3),
     updatedAt: at(1),
   });

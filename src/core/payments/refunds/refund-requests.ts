@@ -122,12 +122,12 @@ export function parseReversalOutcome({
 }: RecordReversalOutcomeRequest | RecordRefundOutcomeRequest): Result<ReversalOutcome, Issue> {
   switch (outcome.case) {
     case 'pending': {
-      const { providerReference, detail } = outcome.value;
+      const { providerReference, detail, notSent } = outcome.value;
       const cut = {
         providerReference: walletText(providerReference, maxReference),
         detail: walletText(detail, maxDetail),
       };
-      return ok({ type: 'pending', ...cut });
+      return ok(notSent ? { type: 'not_sent', detail: cut.detail } : { type: 'pending', ...cut });
     }
     case 'done':
       return ok({ type: 'done' });

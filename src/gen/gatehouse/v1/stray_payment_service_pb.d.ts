@@ -444,6 +444,13 @@ export declare type ReversalPending = Message<"gatehouse.v1.ReversalPending"> & 
    * @generated from field: string detail = 2;
    */
   detail: string;
+
+  /**
+   * True when no byte of this request was sent, and sent_before was false: then the next request is again the first one.
+   *
+   * @generated from field: bool not_sent = 3;
+   */
+  notSent: boolean;
 };
 
 /**
