@@ -27,6 +27,8 @@ describe('the busy tables', () => {
         payment_attempts_transaction: 'money counted once; statements',
         payment_attempts_succeeded: 'statements',
         payment_attempts_paid: 'the phones that have paid a merchant before',
+        payment_attempts_reference: 'confirmations that name our own request; the few without a success',
+        payment_attempts_wallet_account: "attempts at merchants' own accounts, a small part of all",
       },
     ],
   ])('%s has no index but those that something needs', async (table, needed) => {
