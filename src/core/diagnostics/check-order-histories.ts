@@ -17,7 +17,7 @@ const examples = 3;
 
 /**
  * Compares the orders of the latest events. Each order's events must count 1, 2, 3… without a gap up to the order's own
- * last_event_sequence, and the last event must match the order's status. One statement sees one snapshot, so that an order
+ * last_event_sequence, and the last event that decides a status must match the order's. Refunds and settlements decide none. One statement sees one snapshot, so that an order
  * that is changing does not look like a difference.
  */
 const statement = `
@@ -32,7 +32,10 @@ with recent as (
   left join core.orders on orders.merchant_id = recent.merchant_id and orders.environment = recent.environment
     and orders.id = recent.order_id
   cross join lateral (
-    select count(*) as count, max(sequence) as last, (array_agg(type::text order by sequence desc))[1] as last_type
+    select count(*) as count, max(sequence) as last,
+      (array_agg(type::text order by sequence desc)
+        filter (where type in ('CREATED', 'PAYMENT_STARTED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED')))[1]
+        as last_type
     from core.order_events event
     where event.merchant_id = recent.merchant_id and event.order_id = recent.order_id
   ) events

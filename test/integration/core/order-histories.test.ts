@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { CheckResult, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -24,7 +26,14 @@ async function paidOrder(orderNumber: string): Promise<{ merchantId: string; ord
 
 test('orders and their events agree, whatever has happened to them', async () => {
   const { id: merchantId } = await stack.createMerchant();
-  await paidOrder('A-1');
+  const { merchantId: refundedAt, orderId } = await paidOrder('A-1');
+  await stack.client(RefundService, 'writer').createRefund({
+    merchantId: refundedAt,
+    environment: Environment.SANDBOX,
+    order: { case: 'orderId', value: orderId },
+    refundNumber: 'A-1-return',
+    reason: 'Came back',
+  });
   await desk.cancelHosted(await desk.registerHosted({ merchantId, orderNumber: 'A-2' }));
   await desk.payHosted(await desk.registerHosted({ merchantId, orderNumber: 'A-3' }));
 
