@@ -49,12 +49,33 @@ export const orderOfNumber =
     return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
   };
 
+/*
+ * Refunds of one order often come together. Events are read in the order of transaction ids, and PostgreSQL may give a transaction
+ * its id while it waits for a row. So refunds wait for their turn with an advisory lock, which gives no id, and lock the row then.
+ */
+
+/** Waits for the turn of a new refund at its order, which is then locked by the same name. */
+export async function waitForTurn(
+  em: EntityManager,
+  merchantId: StoredId<'mer'>,
+  environment: Environment,
+  order: { readonly id: StoredId<'ord'> } | { readonly orderNumber: string },
+): Promise<void> {
+  const [column, value] = 'id' in order ? ['id', order.id] : ['order_number', order.orderNumber];
+  await em.execute(
+    `select pg_advisory_xact_lock(hashtextextended(id::text, 0)) from core.orders
+     where merchant_id = ? and environment = ? and ${column} = ?`,
+    [merchantId, environment, value],
+  );
+}
+
 /** Locks the order of a refund, by the refund's stored id. The order's id is a plain value here too. */
 export const orderOfRefund =
   ({ merchantId, id }: Pick<RefundRow, 'merchantId' | 'id'>): LockOrder =>
   async (em) => {
     const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
-      'select environment, order_id from core.refunds where merchant_id = ? and id = ?',
+      `select environment, order_id, pg_advisory_xact_lock(hashtextextended(order_id::text, 0))
+       from core.refunds where merchant_id = ? and id = ?`,
       [merchantId, id],
     );
     if (found === undefined) return undefined;
