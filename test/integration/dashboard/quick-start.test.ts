@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { snippetLanguages } from '../../../src/dashboard/developers/snippets.ts';
 import type { SnippetLanguage } from '../../../src/dashboard/developers/snippets.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { startStack } from '../../support/stack.ts';
@@ -58,6 +59,11 @@ beforeAll(async () => {
     settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
   });
   merchant = await stack.createMerchant();
+  // The README's key is that of the demo merchant, which may refund.
+  const keys = stack.client(ApiKeyService, 'operator');
+  const { apiKeys } = await keys.listApiKeys({ merchantId: merchant.id, environment: Environment.SANDBOX });
+  const { apiKeyId = '' } = apiKeys.find(({ prefix }) => merchant.testKey.startsWith(prefix)) ?? {};
+  await keys.setApiKeyScopes({ merchantId: merchant.id, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
   const desk = openDashboardDesk(stack);
   visitor = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-quick-start-'));
@@ -189,7 +195,7 @@ test('the lines of the README can be run again and again', async () => {
   const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
   const settingLines = blocks.find((block) => block.startsWith('ORDER=')) ?? '';
   const curls = blocks.filter((block) => block.startsWith('curl -s') && block.includes('$ORDER'));
-  expect([settingLines === '', curls.length]).toEqual([false, 4]);
+  expect([settingLines === '', curls.length]).toEqual([false, 5]);
 
   for (let round = 0; round < 3; round += 1) {
     const settings = await settingsBy(settingLines, ['ORDER', 'PHONE']);
@@ -198,7 +204,7 @@ test('the lines of the README can be run again and again', async () => {
 
       const printed = await run(['bash', '-c', lines], { KEY: merchant.testKey, ...settings });
 
-      expect(printed).toMatch(/checkout_url|"Order found"|"payment_status":"PENDING"/);
+      expect(printed).toMatch(/checkout_url|"Order found"|"payment_status":"PENDING"|"Refund accepted/);
       expect(printed).not.toMatch(/"code":[45]/);
       const [, ending] = /'\$ORDER'(-[a-z]+)/.exec(curl) ?? [];
       if (ending !== undefined) await completed(`${settings['ORDER']}${ending}`);
