@@ -33,7 +33,7 @@ const CAST_THROUGH_UNKNOWN = {
 };
 
 export default defineConfig(
-  { ignores: ['src/gen/', 'node_modules/', '.gatehouse/', 'coverage/'] },
+  { ignores: ['src/gen/', 'node_modules/', '.gatehouse*/', 'coverage/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {

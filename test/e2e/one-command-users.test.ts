@@ -18,6 +18,8 @@ if (isRoot)
   describe('the one command as different users', () => {
     const start = oneCommand();
     const newFolder = temporaryFolders();
+    // On the file system of the project, because hard links cannot lead to another one.
+    const newHome = temporaryFolders(join(projectRoot, '.gatehouse-test-'));
     let hadSharedFolder: boolean;
     beforeAll(() => {
       hadSharedFolder = existsSync(sharedFolder);
@@ -37,11 +39,11 @@ if (isRoot)
     });
 
     test('as root with the project in a home of mode 0700, npm start works, and again with the same data', async () => {
-      const home = join(await newFolder(), 'root');
+      const home = await newHome();
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });
       const parts = ['package.json', 'package-lock.json', 'deploy', 'scripts', 'src', 'node_modules'];
-      // Hard links: the packages are a gigabyte, and are only read.
+      // The packages are a gigabyte, and are only read.
       await execute('cp', ['-al', ...parts.map((part) => join(projectRoot, part)), project]);
       const dataFolder = join(project, '.gatehouse');
       const npmStart = { dataFolder, command: ['npm', 'start'] as const, spawn: { cwd: project } };

@@ -8,9 +8,16 @@ import { createLogger } from '../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { databaseUrl, shareCompileCache, shareServers, templateDatabase } from './servers.ts';
 import { stopServers } from './global-teardown.ts';
+import { createMemoryFolder } from './memory-folder.ts';
 
 /** Starts one PostgreSQL and one NATS for the whole run, and prepares the migrated database that every test file copies. */
 export default async function setUp(): Promise<void> {
+  const memory = await createMemoryFolder();
+  if (memory !== undefined) {
+    // os.tmpdir() gives it to every test: the workers inherit this environment.
+    process.env['TMPDIR'] = memory;
+    stopServers.push(() => rm(memory, { recursive: true, maxRetries: 20, retryDelay: 50 }));
+  }
   const [postgres, nats] = await Promise.all([
     startTemporaryPostgres({ settings: { max_connections: '300' } }),
     startTemporaryNats(),
