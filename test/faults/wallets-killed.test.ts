@@ -1,23 +1,15 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { startProcess } from '../support/gatehouse-process.ts';
-import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
-import { insist, waitUntil } from '../support/wait-until.ts';
-import { openPaymentDesk } from '../integration/core/payment-desk.ts';
 import type { PaymentDesk } from '../integration/core/payment-desk.ts';
-import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
+import { openPaymentSite } from './payment-site.ts';
+import type { PaymentSite } from './payment-site.ts';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+let site: PaymentSite | undefined;
 
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+afterEach(() => site?.close());
 
 const rounds = 5;
 const paymentsPerRound = 40;
@@ -70,26 +62,10 @@ async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<strin
 }
 
 test('kill -9 of wallets and core around the send, again and again: every payer is charged once, and every charge is known', async () => {
-  const stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
-  cleanUps.push(stack.stop);
-  const journal = await mkdtemp(join(tmpdir(), 'gatehouse-simulator-'));
-  cleanUps.push(() => rm(journal, { recursive: true }));
-  const side = openWalletSide(stack, { timeScale: 0.3, ownProcesses: true });
-  cleanUps.push(side.stop);
-  const desk = await openPaymentDesk(stack);
-  cleanUps.push(desk.close);
+  site = await openPaymentSite({ cores: 2, wallets: 2, timeScale: 0.3 });
+  const { stack, side, desk, kill, kills } = site;
   const { id: merchantId } = await stack.createMerchant();
-  let simulator = await side.startSimulator({ GATEHOUSE_SIMULATOR_JOURNAL_DIR: journal });
-  const simulatorPort = new URL(side.simulatorUrl()).port;
-  const wallets = await Promise.all([side.startWallets(), side.startWallets()]);
-  let core = stack.cores[1];
-  const grpcPort = stack.addresses[1]?.split(':').at(-1) ?? '';
-  let kills = 0;
   const inFlight: number[] = [];
-  const kill = async (process: GatehouseProcess): Promise<void> => {
-    kills += 1;
-    await process.stop('SIGKILL');
-  };
   const shops: Promise<void>[] = [];
 
   for (let round = 0; round < rounds; round += 1) {
@@ -104,28 +80,17 @@ test('kill -9 of wallets and core around the send, again and again: every payer 
     // Any moment: while leasing, while sending, between the answer and the record, while calling back.
     await delay(randomInt(400));
     inFlight.push(await countPending(desk));
-    const killed = round % 3 === 2 ? wallets.splice(0) : wallets.splice(0, 1);
-    await Promise.all(killed.map(kill));
+    const startWallets = await kill('wallets', round % 3 === 2 ? 'all' : 'oldest');
     await endLeases(desk);
-    wallets.push(...(await Promise.all(killed.map(() => side.startWallets()))));
-    if (round % 2 === 1) {
-      if (core !== undefined) await kill(core);
-      core = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: grpcPort });
-      cleanUps.push(core.stop);
-    }
-    if (round % 3 === 1) {
-      await kill(simulator);
-      simulator = await side.startSimulator({
-        GATEHOUSE_SIMULATOR_JOURNAL_DIR: journal,
-        GATEHOUSE_SIMULATOR_PORT: simulatorPort,
-      });
-    }
+    await startWallets();
+    if (round % 2 === 1) await (await kill('core'))();
+    if (round % 3 === 1) await (await kill('simulator'))();
   }
   await Promise.all(shops);
   await endLeases(desk);
   await waitUntil('every order is decided', async () => (await countPending(desk)) === 0);
 
   expect(await disagreements(desk, side)).toEqual([]);
-  expect(kills).toBeGreaterThanOrEqual(10);
-  console.log(`${kills} kills, with payments in flight: ${inFlight.join(', ')}`);
+  expect(kills()).toBeGreaterThanOrEqual(10);
+  console.log(`${kills()} kills, with payments in flight: ${inFlight.join(', ')}`);
 });

@@ -114,6 +114,8 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
   const checkout = stack.client(CheckoutService, 'checkout');
   const strayPayments = stack.client(StrayPaymentService, 'operator');
   const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
+  // Idle connections end with their server.
+  database.on('error', () => undefined);
   const query = async <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> =>
     (await database.query<R>(sql, values)).rows;
 
