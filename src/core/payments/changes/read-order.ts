@@ -1,4 +1,4 @@
-import { LockMode } from '@mikro-orm/postgresql';
+import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
@@ -44,38 +44,15 @@ export const orderOfNumber =
     environment,
     orderNumber,
   }: Pick<Order, 'merchantId' | 'environment' | 'orderNumber'>): LockOrder =>
-  async (em) => {
-    const key = { merchantId: storedId('mer', merchantId), environment, orderNumber };
-    return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
-  };
-
-/*
- * Refunds of one order often come together. Events are read in the order of transaction ids, and PostgreSQL may give a transaction
- * its id while it waits for a row. So refunds wait for their turn with an advisory lock, which gives no id, and lock the row then.
- */
-
-/** Waits for the turn of a new refund at its order, which is then locked by the same name. */
-export async function waitForTurn(
-  em: EntityManager,
-  merchantId: StoredId<'mer'>,
-  environment: Environment,
-  order: { readonly id: StoredId<'ord'> } | { readonly orderNumber: string },
-): Promise<void> {
-  const [column, value] = 'id' in order ? ['id', order.id] : ['order_number', order.orderNumber];
-  await em.execute(
-    `select pg_advisory_xact_lock(hashtextextended(id::text, 0)) from core.orders
-     where merchant_id = ? and environment = ? and ${column} = ?`,
-    [merchantId, environment, value],
-  );
-}
+  (em) =>
+    lockRow(em, { merchantId: storedId('mer', merchantId), environment, orderNumber });
 
 /** Locks the order of a refund, by the refund's stored id. The order's id is a plain value here too. */
 export const orderOfRefund =
   ({ merchantId, id }: Pick<RefundRow, 'merchantId' | 'id'>): LockOrder =>
   async (em) => {
     const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
-      `select environment, order_id, pg_advisory_xact_lock(hashtextextended(order_id::text, 0))
-       from core.refunds where merchant_id = ? and id = ?`,
+      'select environment, order_id from core.refunds where merchant_id = ? and id = ?',
       [merchantId, id],
     );
     if (found === undefined) return undefined;
@@ -94,8 +71,17 @@ export const orderOfStrayPayment =
     return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
   };
 
-async function lockRow(em: EntityManager, key: Pick<OrderRow, 'merchantId' | 'environment' | 'id'>) {
-  return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
+type OrderKey = Pick<OrderRow, 'merchantId' | 'environment'> &
+  (Pick<OrderRow, 'id'> | Pick<OrderRow, 'orderNumber'>);
+
+/**
+ * Locks an order's row. Events are read in the order of transaction ids, and PostgreSQL may give a transaction its id while it
+ * waits for a row. So changes of one order wait with an advisory lock, which gives no id, and then lock the row (ADR 4).
+ */
+async function lockRow(em: EntityManager, key: OrderKey): Promise<OrderRow | undefined> {
+  const turn = raw((alias) => `pg_advisory_xact_lock(hashtextextended(${alias}.id::text, 0))::text`);
+  const where = { ...key, [turn]: '' };
+  return (await em.findOne(OrderRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
 }
 
 /** The order of a row, with the facts about its attempts. */

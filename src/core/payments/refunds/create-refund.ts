@@ -19,7 +19,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId, orderOfNumber, waitForTurn } from '../changes/read-order.ts';
+import { orderOfId, orderOfNumber } from '../changes/read-order.ts';
 import { addRefund, refundOf } from '../changes/refund-row.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
 
@@ -84,9 +84,6 @@ export function createCreateRefund({
         await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
           `refund:${merchantId}:${environment}:${refundNumber}`,
         ]);
-        const { by: name, value } = request.order;
-        const order = name === 'id' ? { id: storedId('ord', value) } : { orderNumber: value };
-        await waitForTurn(em, key.merchantId, environment, order);
         return lock(em);
       },
       {
