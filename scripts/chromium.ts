@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { StartError } from '../src/main/local/start-error.ts';
+import { canInstallPackages, installPackages } from './apt-get.ts';
 
 /** The path of Debian's package, where the tests expect Chromium. */
 const program = '/usr/bin/chromium';
@@ -18,17 +18,8 @@ const howToGetOne = [
  */
 export function findOrInstallChromium(report: (line: string) => void): void {
   if (existsSync(program)) return;
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new StartError(howToGetOne);
+  if (!canInstallPackages()) throw new StartError(howToGetOne);
   report('Installing Chromium with apt-get (once)');
-  const aptGet = (...args: readonly string[]): void => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=60', ...args], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  };
-  // A fresh machine has no package lists, or outdated ones.
-  aptGet('update');
-  aptGet('install', '--yes', '--no-install-recommends', ...packages);
+  installPackages(packages);
   if (!existsSync(program)) throw new StartError(howToGetOne);
 }

@@ -104,7 +104,8 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
       checkInitiator(body, /^TransactionReversal$/);
       const receipt = required(body, 'TransactionID', /^[A-Z0-9]{6,20}$/);
       const amount = required(body, 'Amount', /^[1-9][0-9]{0,5}(\.0+)?$/);
-      required(body, 'RecieverIdentifierType', new RegExp(`^${dialect.reversalIdentifierType}$`));
+      // The documentation of each country has one of the two, and published client libraries send the other.
+      required(body, 'RecieverIdentifierType', /^(4|11)$/);
       required(body, 'Remarks', /^.{2,100}$/);
       if (textOf(body, 'ReceiverParty') !== credentials.short_code) throw badField('ReceiverParty');
       const original = shop.byReceipt(receipt);

@@ -18,7 +18,6 @@ const daraja: MpesaDialect = {
   clientNamesRequests: false,
   statusByRequest: false,
   reversalPaths: ['/mpesa/reversal/v1/request'],
-  reversalIdentifierType: '11',
   registerPath: ['/mpesa/c2b/v1/registerurl', '/mpesa/c2b/v2/registerurl'],
   registersByKey: false,
   registered: () => ({

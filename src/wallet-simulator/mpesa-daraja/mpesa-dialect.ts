@@ -20,7 +20,6 @@ export interface MpesaDialect {
   /** Whether a status question may name the MerchantRequestID of a payment request. */
   readonly statusByRequest: boolean;
   readonly reversalPaths: readonly string[];
-  readonly reversalIdentifierType: string;
   readonly registerPath: readonly string[];
   /** URLs are registered by the consumer key in the query, without an access token. */
   readonly registersByKey: boolean;

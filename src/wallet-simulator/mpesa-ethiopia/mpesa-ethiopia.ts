@@ -23,7 +23,6 @@ const ethiopia: MpesaDialect = {
   statusByRequest: true,
   // One of the official libraries uses the first version.
   reversalPaths: ['/mpesa/reversal/v2/request', '/mpesa/reversal/v1/request'],
-  reversalIdentifierType: '4',
   registerPath: ['/v1/c2b-register-url/register'],
   registersByKey: true,
   registered: () => ({

@@ -116,7 +116,10 @@ export function readCallbackUrl(request: FastifyRequest, user: ApiUser | undefin
   return url.href;
 }
 
-/** The quirks of MTN's gateway: 411 without a length, a web page with status 200 for forms, and its own error bodies. */
+/**
+ * The quirks of MTN's gateway: 411 without a length, a web page with status 200 for forms, and its own error bodies. Its JSON
+ * has a content type without a space, which client libraries compare as text.
+ */
 export function imitateGateway(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -140,6 +143,12 @@ export function imitateGateway(app: FastifyInstance): void {
         );
     }
     return undefined;
+  });
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (String(reply.getHeader('content-type')).startsWith('application/json')) {
+      reply.header('content-type', 'application/json;charset=utf-8');
+    }
+    return payload;
   });
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ statusCode: 404, message: 'Resource not found' }),
