@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * The whole schema of the core. Every key leads with merchant_id, so that the tables can be split by merchant; the two
- * exceptions (the expiry sweep and the event relay) are read by processes that belong to one database each.
+ * Core's first tables. Every key begins with merchant_id, so that the tables can be split by merchant. The indexes of the
+ * expiry sweep and of the event relay are the exceptions: those two always read one whole database.
  */
 export class Migration001Core extends Migration {
   override readonly name = '001-core';
@@ -43,8 +43,8 @@ create table core.api_keys (
 );
 create unique index api_keys_key_hash on core.api_keys (key_hash);
 
--- No foreign key to merchants: merchants are never deleted, the core looks the merchant up before it registers an order,
--- and the check would cost the busiest statement a lookup and a row lock.
+-- No foreign key to merchants. Merchants are never deleted, and core reads the merchant before it registers an order.
+-- The check would cost the most frequent statement a lookup and a row lock.
 create table core.orders (
   merchant_id uuid not null,
   environment core.environment not null,
@@ -68,7 +68,7 @@ create table core.orders (
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
-  -- When the sweep looks at the order next; null when there is nothing left to look for.
+  -- When the sweep checks the order next; null when the order can no longer expire.
   sweep_at timestamptz(3),
   primary key (merchant_id, environment, id),
   check ((status = 'PENDING') = (sweep_at is not null)),
@@ -92,12 +92,12 @@ create table core.payment_attempts (
   foreign key (merchant_id, environment, order_id) references core.orders (merchant_id, environment, id),
   check ((status = 'DECLINED') = (decline_reason is not null))
 ) with (fillfactor = 90);
--- At most one attempt of an order may ever take money, whatever the code above it does.
+-- At most one attempt of an order may be paid. The index holds even if the code has a defect.
 create unique index payment_attempts_one_open on core.payment_attempts (merchant_id, order_id)
   where status in ('REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED');
 
--- History and outbox in one. xid and position give the order in which events may be published: a row is published only
--- once every transaction that could still put a row before it has ended.
+-- The history of orders, which is also the outbox. Events are published in the order of xid and position. A row is published
+-- when every transaction with a lower xid has ended.
 create table core.order_events (
   merchant_id uuid not null,
   environment core.environment not null,

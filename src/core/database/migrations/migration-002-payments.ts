@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What it takes to have wallets asked: when each attempt is due and who has it, what went over the wire, and stray money. */
+/** Payment attempts as leased work, the messages exchanged with wallets, and stray payments. */
 export class Migration002Payments extends Migration {
   override readonly name = '002-payments';
 
@@ -11,7 +11,7 @@ alter table core.payment_attempts
   add column leased_until timestamptz(3),
   add column lease_id uuid,
   add column leases integer not null default 0,
-  -- Whether the wallet may have been asked: what became of that has to be found out before it is asked again.
+  -- Whether the wallet may have received the request. Then the wallet is queried before a request is sent again.
   add column maybe_sent boolean not null default false,
   add column prompt_until timestamptz(3),
   add column provider_reference text,
@@ -19,7 +19,7 @@ alter table core.payment_attempts
   add column detail text not null default '';
 update core.payment_attempts set due_at = created_at, prompt_until = created_at + interval '3 minutes'
   where status in ('REQUESTED', 'SENT', 'UNKNOWN');
--- Read by the processes that talk to the wallets of one environment, whatever the merchant.
+-- The wallets processes read it for all merchants of an environment.
 create index payment_attempts_due on core.payment_attempts (environment, payment_option, due_at) where due_at is not null;
 create index payment_attempts_phone on core.payment_attempts (phone, created_at);
 create index payment_attempts_order on core.payment_attempts (merchant_id, order_id, id);
@@ -60,12 +60,12 @@ create table core.stray_payments (
   foreign key (merchant_id, payment_attempt_id) references core.payment_attempts (merchant_id, id),
   check ((status = 'REVERSAL_DUE') = (due_at is not null))
 );
--- The same money is found stray once, however often the wallet reports it.
+-- A transaction is recorded once, even if the wallet reports it again.
 create unique index stray_payments_transaction
   on core.stray_payments (merchant_id, payment_attempt_id, provider_transaction_id);
 create index stray_payments_due on core.stray_payments (environment, payment_option, due_at) where due_at is not null;
 
--- The browser that a checkout is bound to, by the hash of its secret.
+-- A checkout is bound to one browser. This is the hash of the browser's secret.
 alter table core.orders add column checkout_browser_hash bytea;
 `);
   }

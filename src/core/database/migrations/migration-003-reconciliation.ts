@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What it takes to compare a wallet's statement with our records. Its tables belong to wallets, not to merchants. */
+/** Reconciliation: comparisons of a wallet's statement with our records. The tables belong to wallets, not to merchants. */
 export class Migration003Reconciliation extends Migration {
   override readonly name = '003-reconciliation';
 
@@ -35,13 +35,13 @@ create table core.reconciliations (
   updated_at timestamptz(3) not null,
   check ((status in ('WAITING', 'RUNNING')) = (due_at is not null))
 );
--- The same day is never read by two at a time, and never scheduled twice.
+-- A day is scheduled once, and one process at a time reads its statement.
 create unique index reconciliations_open on core.reconciliations (wallet, environment, day)
   where status in ('WAITING', 'RUNNING');
 create unique index reconciliations_scheduled on core.reconciliations (wallet, environment, day) where scheduled;
 create index reconciliations_due on core.reconciliations (wallet, environment, due_at) where due_at is not null;
 
--- A statement while it is read: gone when the reconciliation is over, since the wallet still has it.
+-- The lines of a statement during a reconciliation. They are deleted afterwards, because the wallet keeps them.
 create table core.statement_entries (
   reconciliation_id uuid not null references core.reconciliations (id),
   position integer not null,
@@ -77,7 +77,7 @@ create table core.reconciliation_differences (
   primary key (reconciliation_id, number)
 );
 
--- By what a statement calls a payment, and by the day on which we learned of it, whatever the merchant.
+-- Statement lines are matched by the wallet's reference and by the day of the payment, across merchants.
 create index payment_attempts_transaction on core.payment_attempts (environment, provider_transaction_id)
   where provider_transaction_id is not null;
 create index payment_attempts_succeeded on core.payment_attempts (environment, payment_option, updated_at)

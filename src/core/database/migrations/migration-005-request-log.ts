@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What merchants asked of the merchant API, for some days; and how much of it was not kept. */
+/** A log of the requests to the merchant API, kept for some days, and the number of requests that were not logged. */
 export class Migration005RequestLog extends Migration {
   override readonly name = '005-request-log';
 
@@ -8,8 +8,8 @@ export class Migration005RequestLog extends Migration {
     this.addSql(`
 create type core.api_endpoint as enum ('REGISTER', 'DIRECT', 'VERIFY');
 
--- By day, so that what is too old goes with a table and not row by row. The ids say when a request came (RFC 9562,
--- version 7), so the bounds are ids. The days are made as they come; see src/core/request-log/request-days.ts.
+-- One partition a day, so that old rows are dropped with their table. The ids contain the time of the request (RFC 9562,
+-- version 7), so ids are the bounds. src/core/request-log/request-days.ts creates the partitions.
 create table core.api_requests (
   merchant_id uuid not null,
   environment core.environment not null,
@@ -30,7 +30,7 @@ create table core.api_requests (
 create index api_requests_order_number on core.api_requests (merchant_id, environment, order_number, id)
   where order_number <> '';
 create index api_requests_request_id on core.api_requests (merchant_id, environment, request_id);
--- What people look for, among many that went well.
+-- Most searches are for failed requests, which are few.
 create index api_requests_not_well on core.api_requests (merchant_id, environment, id) where status >= 400;
 
 create table core.api_requests_unkept (

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The people who use the dashboard, their places at merchants and their sessions. */
+/** Users of the dashboard, their memberships at merchants, and their sessions. */
 export class Migration006Accounts extends Migration {
   override readonly name = '006-accounts';
 
@@ -50,7 +50,7 @@ create table core.account_links (
   check ((merchant_id is null) = (role is null)),
   check (kind = 'INVITATION' or merchant_id is null)
 );
--- One invitation of an address to a place at a time. (Two resets may be under way: asking for another must not end the first.)
+-- One open invitation for each address and merchant. Several resets may be open: a second request must not end the first.
 create unique index account_links_invitation on core.account_links (merchant_id, email_key) nulls not distinct
   where kind = 'INVITATION';
 create index account_links_email on core.account_links (email_key);
@@ -72,7 +72,7 @@ create table core.dashboard_sessions (
 create index dashboard_sessions_user on core.dashboard_sessions (user_id) where ended_at is null;
 create index dashboard_sessions_expiry on core.dashboard_sessions (expires_at);
 
--- Tries to sign in, counted by a hash of what is tried and by whom.
+-- Counts attempts to sign in. The key is a hash of the account and the address.
 create table core.account_tries (
   key bytea primary key check (octet_length(key) = 32),
   tries integer not null,
@@ -80,7 +80,7 @@ create table core.account_tries (
 );
 create index account_tries_end on core.account_tries (ends_at);
 
--- What is done to an operator concerns no merchant.
+-- Entries about operators have no merchant.
 alter table core.audit_entries alter column merchant_id drop not null;
 `);
   }

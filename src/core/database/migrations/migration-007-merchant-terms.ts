@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What a merchant may do. Nothing said sets no limit beside the deployment's own. */
+/** The terms of a merchant. An empty term means that only the deployment's own limit applies. */
 export class Migration007MerchantTerms extends Migration {
   override readonly name = '007-merchant-terms';
 

@@ -1,16 +1,16 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What orders are found and summed up by. */
+/** Search by phone, and counts for reports. */
 export class Migration009Reports extends Migration {
   override readonly name = '009-reports';
 
   override up(): void {
     this.addSql(`
--- The one search that customers begin: by their phone. What it costs a registration is in docs/adr/0010.
+-- Support staff search by the customer's phone. docs/adr/0010 has the cost of this index for a registration.
 create index orders_phone on core.orders (merchant_id, environment, customer_phone_e164, id)
   where customer_phone_e164 <> '';
 
--- The events of orders, counted by the hour in which they happened. Empty texts where a column says nothing of a type.
+-- Order events by hour. A column is empty for event types that do not have it.
 create table core.order_counts (
   merchant_id uuid not null,
   environment core.environment not null,
@@ -24,7 +24,7 @@ create table core.order_counts (
   primary key (merchant_id, environment, type, hour, currency, payment_option, reason)
 ) with (fillfactor = 70);
 
--- Up to where events are in the counts: one row, changed with them in one transaction.
+-- The position of the last counted event. One row, updated in the same transaction as the counts.
 create table core.order_counts_cursor (
   only_row boolean primary key default true check (only_row),
   xid xid8 not null,

@@ -1,12 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** How the wallets are, as those who talk to them last said. */
+/** The latest status of each wallet, as the wallets processes report it. */
 export class Migration010WalletStatuses extends Migration {
   override readonly name = '010-wallet-statuses';
 
   override up(): void {
     this.addSql(`
--- Said anew every few seconds: what a crash of the server takes away is soon back, and is not worth a write-ahead log.
+-- Unlogged, because the status is reported every few seconds. After a crash the next report restores it.
 create unlogged table core.wallet_statuses (
   environment core.environment not null,
   wallet core.wallet not null,

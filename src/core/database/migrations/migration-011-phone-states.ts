@@ -1,9 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * What the limit on prompts asks of a phone. A function, because its statement travels in one text with the beginning of a
- * transaction: as part of that text it was parsed and planned each time, which took longer than all the rest. A function's
- * plan is kept for as long as a connection.
+ * Reads a phone's recent prompts for the limit on prompts. It is a function because its statement is sent in one text with the
+ * beginning of a transaction, which PostgreSQL parses and plans each time. The plan of a function is cached per connection.
  */
 export class Migration011PhoneStates extends Migration {
   override readonly name = '011-phone-states';
@@ -20,7 +19,7 @@ begin
     ceil(extract(epoch from recent.prompt_until - now()) * 1000)::bigint,
     floor(extract(epoch from now() - recent.first_at) * 1000)::bigint,
     recent.count
-  -- A list of a length that is not seen while planning: one plan for all lengths.
+  -- The planner does not see the list's length, so one plan serves all lengths.
   from unnest((select phones), environments, merchant_ids) with ordinality as asked (phone, environment, merchant_id, place)
   cross join lateral (
     select

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Help for users who cannot sign in takes two operators, and users are told of it. */
+/** Two operators together can help a user who cannot sign in, and the user is notified. */
 export class Migration015AccountHelp extends Migration {
   override readonly name = '015-account-help';
 

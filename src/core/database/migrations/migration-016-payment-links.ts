@@ -1,12 +1,12 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Payment links are listed without a walk through all other orders. */
+/** An index that lists payment links without reading other orders. */
 export class Migration016PaymentLinks extends Migration {
   override readonly name = '016-payment-links';
 
   override up(): void {
     this.addSql(`
--- Only links and QR codes are in it, so that other orders pay nothing for it when they are registered.
+-- It contains only links and QR codes, so that other registrations do not write it.
 create index orders_links on core.orders (merchant_id, environment, id) where payment_type in ('LINK', 'QR');
 `);
   }

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** By whom a phone was asked, into which place of its allowance, and which merchants it has paid: docs/adr/0018. */
+/** Which merchant prompted a phone, from which share of its limit, and which merchants the phone has paid: docs/adr/0018. */
 export class Migration017PromptPlaces extends Migration {
   override readonly name = '017-prompt-places';
 
@@ -9,13 +9,13 @@ export class Migration017PromptPlaces extends Migration {
 alter table core.payment_attempts
   -- The customer's network at checkout, as a keyed hash; null for a direct payment.
   add column network text,
-  -- Null on what cores of the version before insert: COMMON.
+  -- Null on rows that cores of the previous version insert. Null means COMMON.
   add column prompt_place text
     check (prompt_place in ('OWN', 'OWN_PAGE', 'COMMON', 'NEW_MERCHANT', 'NEW_NETWORK'));
 create index payment_attempts_paid on core.payment_attempts (phone, merchant_id, environment)
   where status = 'SUCCEEDED';
 
--- Beside core.phone_states, which cores of the version before still call. A function for the same reason: see 011.
+-- Cores of the previous version still call core.phone_states. Migration 011 says why this is a function.
 create function core.phone_prompts(
   phones text[], environments core.environment[], merchant_ids uuid[], most integer, since interval
 ) returns table (has_paid boolean, prompts jsonb)
@@ -47,7 +47,7 @@ begin
         order by a.created_at desc limit most
       ) latest
     )
-  -- A list of a length that is not seen while planning: one plan for all lengths.
+  -- The planner does not see the list's length, so one plan serves all lengths.
   from unnest((select phones), environments, merchant_ids) with ordinality as asked (phone, environment, merchant_id, place)
   order by asked.place;
 end $$;

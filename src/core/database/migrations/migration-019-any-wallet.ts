@@ -18,9 +18,9 @@ drop type core.payment_option;
 drop type core.wallet;
 
 alter table core.payment_attempts
-  -- What the payer must open or read; null when the wallet prompts the payer's phone.
+  -- The page or text for the payer's next step; null when the wallet prompts the payer's phone.
   add column next_action jsonb,
-  -- What callbacks reported, for later queries of the wallet.
+  -- Facts from callbacks that later queries of the wallet need.
   add column callback_notes text[] not null default '{}';
 alter table core.stray_payments
   add column callback_notes text[] not null default '{}';

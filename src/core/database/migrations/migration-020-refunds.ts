@@ -32,7 +32,7 @@ create table core.refunds (
   payment_option text not null,
   provider_transaction_id text not null,
   amount_minor_units bigint not null check (amount_minor_units > 0),
-  -- Whether the request named the amount. Otherwise it asked for whatever was left.
+  -- Whether the request gave an amount. Otherwise it asked for the remaining amount.
   amount_given boolean not null,
   currency text not null,
   reason text not null,
@@ -57,7 +57,7 @@ create table core.refunds (
 );
 -- The merchant's own reference makes a repeated request find the refund that it created.
 create unique index refunds_number on core.refunds (merchant_id, environment, refund_number);
--- The id is the name at the wallet. No two merchants may share one.
+-- The id is also the reference at the wallet, so it must be unique across merchants.
 create unique index refunds_id on core.refunds (id);
 create index refunds_order on core.refunds (merchant_id, order_id, id);
 create index refunds_due on core.refunds (environment, payment_option, due_at) where due_at is not null;

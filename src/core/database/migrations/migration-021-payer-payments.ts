@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Payments that payers start themselves, at a till or paybill, and the stray payments that come of them. */
+/** Payments that payers start themselves, at a till or paybill, and their stray payments. */
 export class Migration021PayerPayments extends Migration {
   override readonly name = '021-payer-payments';
 
@@ -32,11 +32,11 @@ create table core.payer_payments (
   updated_at timestamptz(3) not null,
   check ((status = 'OPEN') = (due_at is not null))
 );
--- A transaction is one payment, however often the wallet reports it.
+-- A transaction is recorded once, even if the wallet reports it again.
 create unique index payer_payments_transaction on core.payer_payments (environment, wallet, provider_transaction_id);
 create index payer_payments_due on core.payer_payments (environment, wallet, due_at) where due_at is not null;
 
--- A transaction of a wallet pays one order or is one stray payment, whichever way it was found.
+-- A wallet's transaction pays one order or is one stray payment. This table holds for every way to find it.
 create table core.wallet_receipts (
   environment core.environment not null,
   wallet text not null,
@@ -55,7 +55,7 @@ insert into core.wallet_receipts
   from core.stray_payments
   on conflict do nothing;
 
--- Wallets show an attempt by the end of its id. Attempts that were never sent, and those that are paid, are not looked for.
+-- Wallets show the end of an attempt's id as its reference. Unsent and paid attempts are never searched, so they are left out.
 create index payment_attempts_reference on core.payment_attempts (right(replace(id::text, '-', ''), 15))
   where leases > 0 and status <> 'SUCCEEDED';
 alter table core.payment_attempts drop constraint payment_attempts_origin_check;
@@ -69,7 +69,7 @@ alter table core.stray_payments
   add check ((payment_attempt_id is null) = (payer_payment_id is not null));
 create unique index stray_payments_payer_payment on core.stray_payments (payer_payment_id) where payer_payment_id is not null;
 
--- Exchanges about a payment of a payer have the payment's id and no merchant, until an attempt records it.
+-- Exchanges about a payer-started payment have its id and no merchant, until an attempt records the payment.
 alter table core.wallet_exchanges drop constraint wallet_exchanges_merchant_id_payment_attempt_id_fkey;
 `);
   }

@@ -29,7 +29,7 @@ create table core.wallet_accounts (
   promoted_at timestamptz(3),
   primary key (merchant_id, id)
 );
--- At most one of each is in use, also when two people change it at once.
+-- At most one current and one next account for each wallet, even when two people change them at once.
 create unique index wallet_accounts_in_use on core.wallet_accounts (merchant_id, environment, wallet, state)
   where state in ('NEXT', 'CURRENT');
 create index wallet_accounts_check_due on core.wallet_accounts (environment, wallet, check_due_at)

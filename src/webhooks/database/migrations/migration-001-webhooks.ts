@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * All that the webhooks process keeps. Ids are stored as they are shown: they come from core's events and are never
- * taken apart here. Every key leads with merchant_id, except where one worker reads for all merchants.
+ * The first tables of the webhooks process. Ids come from core's events and are stored as text. Every key begins with
+ * merchant_id, except where one worker reads the rows of all merchants.
  */
 export class Migration001Webhooks extends Migration {
   override readonly name = '001-webhooks';
@@ -14,29 +14,29 @@ create type webhooks.delivery_state as enum ('PENDING', 'DELIVERED', 'GIVEN_UP')
 create type webhooks.attempt_result as enum
   ('DELIVERED', 'REFUSED', 'GONE', 'TIMED_OUT', 'CONNECTION_FAILED', 'TLS_FAILED', 'NAME_NOT_RESOLVED', 'ADDRESS_NOT_ALLOWED');
 
--- How far core's list of events has been read, by each reader of it. Moves in the transaction that keeps what was read.
+-- Each reader's position in core's list of events. It moves in the transaction that stores the events.
 create table webhooks.event_readers (
   reader text primary key,
   cursor text not null,
   read_at timestamptz(3) not null
 );
 
--- A lane is an endpoint: the scheme, host and port that a merchant's deliveries of one environment go to. Whoever holds
--- a lane's lease is the only one that sends on it, and the only one that writes what came of that.
+-- A lane holds a merchant's deliveries in one environment to one scheme, host and port. Only the holder of its lease sends
+-- them, and only the holder records their outcome.
 create table webhooks.lanes (
   merchant_id text collate "C" not null,
   environment webhooks.environment not null,
   endpoint text collate "C" not null,
-  -- When there may be something to send; null when there is nothing. Never later than the earliest delivery that can go.
+  -- When a delivery may be due; null when none is pending. Never later than the earliest due delivery.
   next_due_at timestamptz(3),
   lease_id uuid,
   leased_until timestamptz(3),
   consecutive_failures integer not null default 0,
-  -- Until then a lane that keeps failing is left alone; then one delivery probes it.
+  -- A failing lane backs off until this time. Then one delivery probes it.
   resting_until timestamptz(3),
   paused_at timestamptz(3),
   pause_reason text not null default '',
-  -- Deliveries are not given up for time spent paused: their schedule counts from here when this is later.
+  -- When the lane was resumed. Schedules count from here if it is later, so paused time does not use up the three days.
   resumed_at timestamptz(3),
   last_success_at timestamptz(3),
   last_failure_at timestamptz(3),
@@ -61,10 +61,10 @@ create table webhooks.deliveries (
   order_number text collate "C" not null,
   sequence bigint not null,
   url text not null,
-  -- Frozen: every attempt sends these bytes.
+  -- Every attempt sends exactly these bytes.
   body bytea not null,
   state webhooks.delivery_state not null,
-  -- Null when nothing is to be sent.
+  -- Null when the delivery is not pending.
   due_at timestamptz(3),
   attempt_count integer not null default 0,
   -- Attempts since the schedule began, and when it began: at creation, or when it was last redelivered.
@@ -81,13 +81,13 @@ create table webhooks.deliveries (
   check ((state = 'PENDING') = (due_at is not null)),
   check ((state = 'GIVEN_UP') = (given_up_at is not null))
 ) with (fillfactor = 80);
--- An event becomes one delivery, however often it is read.
+-- An event becomes one delivery, even if it is read again.
 create unique index deliveries_event on webhooks.deliveries (merchant_id, event_id);
 create index deliveries_due on webhooks.deliveries (merchant_id, environment, endpoint, due_at, id) where state = 'PENDING';
 create index deliveries_order on webhooks.deliveries (merchant_id, order_id, sequence) where order_id <> '';
 create index deliveries_order_number on webhooks.deliveries (merchant_id, order_number) where order_number <> '';
 create index deliveries_given_up on webhooks.deliveries (given_up_at) where given_up_at is not null;
--- Looked for among very many that went well.
+-- Failed deliveries are few, and searched often.
 create index deliveries_given_up_of_merchant on webhooks.deliveries (merchant_id, id) where state = 'GIVEN_UP';
 create index deliveries_redelivery on webhooks.deliveries (merchant_id, redelivery_id) where redelivery_id is not null;
 
@@ -111,9 +111,9 @@ create table webhooks.signing_secrets (
   merchant_id text collate "C" not null,
   environment webhooks.environment not null,
   id text collate "C" not null,
-  -- False: the next one, which signs webhook-signature beside the current one.
+  -- False for the next secret, which signs webhook-signature beside the current one.
   is_current boolean not null,
-  -- Which of the keys in the settings the secret is encrypted with.
+  -- The name of the encryption key in the settings.
   key_id text not null,
   -- AES-256-GCM: 12 bytes nonce, ciphertext, 16 bytes tag.
   sealed bytea not null,
@@ -134,10 +134,10 @@ create table webhooks.redeliveries (
   created_from timestamptz(3) not null,
   created_to timestamptz(3) not null,
   states webhooks.delivery_state[] not null,
-  -- The last delivery that was looked at; they are walked by id. Moves in the transaction that makes deliveries pending.
+  -- The last delivery that was examined, by id. It moves in the transaction that makes deliveries pending.
   after_id text collate "C" not null,
   redelivered_count bigint not null default 0,
-  -- When it had its last turn; all that run take turns.
+  -- When the redelivery last made progress. Running redeliveries take turns.
   worked_at timestamptz(3),
   created_at timestamptz(3) not null,
   ended_at timestamptz(3),
@@ -145,7 +145,7 @@ create table webhooks.redeliveries (
 );
 create unique index redeliveries_one_running on webhooks.redeliveries (merchant_id, environment) where ended_at is null;
 
--- What operators changed, written with the change and gone once core has it in its audit log.
+-- Audit entries that core does not have yet. They are written with the change and deleted when core has stored them.
 create table webhooks.audit_outbox (
   id text collate "C" primary key,
   created_at timestamptz(3) not null,
@@ -157,7 +157,7 @@ create table webhooks.audit_outbox (
   details jsonb not null
 );
 
--- What the reconciler found missing: repaired, or a gap that only a person can explain.
+-- Missing events that the reconciler found. Each is repaired, or is a gap that a person must examine.
 create table webhooks.findings (
   id text collate "C" primary key,
   found_at timestamptz(3) not null,

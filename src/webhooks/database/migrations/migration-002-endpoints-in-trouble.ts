@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What operators see of endpoints in trouble, of all merchants, a page at a time. */
+/** Failing endpoints of all merchants, listed for operators in pages. */
 export class Migration002EndpointsInTrouble extends Migration {
   override readonly name = '002-endpoints-in-trouble';
 
@@ -9,12 +9,12 @@ export class Migration002EndpointsInTrouble extends Migration {
 alter table webhooks.lanes
   -- When the first of the failures in a row ended; null when the latest attempt did not fail.
   add column failing_since timestamptz(3),
-  -- How the latest attempt ended, beside its words.
+  -- The outcome of the latest attempt as a code, beside its text.
   add column last_attempt_result webhooks.attempt_result,
-  -- Whether it is paused for an answer, 410 Gone, and not by somebody.
+  -- Whether the answer 410 Gone paused the endpoint, instead of a person.
   add column paused_by_answer boolean not null default false;
 
--- In the order of the list: what the first key is must be written as in the query.
+-- In the order of the list. The first expression must equal the one in the query.
 drop index webhooks.lanes_in_trouble;
 create index lanes_in_trouble on webhooks.lanes (
   (case when paused_at is not null then 0 when resting_until is not null then 1 else 2 end),

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Attempts that were answered with something that cannot be read. */
+/** Attempts whose answer was not valid HTTP. */
 export class Migration003UnreadableAnswers extends Migration {
   override readonly name = '003-unreadable-answers';
 
