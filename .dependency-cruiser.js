@@ -9,6 +9,7 @@ const DOORS = [
   'accounts/require-operator',
   'audit/find-actor-emails',
   'audit/record-audit',
+  'events/changed-orders',
   'events/follow-events',
   'events/relay-lag',
   'merchants/find-merchant',

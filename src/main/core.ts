@@ -20,6 +20,7 @@ import { pooledRandom } from '../platform/pooled-random.ts';
 import { randomIdsFrom } from '../contract/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
+import { createChangedOrders } from '../core/events/changed-orders.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
 import { addRelayMetrics } from '../core/events/relay-metrics.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
@@ -32,6 +33,7 @@ import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { expireOrders } from '../core/payments/orders/expire-orders.ts';
 import { orderService } from '../core/payments/orders/order-service.ts';
+import { createWaitForOrder } from '../core/payments/orders/wait-for-order.ts';
 import { createFindOrder } from '../core/payments/search/find-order.ts';
 import { createFindOrdersAnywhere } from '../core/payments/search/find-orders-anywhere.ts';
 import { createSearchOrders, searchBounds } from '../core/payments/search/search-orders.ts';
@@ -199,6 +201,7 @@ const walletAccounts = createAccountStore({
 
 const draining = new AbortController();
 const stopping = new AbortController();
+const changedOrders = createChangedOrders({ database, signal: eventSignal, stop: draining.signal, logger });
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addBrokerMetrics(metrics, bus);
@@ -214,6 +217,8 @@ const services = [
     checkRequest: createCheckRequest(findMerchant, wallets),
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
+    waitForOrder: createWaitForOrder({ findOrder, changedOrders, draining: draining.signal }),
+    changedOrders,
     feed,
     checkoutUrlOf: tokens.urlOf,
     openCheckoutUrlOf: tokens.openUrlOf,

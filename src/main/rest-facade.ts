@@ -9,8 +9,10 @@ import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js
 import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
+import { createEndedOrders } from '../rest-facade/ended-orders.ts';
 import { createOrderStreams } from '../rest-facade/order-streams.ts';
 import { readRestFacadeSettings } from '../rest-facade/settings.ts';
+import { createWaitingPlaces } from '../rest-facade/waiting-places.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
@@ -33,6 +35,7 @@ const streams = createOrderStreams({
   addresses: cores.addresses,
   logger,
 });
+const endedOrders = createEndedOrders({ orders: createClient(OrderService, transport), logger });
 const random = pooledRandom(randomFillSync);
 const apiRequestLog = createApiRequestLog({
   requests: createClient(RequestLogService, transport),
@@ -50,6 +53,8 @@ const shared = {
   orders: createClient(OrderService, transport),
   refunds: createClient(RefundService, transport),
   streams,
+  endedOrders,
+  waitingPlaces: createWaitingPlaces(config.GATEHOUSE_WAITING_REQUESTS),
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),
   publicUrls,
@@ -81,7 +86,13 @@ stopOnSignal(logger, [
     timeoutMs: lastEntriesMs + 100,
     stop: () => apiRequestLog.close(AbortSignal.timeout(lastEntriesMs)),
   },
-  { name: 'streams to core', timeoutMs: 200, stop: () => streams.close() },
+  {
+    name: 'streams to core',
+    timeoutMs: 200,
+    stop: async () => {
+      await Promise.all([streams.close(), endedOrders.close()]);
+    },
+  },
   {
     name: 'connections to core',
     timeoutMs: 100,

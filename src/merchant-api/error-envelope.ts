@@ -71,10 +71,11 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
 };
 
 /** The limit that the request exceeded. */
-export type ReachedLimit = 'requests' | 'open_prompts' | 'recent_prompts';
+export type ReachedLimit = 'requests' | 'waiting' | 'open_prompts' | 'recent_prompts';
 
 const limitMessages: Readonly<Record<ReachedLimit, string>> = {
   requests: 'Too many requests',
+  waiting: 'Too many of your requests wait for orders; verify without waiting, or wait for fewer orders',
   open_prompts: 'The phone has another payment to confirm',
   recent_prompts: 'The phone has been asked to pay too often',
 };

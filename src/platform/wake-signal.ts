@@ -2,15 +2,25 @@
 export interface WakeSignal {
   /** Reports that there may be work. */
   readonly ring: () => void;
-  /** Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. */
-  readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<void>;
+  /** The number of rings so far. */
+  readonly rings: () => number;
+  /**
+   * Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. With `since`, an earlier
+   * value of `rings()`, it also resolves at once if it has rung after that, so that no ring is missed during the work.
+   */
+  readonly wait: (timeoutMs: number, signal: AbortSignal, since?: number) => Promise<void>;
 }
 
 export function createWakeSignal(): WakeSignal {
   const waiters = new Set<() => void>();
+  let rings = 0;
   return {
-    ring: () => waiters.forEach((wake) => wake()),
-    wait: (timeoutMs, signal) =>
+    ring: () => {
+      rings += 1;
+      waiters.forEach((wake) => wake());
+    },
+    rings: () => rings,
+    wait: (timeoutMs, signal, since = rings) =>
       new Promise((resolve) => {
         const done = (): void => {
           clearTimeout(timer);
@@ -21,7 +31,7 @@ export function createWakeSignal(): WakeSignal {
         const timer = setTimeout(done, timeoutMs);
         signal.addEventListener('abort', done, { once: true });
         waiters.add(done);
-        if (signal.aborted) done();
+        if (signal.aborted || rings !== since) done();
       }),
   };
 }

@@ -21,14 +21,17 @@ import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import { addReference } from './reference.ts';
 import type { PublicUrls } from './reference.ts';
+import type { EndedOrders } from './ended-orders.ts';
 import { createOrderCalls } from './order-calls.ts';
 import type { OrderStreams } from './order-streams.ts';
+import { createOrderWaits } from './order-waits.ts';
 import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
 import { logWhenOver } from './request-log.ts';
 import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
+import type { WaitingPlaces } from './waiting-places.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
 export interface RestFacadeOptions {
@@ -37,6 +40,9 @@ export interface RestFacadeOptions {
   readonly refunds: Client<typeof RefundService>;
   /** The streams to core for both environments. */
   readonly streams: Pick<OrderStreams, 'send'>;
+  /** The stream of ended orders, and the places of waiting requests, for both environments. */
+  readonly endedOrders: EndedOrders;
+  readonly waitingPlaces: WaitingPlaces;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly health: Client<typeof Health>;
   /** The public base URLs for the reference, read at its first request. */
@@ -154,7 +160,12 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     done(null, payload);
   });
   const calls = createOrderCalls({ orders, streams, nowMs });
-  const context = { calls, orders, refunds, environment, refuseWhen: createRefusals() };
+  const waitUntilEnded = createOrderWaits({
+    endedOrders: options.endedOrders,
+    places: options.waitingPlaces,
+    draining: options.draining,
+  });
+  const context = { calls, orders, refunds, environment, waitUntilEnded, refuseWhen: createRefusals() };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);

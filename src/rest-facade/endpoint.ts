@@ -4,6 +4,7 @@ import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { OrderCalls } from './order-calls.ts';
+import type { WaitUntilEnded } from './order-waits.ts';
 
 /** The dependencies of the merchant endpoints. */
 export interface EndpointContext {
@@ -12,6 +13,7 @@ export interface EndpointContext {
   readonly orders: Client<typeof OrderService>;
   readonly refunds: Client<typeof RefundService>;
   readonly environment: Environment;
+  readonly waitUntilEnded: WaitUntilEnded;
   /** Creates the hook that refuses an endpoint's requests while too many wait. */
   readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
 }

@@ -28,11 +28,11 @@ export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
   404: 'There is no such endpoint, no such order, or no such refund.',
 };
 
-/** A documented success. Its body is the published schema with that name. */
-export function successResponse(name: string, description: string) {
+/** A documented success. Its body is the published schema with that name. `headers` adds headers to the common ones. */
+export function successResponse(name: string, description: string, headers: object = {}) {
   return {
     description,
-    headers: requestIdHeader,
+    headers: { ...requestIdHeader, ...headers },
     content: { 'application/json': { schema: { $ref: `${name}#` } } },
   };
 }

@@ -25,6 +25,8 @@ export interface OrderCalls {
   readonly register: GatheredCall<RegisterOrder, RegisterOrderResponse>;
   readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
   readonly find: GatheredCall<GetOrder, GetOrderResponse>;
+  /** As `find`, for requests that have waited. Thousands of these may be answered at once, apart from all others. */
+  readonly findAwaited: GatheredCall<GetOrder, GetOrderResponse>;
 }
 
 export interface GatheredCall<Request, Response> {
@@ -43,6 +45,9 @@ const deadlineMs = 8_000;
  */
 const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
 
+/** The requests that wait are limited where they begin to wait. Large batches of few readings leave core to the others. */
+const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
+
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;
   readonly streams: Pick<OrderStreams, 'send'>;
@@ -57,6 +62,15 @@ export interface OrderCallsOptions {
  * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
  */
 export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
+  const findMethods: Methods<GetOrder, GetOrderResponse> = {
+    nowMs,
+    overStream: async (requests, options) => {
+      const outcome = await streams.send({ case: 'getOrders', value: { requests } }, options);
+      return outcome?.case === 'getOrders' ? outcome.value.results : undefined;
+    },
+    one: (request, options) => orders.getOrder(request, options),
+    many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
+  };
   return {
     register: gather<RegisterOrder, RegisterOrderResponse>({
       nowMs,
@@ -77,15 +91,8 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       many: async (requests, options) =>
         (await orders.batchStartDirectPayments({ requests }, options)).results,
     }),
-    find: gather<GetOrder, GetOrderResponse>({
-      nowMs,
-      overStream: async (requests, options) => {
-        const outcome = await streams.send({ case: 'getOrders', value: { requests } }, options);
-        return outcome?.case === 'getOrders' ? outcome.value.results : undefined;
-      },
-      one: (request, options) => orders.getOrder(request, options),
-      many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
-    }),
+    find: gather(findMethods),
+    findAwaited: gather(findMethods, awaitedLimits),
   };
 }
 
@@ -114,12 +121,10 @@ interface Waiting<Request> {
   readonly deadline: number;
 }
 
-function gather<Request extends object, Response>({
-  nowMs,
-  overStream,
-  one,
-  many,
-}: Methods<Request, Response>): GatheredCall<Request, Response> {
+function gather<Request extends object, Response>(
+  { nowMs, overStream, one, many }: Methods<Request, Response>,
+  batchLimits = limits,
+): GatheredCall<Request, Response> {
   const timeLeft = (items: readonly Waiting<Request>[]): number =>
     Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs()));
   const answerAll = async (
@@ -137,7 +142,7 @@ function gather<Request extends object, Response>({
     return items.map((_, index) => outcomeOf(results[index]));
   };
   // Core never saw a request that waited here until its deadline, so the merchant may repeat it.
-  const call = createBatcher({ ...limits, run: answerAll, dropped: overloaded });
+  const call = createBatcher({ ...batchLimits, run: answerAll, dropped: overloaded });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
     const deadline = nowMs() + deadlineMs;
     const isLate = {

@@ -1,4 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import type { GetOrderResponse } from '../gen/gatehouse/v1/order_service_pb.js';
 import { orderToJson } from '../merchant-api/order-json.ts';
 import { verifyReply } from '../merchant-api/replies.ts';
 import { fieldNames, verifyBodySchema } from '../merchant-api/requests.ts';
@@ -7,18 +10,38 @@ import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
+import { maxWaitSeconds, waitSecondsOf } from './wait-preference.ts';
 
 export const verifyPath = '/api/v1/verify';
 export const verifyFields = fieldNames(verifyBodySchema);
 
 const description = `Tells where an order stands.
 
+With \`Prefer: wait=N\` the answer to a PENDING order comes when the order has ended, or after N seconds with the order as it
+stands then. N is at most ${maxWaitSeconds}. Call it again while the order is PENDING, instead of asking at intervals.
+
 404 when you have no order with this \`order_number\` in this environment.`;
+
+const preferHeaderSchema = Type.Object({
+  prefer: Type.Optional(
+    Type.String({
+      description: `Preferences of RFC 7240. \`wait\` is known, in whole seconds; more than ${maxWaitSeconds} counts as ${maxWaitSeconds}.`,
+      examples: ['wait=20'],
+    }),
+  ),
+});
+
+const appliedHeader = {
+  'Preference-Applied': {
+    type: 'string',
+    description: 'The wait that the gateway used. Absent without a readable preference.',
+  },
+};
 
 /** POST /api/v1/verify; spec, "Check payment order status". */
 export function addVerifyEndpoint(
   app: FastifyInstance,
-  { calls, environment, refuseWhen }: EndpointContext,
+  { calls, environment, refuseWhen, waitUntilEnded }: EndpointContext,
 ): void {
   app.route({
     method: 'POST',
@@ -31,9 +54,10 @@ export function addVerifyEndpoint(
       description,
       tags: ['Orders'],
       security: [{ apiKey: [] }],
+      headers: preferHeaderSchema,
       body: { $ref: 'VerifyRequest#' },
       response: {
-        200: successResponse('VerifyReply', 'The order as it stands.'),
+        200: successResponse('VerifyReply', 'The order as it stands.', appliedHeader),
         ...errorResponses([400, 401, 403, 404, 429, 500]),
       },
     },
@@ -47,9 +71,30 @@ export function addVerifyEndpoint(
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, verifyFields, read);
       }
-      const { order } = await read();
-      if (order === undefined) throw new TypeError('core found an order and did not send it');
+      const found = orderIn(await read());
+      const waitSeconds = waitSecondsOf(request.headers['prefer']);
+      if (waitSeconds === undefined) return reply.code(200).send(verifyReply(orderToJson(found)));
+      const key = { case: 'orderId', value: found.orderId } as const;
+      const order = await waitUntilEnded({
+        order: found,
+        timeoutMs: waitSeconds * 1_000,
+        read: async () => orderIn(await calls.findAwaited({ merchantId, environment, key }, request.id)),
+        left: leftSignal(reply),
+      });
+      reply.header('preference-applied', `wait=${waitSeconds}`);
       return reply.code(200).send(verifyReply(orderToJson(order)));
     },
   });
+}
+
+function orderIn({ order }: GetOrderResponse): Order {
+  if (order === undefined) throw new TypeError('core found an order and did not send it');
+  return order;
+}
+
+/** Aborts when the client disconnects before the answer. */
+function leftSignal({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController();
+  raw.once('close', () => left.abort());
+  return left.signal;
 }

@@ -12,6 +12,12 @@ export const wholeNumber = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
+export const places = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,7}$/.test(input) || Number(input) < 2)
+    throw new EnvError('must be a whole number from 2 to 9999999');
+  return Number(input);
+});
+
 export const poolSize = makeExactValidator<number>((input) => {
   if (!/^[1-9][0-9]{0,3}$/.test(input)) throw new EnvError('must be a whole number from 1 to 9999');
   return Number(input);

@@ -52,6 +52,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/StreamOrderBatches': /*        */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/WaitOrder': /*                 */ 'Y Y Y Y Y Y Y Y',
+  'gatehouse.v1.OrderService/WatchEndedOrders': /*          */ 'Y - - - - - - -',
   'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y Y -',
   'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
   'gatehouse.v1.OrderService/FindOrders': /*                */ '- - - - Y Y - -',

@@ -10,6 +10,8 @@ import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../../../src/rest-facade/app.ts';
 import type { RestFacadeOptions } from '../../../src/rest-facade/app.ts';
+import { createEndedOrders } from '../../../src/rest-facade/ended-orders.ts';
+import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 
 /**
@@ -34,7 +36,9 @@ export interface ScriptedServices {
 
 export async function startFacadeOverRpc(
   services: ScriptedServices,
-  overrides: Partial<Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs' | 'trustedProxies'>> = {},
+  overrides: Partial<
+    Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs' | 'trustedProxies' | 'waitingPlaces'>
+  > = {},
 ): Promise<FacadeOverRpc> {
   const transport = createRouterTransport((router: ConnectRouter) => {
     router.service(ApiKeyService, {
@@ -61,9 +65,13 @@ export async function startFacadeOverRpc(
     now: () => new Date(),
     nowMs,
   });
+  const orders = createClient(OrderService, transport);
+  const endedOrders = createEndedOrders({ orders, logger, lingerMs: 0 });
   const app = await buildRestFacade({
     environment: 'sandbox',
-    orders: createClient(OrderService, transport),
+    orders,
+    endedOrders,
+    waitingPlaces: createWaitingPlaces(1_000),
     refunds: createClient(RefundService, transport),
     streams: { send: () => Promise.resolve(undefined) },
     apiKeys: createClient(ApiKeyService, transport),
@@ -81,6 +89,7 @@ export async function startFacadeOverRpc(
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const close = async (): Promise<void> => {
     await app.close();
+    await endedOrders.close();
     await apiRequestLog.close(AbortSignal.timeout(1_000));
   };
   return { app, url, log, drain, close };

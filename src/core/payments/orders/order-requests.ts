@@ -3,6 +3,7 @@ import type {
   GetOrderRequest,
   RegisterOrderRequest,
   StartDirectPaymentRequest,
+  WaitOrderRequest,
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentType as PaymentTypeMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import { combine } from '../../domain/combine.ts';
@@ -23,6 +24,7 @@ import { parseId } from '../../rpc/request-fields.ts';
 import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { NameInEnvironment, OrderName } from '../search/find-order.ts';
+import type { OrderWait } from './wait-for-order.ts';
 
 /** The facts about an order that come from the merchant. Gatehouse adds the others. */
 export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {
@@ -184,7 +186,7 @@ export function readForTerms(
 }
 
 /** Parses the name of the requested order. */
-export function parseOrderName(request: GetOrderRequest): Parsed<OrderName> {
+export function parseOrderName(request: GetOrderRequest | WaitOrderRequest): Parsed<OrderName> {
   const named = combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment: parseEnvironment(request.environment),
@@ -195,7 +197,27 @@ export function parseOrderName(request: GetOrderRequest): Parsed<OrderName> {
   return ok({ merchantId, environment, ...key });
 }
 
-function parseOrderKey({ key }: GetOrderRequest): Result<NameInEnvironment, Issue> {
+/** The longest wait for an order, and the default. */
+const maxWaitSeconds = 30;
+
+/** What the caller waits for, and how long. */
+export function parseOrderWait(request: WaitOrderRequest): Parsed<OrderWait> {
+  const { knownSequence, timeout } = request;
+  const waitMs = timeout === undefined ? maxWaitSeconds * 1_000 : durationMs(timeout);
+  return combine({
+    name: parseOrderName(request),
+    knownSequence:
+      knownSequence === undefined || knownSequence >= 0n
+        ? ok(knownSequence)
+        : err({ field: 'known_sequence', issue: 'must not be negative' }),
+    timeoutMs:
+      waitMs >= 0 && waitMs <= maxWaitSeconds * 1_000
+        ? ok(waitMs)
+        : err({ field: 'timeout', issue: `must be 0s to ${maxWaitSeconds}s` }),
+  });
+}
+
+function parseOrderKey({ key }: GetOrderRequest | WaitOrderRequest): Result<NameInEnvironment, Issue> {
   switch (key.case) {
     case 'orderNumber': {
       const orderNumber = OrderNumber.parse(key.value, 'order_number');

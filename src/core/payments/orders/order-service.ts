@@ -19,6 +19,7 @@ import { isRequestId } from '../../../platform/request-id.ts';
 import type { CallContext, Caller } from '../../../platform/rpc/call-context.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
+import { defaultDeadlineMs } from '../../../platform/rpc/grpc-server.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { pageTokenAfter } from '../../../platform/rpc/page-token.ts';
@@ -26,6 +27,7 @@ import { createdAtOf } from '../../../contract/public-id.ts';
 import { parsePageSize } from '../../rpc/page-token.ts';
 import { combine } from '../../domain/combine.ts';
 import { formatCursor, parseCursor } from '../../events/follow-events.ts';
+import type { ChangedOrders } from '../../events/changed-orders.ts';
 import type { EventFeed } from '../../events/follow-events.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { registrars, requireRegistrar } from '../../rpc/checkout-url-access.ts';
@@ -42,7 +44,13 @@ import { parseFindOrders } from '../search/find-orders-request.ts';
 import { parseOrderFilter } from '../search/list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
 import type { Wallet } from '../../domain/wallet.ts';
-import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
+import {
+  parseDirectPayment,
+  parseOrderName,
+  parseOrderWait,
+  parseRegistration,
+  readForTerms,
+} from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import type { FoundOrders } from '../search/read-found-orders.ts';
@@ -51,6 +59,8 @@ import type { RegisterOrder } from './register-order.ts';
 import type { StartDirectPayment } from './start-direct-payment.ts';
 import { streamOrderBatches } from './stream-order-batches.ts';
 import type { BatchMethods } from './stream-order-batches.ts';
+import type { WaitForOrder } from './wait-for-order.ts';
+import { watchEndedOrders } from './watch-ended-orders.ts';
 
 export interface OrderServiceParts {
   readonly findOrder: FindOrder;
@@ -60,6 +70,8 @@ export interface OrderServiceParts {
   readonly checkRequest: CheckRequest;
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
+  readonly waitForOrder: WaitForOrder;
+  readonly changedOrders: ChangedOrders;
   readonly feed: EventFeed;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
@@ -82,6 +94,8 @@ const readers = [
   'reader',
 ] as const;
 const followers = ['webhooks', 'operator', 'writer', 'reader'] as const;
+/** How long before its deadline a waiting call is answered, so that the answer arrives in time. */
+const answerBeforeDeadlineMs = 500;
 const defaultEventPageSize = 100;
 /** A page of this many orders of maximum size stays below the message limit. */
 const maxEventPageSize = 500;
@@ -127,8 +141,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   ): Promise<GetOrderResponse> => {
     if (request.withCheckoutUrl) requireRegistrar(role);
     const order = await findOrder(valuesOrThrow(parseOrderName(request)), scope);
-    if (order === undefined)
-      throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+    if (order === undefined) throw orderNotFound();
     const checkoutUrl = request.withCheckoutUrl ? parts.openCheckoutUrlOf(order) : '';
     return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
   };
@@ -182,6 +195,17 @@ export function orderService(parts: OrderServiceParts): RpcService {
       },
       batchGetOrders: batches.getOrders,
       streamOrderBatches: streamOrderBatches(batches, draining),
+      async waitOrder(request, context) {
+        annotate(context, { merchant_id: request.merchantId });
+        const { timeoutMs, ...wait } = valuesOrThrow(parseOrderWait(request));
+        const leftMs = (context.timeoutMs() ?? defaultDeadlineMs) - answerBeforeDeadlineMs;
+        const bounded = { ...wait, timeoutMs: Math.max(0, Math.min(timeoutMs, leftMs)) };
+        const awaited = await parts.waitForOrder(bounded, scopeOf(context));
+        if (awaited === undefined) throw orderNotFound();
+        return { order: orderMessage(awaited.order), timedOut: awaited.timedOut };
+      },
+      watchEndedOrders: (_request, context) =>
+        watchEndedOrders(parts.changedOrders, { left: context.signal, draining }),
       async cancelOrder(request, context) {
         const name = valuesOrThrow(
           combine({
@@ -255,6 +279,8 @@ export function orderService(parts: OrderServiceParts): RpcService {
       getOrder: readers,
       batchGetOrders: readers,
       streamOrderBatches: writers,
+      waitOrder: readers,
+      watchEndedOrders: ['facade'],
       cancelOrder: ['dashboard', 'operator', 'writer'],
       listOrders: ['dashboard', 'operator', 'reader', 'writer'],
       findOrders: ['dashboard', 'operator'],
@@ -263,6 +289,8 @@ export function orderService(parts: OrderServiceParts): RpcService {
     },
   );
 }
+
+const orderNotFound = () => rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
 
 const foundMessage = ({ orders, providerTransactionIds }: FoundOrders) => ({
   orders: orders.map(orderMessage),

@@ -510,6 +510,132 @@ export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> 
 export declare const GetOrderResponseSchema: GenMessage<GetOrderResponse>;
 
 /**
+ * Which order to wait for.
+ *
+ * @generated from message gatehouse.v1.WaitOrderRequest
+ */
+export declare type WaitOrderRequest = Message<"gatehouse.v1.WaitOrderRequest"> & {
+  /**
+   * The merchant the order belongs to: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The environment of the order.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Exactly one is required.
+   *
+   * @generated from oneof gatehouse.v1.WaitOrderRequest.key
+   */
+  key: {
+    /**
+     * The merchant's own reference.
+     *
+     * @generated from field: string order_number = 3;
+     */
+    value: string;
+    case: "orderNumber";
+  } | {
+    /**
+     * Gatehouse's id: "ord_…".
+     *
+     * @generated from field: string order_id = 4;
+     */
+    value: string;
+    case: "orderId";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The last_event_sequence that the caller knows. The call waits until the order has a later event, such as a started
+   * payment or a refund. When absent, the call waits until the order is no longer PENDING.
+   *
+   * @generated from field: optional int64 known_sequence = 5;
+   */
+  knownSequence?: bigint | undefined;
+
+  /**
+   * The longest time to wait: up to 30 seconds; 30 seconds when absent.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 6;
+   */
+  timeout?: Duration | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.WaitOrderRequest.
+ * Use `create(WaitOrderRequestSchema)` to create a new message.
+ */
+export declare const WaitOrderRequestSchema: GenMessage<WaitOrderRequest>;
+
+/**
+ * The order after the wait.
+ *
+ * @generated from message gatehouse.v1.WaitOrderResponse
+ */
+export declare type WaitOrderResponse = Message<"gatehouse.v1.WaitOrderResponse"> & {
+  /**
+   * The current order.
+   *
+   * @generated from field: gatehouse.v1.Order order = 1;
+   */
+  order?: Order | undefined;
+
+  /**
+   * True when the time passed, or the server stops, before the order differed.
+   *
+   * @generated from field: bool timed_out = 2;
+   */
+  timedOut: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.WaitOrderResponse.
+ * Use `create(WaitOrderResponseSchema)` to create a new message.
+ */
+export declare const WaitOrderResponseSchema: GenMessage<WaitOrderResponse>;
+
+/**
+ * Starts the stream of ended orders of both environments.
+ *
+ * @generated from message gatehouse.v1.WatchEndedOrdersRequest
+ */
+export declare type WatchEndedOrdersRequest = Message<"gatehouse.v1.WatchEndedOrdersRequest"> & {
+};
+
+/**
+ * Describes the message gatehouse.v1.WatchEndedOrdersRequest.
+ * Use `create(WatchEndedOrdersRequestSchema)` to create a new message.
+ */
+export declare const WatchEndedOrdersRequestSchema: GenMessage<WatchEndedOrdersRequest>;
+
+/**
+ * Orders that have ended. It has no ids at the start, and at least every 15 seconds as a sign of life.
+ *
+ * @generated from message gatehouse.v1.WatchEndedOrdersResponse
+ */
+export declare type WatchEndedOrdersResponse = Message<"gatehouse.v1.WatchEndedOrdersResponse"> & {
+  /**
+   * The orders: "ord_…".
+   *
+   * @generated from field: repeated string order_ids = 1;
+   */
+  orderIds: string[];
+};
+
+/**
+ * Describes the message gatehouse.v1.WatchEndedOrdersResponse.
+ * Use `create(WatchEndedOrdersResponseSchema)` to create a new message.
+ */
+export declare const WatchEndedOrdersResponseSchema: GenMessage<WatchEndedOrdersResponse>;
+
+/**
  * Which order to cancel.
  *
  * @generated from message gatehouse.v1.CancelOrderRequest
@@ -1273,6 +1399,32 @@ export declare const OrderService: GenService<{
     methodKind: "bidi_streaming";
     input: typeof StreamOrderBatchesRequestSchema;
     output: typeof StreamOrderBatchesResponseSchema;
+  },
+  /**
+   * Returns an order as soon as it differs from what the caller knows, or when the time has passed. Without known_sequence the
+   * call waits until the order is no longer PENDING. A caller repeats the call instead of reading the order at intervals.
+   * The answer comes at least half a second before the deadline of the call. A server that stops answers at once.
+   * Errors: as GetOrder; RESOURCE_EXHAUSTED OVERLOADED when too many calls wait.
+   *
+   * @generated from rpc gatehouse.v1.OrderService.WaitOrder
+   */
+  waitOrder: {
+    methodKind: "unary";
+    input: typeof WaitOrderRequestSchema;
+    output: typeof WaitOrderResponseSchema;
+  },
+  /**
+   * Streams the ids of orders that have ended, a few milliseconds after the commit, for a process that waits for many orders.
+   * The first message has no ids. Every order that ends after it is in a later message, sometimes twice. Read the orders
+   * after the first message, because they may have ended before. The stream also ends with UNAVAILABLE SERVER_DRAINING when
+   * the server stops.
+   *
+   * @generated from rpc gatehouse.v1.OrderService.WatchEndedOrders
+   */
+  watchEndedOrders: {
+    methodKind: "server_streaming";
+    input: typeof WatchEndedOrdersRequestSchema;
+    output: typeof WatchEndedOrdersResponseSchema;
   },
   /**
    * Cancels a PENDING order, which becomes FAILED.

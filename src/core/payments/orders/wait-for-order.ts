@@ -1,0 +1,97 @@
+import { rpcError } from '../../../contract/error-reason.ts';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
+import { createWakeSignal } from '../../../platform/wake-signal.ts';
+import type { Order } from '../../domain/order.ts';
+import type { ChangedOrders } from '../../events/changed-orders.ts';
+import type { FindOrder, OrderName } from '../search/find-order.ts';
+
+export interface OrderWait {
+  readonly name: OrderName;
+  /** Wait for an event after this one; undefined to wait until the order is not PENDING. */
+  readonly knownSequence: bigint | undefined;
+  readonly timeoutMs: number;
+}
+
+export interface AwaitedOrder {
+  readonly order: Order;
+  /** Whether the time passed, or the server stops, before the order differed. */
+  readonly timedOut: boolean;
+}
+
+/**
+ * The order as soon as it differs from what the caller knows, or at the end of the wait; undefined when it does not exist.
+ * All waits share one reader of changes, and none reads its order at intervals.
+ * Errors: OVERLOADED when too many wait; whatever the database throws.
+ */
+export type WaitForOrder = (
+  wait: OrderWait,
+  scope: { readonly signal: AbortSignal },
+) => Promise<AwaitedOrder | undefined>;
+
+export interface WaitForOrderParts {
+  readonly findOrder: FindOrder;
+  readonly changedOrders: ChangedOrders;
+  /** Aborts when the process begins to stop. Every wait then ends. */
+  readonly draining: AbortSignal;
+  /** Further waits are refused, so that memory is bounded. */
+  readonly maxWaiting?: number;
+}
+
+const defaultMaxWaiting = 10_000;
+
+export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
+  const { findOrder, changedOrders, draining, maxWaiting = defaultMaxWaiting } = parts;
+  let waiting = 0;
+
+  const waitForChange = async (
+    id: StoredId<'ord'>,
+    { name, knownSequence, timeoutMs }: OrderWait,
+    signal: AbortSignal,
+  ): Promise<AwaitedOrder | undefined> => {
+    const news = createWakeSignal();
+    const lost: unknown[] = [];
+    const over = AbortSignal.any([signal, draining]);
+    const deadline = performance.now() + timeoutMs;
+    const onLost = (error: unknown): void => {
+      lost.push(error);
+      news.ring();
+    };
+    const leave = await changedOrders.listen({ onChanges: news.ring, onLost }, id);
+    try {
+      const known = { merchantId: name.merchantId, environment: name.environment };
+      for (;;) {
+        const rings = news.rings();
+        const leftMs = deadline - performance.now();
+        const order = await findOrder({ ...known, by: 'id', value: publicId('ord', id) }, { signal });
+        if (order === undefined) return undefined;
+        if (differs(order, knownSequence)) return { order, timedOut: false };
+        if (leftMs <= 0 || over.aborted) return { order, timedOut: true };
+        // The order is read again at the end of the wait, too.
+        await news.wait(leftMs, over, rings);
+        if (lost.length > 0) throw lost[0];
+      }
+    } finally {
+      leave();
+    }
+  };
+
+  return async (wait, { signal }) => {
+    const order = await findOrder(wait.name, { signal });
+    if (order === undefined) return undefined;
+    if (differs(order, wait.knownSequence)) return { order, timedOut: false };
+    if (waiting >= maxWaiting)
+      throw rpcError('OVERLOADED', 'too many calls wait for orders; try again in a moment', {
+        retryAfterMs: 1_000,
+      });
+    waiting += 1;
+    try {
+      return await waitForChange(storedId('ord', order.id), wait, signal);
+    } finally {
+      waiting -= 1;
+    }
+  };
+}
+
+const differs = (order: Order, knownSequence: bigint | undefined): boolean =>
+  knownSequence === undefined ? order.status !== 'PENDING' : BigInt(order.lastEventSequence) > knownSequence;

@@ -1,0 +1,119 @@
+import type { Client } from '@connectrpc/connect';
+import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { Logger } from '../platform/logger.ts';
+import { pause } from '../platform/pause.ts';
+
+/** Tells which orders may have ended. One stream from core serves all waiting requests of the process. */
+export interface EndedOrders {
+  /**
+   * Calls `onNews` when the order has ended, and when this may have been missed: when the stream opens, and at intervals while
+   * it cannot be opened. If it is open already, the caller reads the order once itself. Gives the function that ends this.
+   */
+  readonly listen: (orderId: string, onNews: () => void) => () => void;
+  /** Whether every later end of an order will be told. */
+  readonly isOpen: () => boolean;
+  readonly close: () => Promise<void>;
+}
+
+export interface EndedOrdersOptions {
+  readonly orders: Client<typeof OrderService>;
+  readonly logger: Logger;
+  /** How long the stream stays open without a listener. */
+  readonly lingerMs?: number;
+}
+
+const defaultLingerMs = 10_000;
+const reopenAfterMs = 100;
+/** How often waiting orders are read while no stream can be opened. */
+const unopenedMs = 2_000;
+/** Core sends something at least every 15 seconds, and at once at the start. */
+const silenceMs = { first: 2_000, later: 20_000 };
+
+export function createEndedOrders({
+  orders,
+  logger,
+  lingerMs = defaultLingerMs,
+}: EndedOrdersOptions): EndedOrders {
+  const listeners = new Map<string, Set<() => void>>();
+  const closing = new AbortController();
+  let running: { readonly leave: AbortController; readonly ended: Promise<void> } | undefined;
+  let lingering: NodeJS.Timeout | undefined;
+  let isOpen = false;
+  let isUnreachable = false;
+
+  const tellAll = (): void => {
+    for (const each of listeners.values()) for (const onNews of each) onNews();
+  };
+  /** Reads one stream until it ends. Never rejects. */
+  const follow = async (leave: AbortSignal): Promise<void> => {
+    const silent = new AbortController();
+    let timer = setTimeout(() => silent.abort(), silenceMs.first);
+    try {
+      const stream = orders.watchEndedOrders({}, { signal: AbortSignal.any([leave, silent.signal]) });
+      for await (const { orderIds } of stream) {
+        clearTimeout(timer);
+        timer = setTimeout(() => silent.abort(), silenceMs.later);
+        if (!isOpen) {
+          isOpen = true;
+          if (isUnreachable) logger.info('the stream of ended orders is open again');
+          isUnreachable = false;
+          tellAll();
+        }
+        for (const orderId of orderIds) for (const onNews of listeners.get(orderId) ?? []) onNews();
+      }
+    } catch (error) {
+      if (!leave.aborted && !isUnreachable)
+        logger.warn({ err: error }, 'the stream of ended orders has ended; it is opened again');
+      if (!leave.aborted) isUnreachable = true;
+    } finally {
+      clearTimeout(timer);
+      isOpen = false;
+    }
+  };
+  const keepOpen = async (leave: AbortSignal): Promise<void> => {
+    let toldMs = performance.now();
+    while (!leave.aborted) {
+      await follow(leave);
+      if (performance.now() - toldMs >= unopenedMs) {
+        toldMs = performance.now();
+        tellAll();
+      }
+      await pause(reopenAfterMs, leave);
+    }
+  };
+  const start = (): void => {
+    clearTimeout(lingering);
+    if (running !== undefined || closing.signal.aborted) return;
+    const leave = new AbortController();
+    running = { leave, ended: keepOpen(leave.signal) };
+  };
+  const stop = async (): Promise<void> => {
+    const stopped = running;
+    running = undefined;
+    stopped?.leave.abort();
+    await stopped?.ended;
+  };
+
+  return {
+    listen(orderId, onNews) {
+      const others = listeners.get(orderId);
+      if (others === undefined) listeners.set(orderId, new Set([onNews]));
+      else others.add(onNews);
+      start();
+      return () => {
+        const remaining = listeners.get(orderId);
+        remaining?.delete(onNews);
+        if (remaining?.size === 0) listeners.delete(orderId);
+        if (listeners.size > 0) return;
+        clearTimeout(lingering);
+        lingering = setTimeout(() => void stop(), lingerMs).unref();
+      };
+    },
+    isOpen: () => isOpen,
+    async close() {
+      closing.abort();
+      clearTimeout(lingering);
+      await stop();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { createWakeSignal } from '../platform/wake-signal.ts';
+import type { EndedOrders } from './ended-orders.ts';
+import { RequestFailure } from './request-failure.ts';
+import type { WaitingPlaces } from './waiting-places.ts';
+
+export interface OrderWait {
+  /** The order as it was read just now. */
+  readonly order: Order;
+  readonly timeoutMs: number;
+  /** Reads the order again. */
+  readonly read: () => Promise<Order>;
+  /** Aborts when the client disconnects. */
+  readonly left: AbortSignal;
+}
+
+/**
+ * Gives the order when it is no longer PENDING, or the current order after the time, or when the process begins to stop.
+ * @throws RequestFailure WAITING_LIMITED when too many requests of the merchant wait; the error of the last reading
+ */
+export type WaitUntilEnded = (wait: OrderWait) => Promise<Order>;
+
+export interface OrderWaitParts {
+  readonly endedOrders: EndedOrders;
+  readonly places: WaitingPlaces;
+  readonly draining: AbortSignal;
+}
+
+const retryAfterSeconds = 1;
+/** The delay after a failed reading. */
+const readAgainMs = 500;
+
+const isEnded = ({ status }: Order): boolean => status !== OrderStatus.PENDING;
+
+export function createOrderWaits({ endedOrders, places, draining }: OrderWaitParts): WaitUntilEnded {
+  return async ({ order, timeoutMs, read, left }) => {
+    const over = AbortSignal.any([left, draining]);
+    if (isEnded(order) || timeoutMs === 0 || over.aborted) return order;
+    const free = places.take(order.merchantId);
+    if (free === undefined)
+      throw new RequestFailure(
+        { kind: 'too_many_requests', retryAfterSeconds, limit: 'waiting' },
+        'WAITING_LIMITED',
+      );
+    const deadline = performance.now() + timeoutMs;
+    const news = createWakeSignal();
+    const begun = news.rings();
+    const leave = endedOrders.listen(order.orderId, news.ring);
+    // Whatever happened before the stream was open is found by a reading when it opens, or now if it is open already.
+    if (endedOrders.isOpen()) news.ring();
+    try {
+      for (let rings = begun, pauseMs = timeoutMs; ;) {
+        await news.wait(pauseMs, over, rings);
+        if (left.aborted) return order;
+        rings = news.rings();
+        const leftMs = deadline - performance.now();
+        const isLast = leftMs <= 0 || draining.aborted;
+        try {
+          const current = await read();
+          if (isEnded(current) || isLast) return current;
+          pauseMs = leftMs;
+        } catch (error) {
+          if (isLast) throw error;
+          pauseMs = Math.min(leftMs, readAgainMs);
+        }
+      }
+    } finally {
+      free();
+      leave();
+    }
+  };
+}

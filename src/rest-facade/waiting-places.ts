@@ -1,0 +1,31 @@
+/** The requests that may wait at the same time. */
+export interface WaitingPlaces {
+  /** Takes a place for the merchant, and gives the function that frees it; undefined when the merchant may take no more. */
+  readonly take: (merchantId: string) => (() => void) | undefined;
+}
+
+/**
+ * A merchant may take a further place while more places are free than it has. So one merchant alone gets half of them, two get
+ * a third each, and some are always left for the next one.
+ */
+export function createWaitingPlaces(total: number): WaitingPlaces {
+  const taken = new Map<string, number>();
+  let all = 0;
+  return {
+    take: (merchantId) => {
+      const own = taken.get(merchantId) ?? 0;
+      if (own >= total - all) return undefined;
+      taken.set(merchantId, own + 1);
+      all += 1;
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        all -= 1;
+        const left = (taken.get(merchantId) ?? 1) - 1;
+        if (left === 0) taken.delete(merchantId);
+        else taken.set(merchantId, left);
+      };
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { pushable } from 'it-pushable';
+import type { Pushable } from 'it-pushable';
+import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { rpcError } from '../../../src/contract/error-reason.ts';
+import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+
+let facade: FacadeOverRpc | undefined;
+afterEach(async () => {
+  facade?.drain.abort();
+  await facade?.close();
+  facade = undefined;
+});
+
+type Stream = Pushable<{ orderIds: string[] }>;
+
+/** A core with orders of the test, whose streams of ended orders the test writes. */
+function scriptedCore() {
+  const statuses = new Map<string, OrderStatus>();
+  const streams: Stream[] = [];
+  /** `failures` is the number of readings that fail from now on. */
+  const seen = { reads: 0, failures: 0 };
+  const openStream = (): Stream => {
+    const stream: Stream = pushable({ objectMode: true });
+    streams.push(stream);
+    return stream;
+  };
+  const statusOf = (orderNumber: string) => statuses.get(orderNumber) ?? OrderStatus.PENDING;
+  return {
+    statuses,
+    streams,
+    seen,
+    services: {
+      orders: {
+        getOrder: ({ key }: { key: { value?: string | undefined } }) => {
+          seen.reads += 1;
+          if (seen.failures > 0) {
+            seen.failures -= 1;
+            throw new ConnectError('the database is away', Code.Unavailable);
+          }
+          const orderNumber = (key.value ?? '').replace('ord_', '');
+          return { order: orderOf(orderNumber, statusOf(orderNumber)) };
+        },
+        batchGetOrders: ({ requests }: { requests: { key: { value?: string | undefined } }[] }) => {
+          seen.reads += requests.length;
+          const results = requests.map(({ key }) => {
+            const orderNumber = (key.value ?? '').replace('ord_', '');
+            const order = orderOf(orderNumber, statusOf(orderNumber));
+            return { result: { case: 'response' as const, value: { order } } };
+          });
+          return { results };
+        },
+        async *watchEndedOrders() {
+          yield* openStream();
+        },
+      },
+    },
+  };
+}
+
+const orderOf = (orderNumber: string, status: OrderStatus) =>
+  create(OrderSchema, {
+    orderId: `ord_${orderNumber}`,
+    merchantId: 'mer_1',
+    orderNumber,
+    status,
+    paymentType: PaymentType.API,
+    createTime: timestampFromMs(0),
+    updateTime: timestampFromMs(0),
+  });
+
+const verify = ({ url }: FacadeOverRpc, orderNumber: string, prefer = 'wait=30'): Promise<Answer> =>
+  post(`${url}/api/v1/verify`, { order_number: orderNumber }, { prefer });
+
+const statusIn = ({ json }: Answer): unknown => (json as { data?: { status: unknown } }).data?.status;
+
+describe('a request that waits', () => {
+  test('is answered when its order ends; requests that wait share one stream, and nobody asks at intervals', async () => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services);
+    const started = facade;
+    const waiting = ['a', 'b', 'c'].map((orderNumber) => verify(started, orderNumber));
+    await waitUntil('all orders were read', () => core.seen.reads === 3);
+    core.streams[0]?.push({ orderIds: [] });
+    await waitUntil('they were read again when the stream was open', () => core.seen.reads === 6);
+
+    core.statuses.set('b', OrderStatus.COMPLETED);
+    core.streams[0]?.push({ orderIds: ['ord_b', 'ord_foreign'] });
+
+    const answer = await waiting[1];
+    expect(answer?.status).toBe(200);
+    expect(answer?.headers.get('preference-applied')).toBe('wait=30');
+    expect(answer === undefined ? '' : statusIn(answer)).toBe('COMPLETED');
+    expect(core.seen.reads).toBe(7);
+    expect(core.streams).toHaveLength(1);
+    started.drain.abort();
+    expect((await Promise.all([waiting[0]!, waiting[2]!])).map(statusIn)).toEqual(['PENDING', 'PENDING']);
+  });
+
+  test('is answered with the order as it stands when the time has passed, or when it has ended before', async () => {
+    const core = scriptedCore();
+    core.statuses.set('ended', OrderStatus.EXPIRED);
+    facade = await startFacadeOverRpc(core.services);
+
+    const [passed, ended, zero, without] = await Promise.all([
+      verify(facade, 'pending', 'wait=1'),
+      verify(facade, 'ended', 'respond-async, wait=99'),
+      verify(facade, 'pending', 'wait=0'),
+      verify(facade, 'pending', 'wait=soon'),
+    ]);
+
+    expect([passed, ended, zero, without].map(statusIn)).toEqual([
+      'PENDING',
+      'EXPIRED',
+      'PENDING',
+      'PENDING',
+    ]);
+    expect([passed, ended, zero, without].map(({ headers }) => headers.get('preference-applied'))).toEqual([
+      'wait=1',
+      'wait=30',
+      'wait=0',
+      null,
+    ]);
+  });
+
+  test('loses no end of its order while the stream is interrupted, and none when a reading fails', async () => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services);
+    const first = verify(facade, 'missed');
+    await waitUntil('the first stream', () => core.streams.length === 1 && core.seen.reads === 1);
+    core.streams[0]?.push({ orderIds: [] });
+    await waitUntil('the order was read again', () => core.seen.reads === 2);
+
+    core.streams[0]?.end(new ConnectError('killed', Code.Unavailable));
+    core.statuses.set('missed', OrderStatus.FAILED);
+    await waitUntil('the second stream', () => core.streams.length === 2);
+    core.seen.failures = 1;
+    core.streams[1]?.push({ orderIds: [] });
+
+    expect(statusIn(await first)).toBe('FAILED');
+    expect(core.seen.failures).toBe(0);
+  });
+
+  test('gets its answer at once when the process begins to stop, and its connection is closed', async () => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services);
+    const waiting = verify(facade, 'stopping');
+    await waitUntil('it waits', () => core.streams.length === 1);
+
+    facade.drain.abort();
+
+    const answer = await waiting;
+    expect(statusIn(answer)).toBe('PENDING');
+    expect(answer.headers.get('connection')).toBe('close');
+    expect(statusIn(await verify(facade, 'late'))).toBe('PENDING');
+  });
+
+  test('takes one of the places, which a merchant cannot take all, and which a client that leaves frees', async () => {
+    const core = scriptedCore();
+    facade = await startFacadeOverRpc(core.services, { waitingPlaces: createWaitingPlaces(3) });
+    const { url, log } = facade;
+    const client = new AbortController();
+    const leaving = fetch(`${url}/api/v1/verify`, {
+      method: 'POST',
+      signal: client.signal,
+      headers: { apiKey: 'k', 'content-type': 'application/json', prefer: 'wait=30' },
+      body: JSON.stringify({ order_number: 'leaving' }),
+    });
+    const staying = verify(facade, 'staying');
+    await waitUntil('both wait', () => core.seen.reads === 2 && core.streams.length === 1);
+
+    const refused = await verify(facade, 'refused');
+    expect(refused).toMatchObject({
+      status: 429,
+      json: {
+        code: 429,
+        message:
+          'Too many of your requests wait for orders; verify without waiting, or wait for fewer orders',
+      },
+    });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await verify(facade, 'plain', 'handling=lenient')).toMatchObject({ status: 200 });
+
+    client.abort();
+    await expect(leaving).rejects.toThrow();
+    await waitUntil(
+      'the place is free',
+      async () => (await verify(facade!, 'next', 'wait=1')).status === 200,
+    );
+    facade.drain.abort();
+    expect(statusIn(await staying)).toBe('PENDING');
+    expect(log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
+  test('does not wait for an unknown order, which is 404 at once, nor with a bad body, which is 400', async () => {
+    facade = await startFacadeOverRpc({
+      orders: {
+        getOrder: () => {
+          throw rpcError('ORDER_NOT_FOUND', 'no such order');
+        },
+      },
+    });
+    expect((await verify(facade, 'unknown')).status).toBe(404);
+    expect((await post(`${facade.url}/api/v1/verify`, {}, { prefer: 'wait=30' })).status).toBe(400);
+  });
+});
