@@ -1,5 +1,6 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
+import { findChromium } from '../../scripts/chromium.ts';
 
 /**
  * Starts the system's Chromium without its own network requests. Every host of `.test` is this machine, over a
@@ -7,7 +8,7 @@ import type { Browser } from 'playwright-core';
  */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: findChromium() ?? 'chromium',
     args: [
       '--no-sandbox',
       '--disable-background-networking',
