@@ -1,17 +1,19 @@
 import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
 import type { WalletEntry, WalletEnvironment } from '../contract/wallets-file/wallets-schema.ts';
 import type { SettingsError } from '../platform/settings/read-settings.ts';
-import { refundsOfConnector } from '../contract/connector-refunds.ts';
 import { Currency } from './domain/currency.ts';
 import { Money } from './domain/money.ts';
 import type { Environment } from './domain/order.ts';
 import type { Wallet, WalletCurrency } from './domain/wallet.ts';
 
 /**
- * The configured wallets as the domain knows them.
+ * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments.
  * @throws SettingsError for a currency that does not exist, or an amount with more decimals than its currency has
  */
-export function walletsOf(configured: readonly ConfiguredWallet[]): readonly Wallet[] {
+export function walletsOf(
+  configured: readonly ConfiguredWallet[],
+  refundsOf: (connector: string) => Wallet['refunds'],
+): readonly Wallet[] {
   return configured.map((wallet) => ({
     id: wallet.id,
     options: wallet.channels.map((channel) => `${wallet.id}_${channel}` as const),
@@ -23,7 +25,7 @@ export function walletsOf(configured: readonly ConfiguredWallet[]): readonly Wal
       currencyOf(currency, (key, problem) => wallet.problemAt(['currencies', index, key], problem)),
     ),
     reconcile: wallet.reconcile ?? false,
-    refunds: refundsOfConnector(wallet.connector),
+    refunds: refundsOf(wallet.connector),
     ...payerStartedOf(wallet),
   }));
 }

@@ -89,6 +89,7 @@ import { repeatEvery } from '../platform/repeat-every.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
+import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
 import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
 import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
@@ -111,7 +112,11 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
   requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
   const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
   const configured = readWallets({ file, json });
-  return { config: settings, configuredWallets: configured, wallets: walletsOf(configured) };
+  return {
+    config: settings,
+    configuredWallets: configured,
+    wallets: walletsOf(configured, refundsOfConnector),
+  };
 });
 const { instance, logger } = startLogging('core', config);
 

@@ -6,8 +6,13 @@ export function readSettingsOrExit<Config>(read: (environment: ProcessEnvironmen
   try {
     return read(process.env);
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
+    return exitForSettings(error);
   }
+}
+
+/** Prints the reason of a SettingsError and ends the process. Throws any other error. */
+export function exitForSettings(error: unknown): never {
+  if (!(error instanceof SettingsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(2);
 }

@@ -90,7 +90,7 @@ async function withConnector<Result>(
   chosen: WalletSettings,
   work: (connector: WalletConnector) => Promise<Result> | Result,
 ): Promise<Result> {
-  const connector = createConnector(chosen, {
+  const connector = await createConnector(chosen, {
     // No payment is requested, so no callback follows.
     callbackBaseUrl: () => 'https://gatehouse.invalid',
     currencies: chosen.currencies,

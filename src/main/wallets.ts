@@ -36,7 +36,7 @@ import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
-import { readSettingsOrExit } from './read-settings.ts';
+import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const idleMs = 500;
@@ -88,54 +88,56 @@ const listening: { callbackBaseUrl: string } = {
   callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
 };
 
-const served = wallets.map((settings) => {
-  const name = `${settings.wallet}-${settings.environment}`;
-  const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
-  const meter = createWalletMeter(() => performance.now());
-  const connectorOptions: ConnectorOptions = {
-    callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
-    currencies: settings.currencies,
-    timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
-    // Each slot has its own connections, so requests that hang never delay a new one.
-    maxConnections: 2 * maxInFlight + connectionsBeside,
-    now,
-  };
-  const plain = readSettingsOrExit(() => createConnector(settings, connectorOptions));
-  const sources = settings.callbackSources;
-  const connector = meter.measured(plain);
-  const accounts = createAccountConnectors({
-    client: merchantWallets,
-    settings,
-    options: connectorOptions,
-    mostIdle: mostIdleAccounts,
-    idleMs: accountIdleMs,
-    monotonicMs: () => performance.now(),
-  });
-  const askUntil = async (end: AbortSignal): Promise<Health> => {
-    const signal = AbortSignal.any([end, AbortSignal.timeout(healthTimeoutMs)]);
-    return (await connector.health({ signal })).result;
-  };
-  const ask = (): Promise<Health> => askUntil(leaving.signal);
-  const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
-  const apiKey = settings.callbackApiKey;
-  const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
-  const environment = environments[settings.environment];
-  const payerStarted = payerStartedWallet(settings, environment, connector);
-  return {
-    name,
-    tokens,
-    payerStarted,
-    settings,
-    connector,
-    accounts,
-    meter,
-    askUntil,
-    breaker,
-    maxInFlight,
-    sources,
-    apiKey,
-  };
-});
+const served = await Promise.all(
+  wallets.map(async (settings) => {
+    const name = `${settings.wallet}-${settings.environment}`;
+    const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
+    const meter = createWalletMeter(() => performance.now());
+    const connectorOptions: ConnectorOptions = {
+      callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
+      currencies: settings.currencies,
+      timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
+      // Each slot has its own connections, so requests that hang never delay a new one.
+      maxConnections: 2 * maxInFlight + connectionsBeside,
+      now,
+    };
+    const plain = await createConnector(settings, connectorOptions).catch(exitForSettings);
+    const sources = settings.callbackSources;
+    const connector = meter.measured(plain);
+    const accounts = createAccountConnectors({
+      client: merchantWallets,
+      settings,
+      options: connectorOptions,
+      mostIdle: mostIdleAccounts,
+      idleMs: accountIdleMs,
+      monotonicMs: () => performance.now(),
+    });
+    const askUntil = async (end: AbortSignal): Promise<Health> => {
+      const signal = AbortSignal.any([end, AbortSignal.timeout(healthTimeoutMs)]);
+      return (await connector.health({ signal })).result;
+    };
+    const ask = (): Promise<Health> => askUntil(leaving.signal);
+    const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
+    const apiKey = settings.callbackApiKey;
+    const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
+    const environment = environments[settings.environment];
+    const payerStarted = payerStartedWallet(settings, environment, connector);
+    return {
+      name,
+      tokens,
+      payerStarted,
+      settings,
+      connector,
+      accounts,
+      meter,
+      askUntil,
+      breaker,
+      maxInFlight,
+      sources,
+      apiKey,
+    };
+  }),
+);
 
 const app = buildCallbackApp({
   wallets: served,

@@ -68,7 +68,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
       if (wallet !== settings.wallet) return { unusable: `the account belongs to the wallet ${wallet}` };
       const merged = withMerchantValues(settings.kind, settings.settings, values);
       const secrets = secretsAmong(settings.kind, values);
-      const connector = createConnector({ ...settings, settings: merged }, options);
+      const connector = await createConnector({ ...settings, settings: merged }, options);
       return { connector, mask: (text) => masked(text, secrets) };
     } catch (error) {
       const detail = detailOf(error);

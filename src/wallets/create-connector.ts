@@ -7,9 +7,13 @@ import type { WalletSettings } from './wallet-settings.ts';
  * The connector of a wallet.
  * @throws SettingsError for settings that only the connector can judge, such as keys and certificates
  */
-export function createConnector(settings: WalletSettings, options: ConnectorOptions): WalletConnector {
+export async function createConnector(
+  settings: WalletSettings,
+  options: ConnectorOptions,
+): Promise<WalletConnector> {
+  const create = await settings.kind.load();
   try {
-    return settings.kind.create(settings.settings, options);
+    return create(settings.settings, options);
   } catch (error) {
     const { wallet, environment } = settings;
     const problem = error instanceof Error ? error.message : String(error);

@@ -11,6 +11,10 @@ const { settings, write, onStop } = inlineProcessOf(import.meta.url);
 export const readSettingsOrExit = <Config>(read: (environment: ProcessEnvironment) => Config): Config =>
   read(settings);
 
+export const exitForSettings = (error: Error): never => {
+  throw error;
+};
+
 export function startLogging(
   name: string,
   config: { readonly GATEHOUSE_INSTANCE: string | undefined; readonly GATEHOUSE_LOG_LEVEL: string },

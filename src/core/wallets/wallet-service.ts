@@ -1,6 +1,6 @@
 import type { ConfiguredWallet } from '../../contract/wallets-file/read-wallets-file.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
-import { WalletService } from '../../gen/gatehouse/v1/wallet_service_pb.js';
+import { WalletRefunds, WalletService } from '../../gen/gatehouse/v1/wallet_service_pb.js';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
 import type { Wallet } from '../domain/wallet.ts';
@@ -24,9 +24,15 @@ export function walletService(
   );
 }
 
+const refundNumbers = {
+  none: WalletRefunds.NONE,
+  whole: WalletRefunds.WHOLE,
+  any: WalletRefunds.ANY_PART,
+} as const;
+
 function walletMessage(
   entry: ConfiguredWallet,
-  { id, options, environments, currencies, reconcile }: Wallet,
+  { id, options, environments, currencies, reconcile, refunds }: Wallet,
 ) {
   const environmentMessages = environments.map((environment) => environmentNumbers[environment]);
   return {
@@ -46,6 +52,7 @@ function walletMessage(
     environments: environmentMessages,
     reconciledEnvironments: reconcile ? environmentMessages : [],
     connector: entry.connector,
+    refunds: refundNumbers[refunds],
     logo: entry.logoFile?.bytes ?? new Uint8Array(),
     logoMediaType: entry.logoFile?.mediaType ?? '',
   };

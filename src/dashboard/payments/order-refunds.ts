@@ -1,7 +1,7 @@
 import { OrderStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
-import { refundsOfConnector } from '../../contract/connector-refunds.ts';
+import { WalletRefunds } from '../../gen/gatehouse/v1/wallet_service_pb.js';
 import { isPaymentOption, walletOf } from '../../contract/payment-option.ts';
 import type { order as english } from '../language/english/order.ts';
 import type { OrderWriting } from './order-words.ts';
@@ -43,11 +43,18 @@ export function orderRefunds(
   function offer() {
     if (!isAnythingLeft) return { isPossible: false, text: words.nothingLeft };
     const id = isPaymentOption(order.paymentOption) ? walletOf(order.paymentOption) : '';
-    const wallet = wallets.wallets.find((each) => each.wallet === id);
-    const ways = refundsOfConnector(wallet?.connector ?? '');
-    // Without an answer of core about wallets, the form decides.
-    if (wallets.wallets.length > 0 && ways === 'none')
+    const ways = refundsOf(wallets.wallets, id);
+    if (ways === WalletRefunds.NONE)
       return { isPossible: false, text: words.byWallet(wallets.walletNames(id)[language]) };
-    return { isPossible: true, text: ways === 'whole' ? words.whole(write(left)) : words.left(write(left)) };
+    return {
+      isPossible: true,
+      text: ways === WalletRefunds.WHOLE ? words.whole(write(left)) : words.left(write(left)),
+    };
   }
+}
+
+/** How the wallet returns payments. While core has not told the wallets, the form decides. */
+function refundsOf(wallets: OrderWriting['wallets']['wallets'], id: string): WalletRefunds {
+  if (wallets.length === 0) return WalletRefunds.UNSPECIFIED;
+  return wallets.find(({ wallet }) => wallet === id)?.refunds ?? WalletRefunds.NONE;
 }

@@ -4,7 +4,7 @@ import type { WalletCapabilities, WalletConnector } from './wallet-connector.ts'
 
 /**
  * A protocol that wallets speak. The configuration of a wallet names its kind, and gives the `settings` of the kind for each
- * environment.
+ * environment. Core reads the kinds too, so a kind is data, and imports the code of its connector in `load` only.
  */
 export interface ConnectorKind<Settings extends TObject = TObject> {
   /** The word in the configuration, such as `mpesa-daraja`. */
@@ -19,8 +19,15 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   statementLacks?(settings: Static<Settings>): string | undefined;
   /** Whether its connectors have `payerStarted`. */
   readonly reportsPayerStarted?: true;
-  create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
+  /** Loads the code of the connector, which core does not need. */
+  load(): Promise<CreateConnector<Settings>>;
 }
+
+/** Creates a connector. It throws an Error for settings that only the connector can judge, such as keys and certificates. */
+export type CreateConnector<Settings extends TObject = TObject> = {
+  // A method, so that a kind with its own settings is a ConnectorKind.
+  create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
+}['create'];
 
 /** What a connector gets besides the settings of its kind. */
 export interface ConnectorOptions {

@@ -19,7 +19,6 @@ import type {
   ReversalRequest,
   StatementPage,
   StatementPeriod,
-  WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
 import { WalletHttp } from '../connector/wallet-http.ts';
@@ -27,6 +26,7 @@ import { correlationId } from './correlation-id.ts';
 import { fetchToken } from './fetch-token.ts';
 import { GsmaClient } from './gsma-client.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
+import { gsmaCapabilities } from './gsma-capabilities.ts';
 import { callbackUrl, resourceUrl } from './gsma-settings.ts';
 import { heartbeatSchema, linkSchema } from './messages.ts';
 import { readReference, writeReference } from './provider-reference.ts';
@@ -41,17 +41,6 @@ import { unansweredQuestion, unknown, unsettled } from './unsettled.ts';
 import { writePayment, writeReversal } from './write-requests.ts';
 
 const maxAnswerBytes = 64 * 1024;
-
-export const gsmaCapabilities: WalletCapabilities = {
-  idempotentInitiate: true,
-  queryBy: 'provider_reference',
-  recovery: true,
-  reversal: true,
-  partialReversal: true,
-  statement: true,
-  callbackMethod: 'PUT',
-  callbackAuthentication: 'unguessable_url',
-};
 
 /** A wallet with the GSMA Mobile Money API 1.2, in the profile of docs/wallets/gsma-profile.md. */
 export class GsmaConnector implements WalletConnector {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
-import { GsmaConnector, gsmaCapabilities } from './gsma-connector.ts';
+import { gsmaCapabilities } from './gsma-capabilities.ts';
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
@@ -33,22 +33,25 @@ export const gsma: ConnectorKind<typeof settings> = {
   settings,
   merchantSettings: ['client_id', 'client_secret', 'api_key', 'payee'],
   capabilities: gsmaCapabilities,
-  create: (given, { callbackBaseUrl, currencies, timeouts, maxConnections, now }) =>
-    new GsmaConnector(
-      {
-        baseUrl: given.base_url,
-        tokenPath: given.token_path ?? '/v1/oauth/accesstoken',
-        clientId: given.client_id,
-        clientSecret: given.client_secret,
-        apiKey: given.api_key,
-        payee: given.payee,
-        get callbackBaseUrl() {
-          return callbackBaseUrl();
+  load: async () => {
+    const { GsmaConnector } = await import('./gsma-connector.ts');
+    return (given, { callbackBaseUrl, currencies, timeouts, maxConnections, now }) =>
+      new GsmaConnector(
+        {
+          baseUrl: given.base_url,
+          tokenPath: given.token_path ?? '/v1/oauth/accesstoken',
+          clientId: given.client_id,
+          clientSecret: given.client_secret,
+          apiKey: given.api_key,
+          payee: given.payee,
+          get callbackBaseUrl() {
+            return callbackBaseUrl();
+          },
+          currencies,
+          timeouts,
+          maxConnections,
         },
-        currencies,
-        timeouts,
-        maxConnections,
-      },
-      now,
-    ),
+        now,
+      );
+  },
 };

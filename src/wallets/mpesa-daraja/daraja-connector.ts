@@ -27,6 +27,7 @@ import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
 import { completed, confirmReceipt, confirmTransaction, contradiction } from './confirm-payment.ts';
 import type { ConfirmationParts } from './confirm-payment.ts';
+import { darajaCapabilities } from './daraja-capabilities.ts';
 import type { DarajaSettings } from './daraja-settings.ts';
 import { compactTime } from './eat-time.ts';
 import { InitiatorApi } from './initiator-api.ts';
@@ -52,17 +53,6 @@ import { requestReversal } from './request-reversal.ts';
 import { queryReversal } from './reversals.ts';
 import { payeeOf, pushPassword, writePush } from './write-push.ts';
 import type { Payee } from './write-push.ts';
-
-export const darajaCapabilities: WalletCapabilities = {
-  idempotentInitiate: false,
-  queryBy: 'provider_reference',
-  recovery: false,
-  reversal: true,
-  partialReversal: false,
-  statement: false,
-  callbackMethod: 'POST',
-  callbackAuthentication: 'unguessable_url',
-};
 
 const currency = 'KES';
 const paths = {

@@ -1,5 +1,5 @@
 import type { ConnectorKind } from '../connector/connector-kind.ts';
-import { DarajaConnector, darajaCapabilities } from './daraja-connector.ts';
+import { darajaCapabilities } from './daraja-capabilities.ts';
 import { darajaSettings } from './daraja-settings.ts';
 
 /** M-Pesa in Kenya. Only a connector with the setting `pull` has the statement, and finds requests in it. */
@@ -20,5 +20,8 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),
   reportsPayerStarted: true,
-  create: (settings, options) => new DarajaConnector(settings, options),
+  load: async () => {
+    const { DarajaConnector } = await import('./daraja-connector.ts');
+    return (settings, options) => new DarajaConnector(settings, options);
+  },
 };

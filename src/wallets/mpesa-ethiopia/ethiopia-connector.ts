@@ -19,7 +19,6 @@ import type {
   ReversalRequest,
   StatementPage,
   StatementPeriod,
-  WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
 import { accountReference, attemptIdEnd } from '../mpesa-daraja/account-reference.ts';
@@ -55,19 +54,8 @@ import { queryReversal } from '../mpesa-daraja/reversals.ts';
 import { requestReversal } from '../mpesa-daraja/request-reversal.ts';
 import { payeeOf, pushPassword, writePush } from '../mpesa-daraja/write-push.ts';
 import type { Payee } from '../mpesa-daraja/write-push.ts';
+import { ethiopiaCapabilities } from './ethiopia-capabilities.ts';
 import type { EthiopiaSettings } from './ethiopia-settings.ts';
-
-export const ethiopiaCapabilities: WalletCapabilities = {
-  // What a second request with the same MerchantRequestID does is not documented.
-  idempotentInitiate: false,
-  queryBy: 'attempt_id',
-  recovery: false,
-  reversal: true,
-  partialReversal: false,
-  statement: false,
-  callbackMethod: 'POST',
-  callbackAuthentication: 'unguessable_url',
-};
 
 const currency = 'ETB';
 

@@ -1,5 +1,5 @@
 import type { ConnectorKind } from '../connector/connector-kind.ts';
-import { EthiopiaConnector, ethiopiaCapabilities } from './ethiopia-connector.ts';
+import { ethiopiaCapabilities } from './ethiopia-capabilities.ts';
 import { ethiopiaSettings } from './ethiopia-settings.ts';
 
 /** M-Pesa in Ethiopia, whose API differs from the one in Kenya. */
@@ -19,5 +19,8 @@ export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
   ],
   capabilities: ethiopiaCapabilities,
   reportsPayerStarted: true,
-  create: (settings, options) => new EthiopiaConnector(settings, options),
+  load: async () => {
+    const { EthiopiaConnector } = await import('./ethiopia-connector.ts');
+    return (settings, options) => new EthiopiaConnector(settings, options);
+  },
 };

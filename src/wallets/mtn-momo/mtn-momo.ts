@@ -3,7 +3,6 @@ import type { Static } from '@sinclair/typebox';
 import { secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
-import { MtnMomoConnector } from './mtn-momo-connector.ts';
 
 const apiUser = Type.String({
   pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
@@ -69,24 +68,27 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
     'provider_callback_host',
   ],
   capabilities,
-  create: (given, options) => {
-    const disbursement = disbursementOf(given);
-    const refunds = disbursement !== undefined;
-    return new MtnMomoConnector(
-      {
-        baseUrl: given.base_url,
-        targetEnvironment: given.target_environment,
-        collection: {
-          subscriptionKey: given.collection_subscription_key,
-          apiUser: given.collection_api_user,
-          apiKey: given.collection_api_key,
+  load: async () => {
+    const { MtnMomoConnector } = await import('./mtn-momo-connector.ts');
+    return (given, options) => {
+      const disbursement = disbursementOf(given);
+      const refunds = disbursement !== undefined;
+      return new MtnMomoConnector(
+        {
+          baseUrl: given.base_url,
+          targetEnvironment: given.target_environment,
+          collection: {
+            subscriptionKey: given.collection_subscription_key,
+            apiUser: given.collection_api_user,
+            apiKey: given.collection_api_key,
+          },
+          disbursement,
+          providerCallbackHost: given.provider_callback_host,
         },
-        disbursement,
-        providerCallbackHost: given.provider_callback_host,
-      },
-      { ...capabilities, reversal: refunds, partialReversal: refunds },
-      options,
-    );
+        { ...capabilities, reversal: refunds, partialReversal: refunds },
+        options,
+      );
+    };
   },
 };
 

@@ -4,7 +4,6 @@ import { secretText } from '../connector/connector-kind.ts';
 import type { ConnectorKind } from '../connector/connector-kind.ts';
 import type { WalletCapabilities } from '../connector/wallet-connector.ts';
 import { readPrivateKey, readPublicKey } from './signature.ts';
-import { TelebirrConnector } from './telebirr-connector.ts';
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
@@ -75,25 +74,28 @@ export const telebirr: ConnectorKind<typeof settings> = {
   settings,
   merchantSettings: ['fabric_app_id', 'app_secret', 'merchant_app_id', 'merchant_code', 'private_key'],
   capabilities,
-  create: (given, options) =>
-    new TelebirrConnector(
-      {
-        baseUrl: given.base_url,
-        checkoutUrl: given.checkout_url,
-        fabricAppId: given.fabric_app_id,
-        appSecret: given.app_secret,
-        merchantAppId: given.merchant_app_id,
-        merchantCode: given.merchant_code,
-        privateKey: readKey('private_key', () => readPrivateKey(given.private_key)),
-        telebirrPublicKey: readKey('telebirr_public_key', () => readPublicKey(given.telebirr_public_key)),
-        padding: given.signature_padding ?? 'pss',
-        verifyAnswers: given.verify_answers ?? true,
-        paymentMinutes: given.payment_minutes ?? standardMinutes,
-        ...(given.ca_file === undefined ? {} : { extraCertificates: readFileSync(given.ca_file, 'utf8') }),
-      },
-      capabilities,
-      options,
-    ),
+  load: async () => {
+    const { TelebirrConnector } = await import('./telebirr-connector.ts');
+    return (given, options) =>
+      new TelebirrConnector(
+        {
+          baseUrl: given.base_url,
+          checkoutUrl: given.checkout_url,
+          fabricAppId: given.fabric_app_id,
+          appSecret: given.app_secret,
+          merchantAppId: given.merchant_app_id,
+          merchantCode: given.merchant_code,
+          privateKey: readKey('private_key', () => readPrivateKey(given.private_key)),
+          telebirrPublicKey: readKey('telebirr_public_key', () => readPublicKey(given.telebirr_public_key)),
+          padding: given.signature_padding ?? 'pss',
+          verifyAnswers: given.verify_answers ?? true,
+          paymentMinutes: given.payment_minutes ?? standardMinutes,
+          ...(given.ca_file === undefined ? {} : { extraCertificates: readFileSync(given.ca_file, 'utf8') }),
+        },
+        capabilities,
+        options,
+      );
+  },
 };
 
 /** @throws Error that names the setting, never its value */

@@ -7,7 +7,7 @@ import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+import { WalletRefunds, WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 const stack = sharedStack({
@@ -45,6 +45,7 @@ test('the configured wallets are listed, without their settings', async () => {
       paymentOptions: ['walleta_wallet', 'walleta_ussd'],
       currencies: [{ currency: 'ETB', leastAmount: '1.00', greatestAmount: '1000.00', decimals: 2 }],
       connector: 'gsma',
+      refunds: WalletRefunds.ANY_PART,
       reconciledEnvironments: [Environment.SANDBOX, Environment.PRODUCTION],
     },
     {

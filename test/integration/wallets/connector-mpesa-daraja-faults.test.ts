@@ -49,7 +49,10 @@ async function start(over: Partial<Static<typeof darajaSettings>> = {}): Promise
   for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
   // The statement of the last 48 hours is read in January.
   const now = () => new Date('2026-01-02T00:00:00Z');
-  const connector = mpesaDaraja.create({ ...mpesaSettings(wallet.origin), ...over }, mpesaOptions({ now }));
+  const connector = (await mpesaDaraja.load())(
+    { ...mpesaSettings(wallet.origin), ...over },
+    mpesaOptions({ now }),
+  );
   let isOpen = true;
   const closeWallet = async () => {
     if (isOpen) await wallet.close();

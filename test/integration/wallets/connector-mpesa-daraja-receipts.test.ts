@@ -20,8 +20,9 @@ let connector: WalletConnector;
 /** How far the connector's clock is ahead, so that a question without an answer is asked again at once. */
 let aheadMs = 0;
 
+const create = await mpesaDaraja.load();
 const connect = (pull: boolean): WalletConnector =>
-  mpesaDaraja.create(
+  create(
     { ...mpesaSettings(started.baseUrl), pull },
     mpesaOptions({
       callbackBaseUrl: () => callbacks.baseUrl,

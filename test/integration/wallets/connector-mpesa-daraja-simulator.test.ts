@@ -50,7 +50,7 @@ const charges = (attemptId: string) =>
 
 async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   const callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
-  const connector = mpesaDaraja.create(
+  const connector = (await mpesaDaraja.load())(
     mpesaSettings(started.baseUrl),
     mpesaOptions({
       callbackBaseUrl: () => callbacks.baseUrl,

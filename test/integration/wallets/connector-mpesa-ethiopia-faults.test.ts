@@ -23,7 +23,7 @@ const routes: FaultySubject['routes'] = {
 async function start(): Promise<FaultySubject> {
   const wallet = await startScriptedWallet();
   for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
-  const connector = mpesaEthiopia.create(mpesaSettings(wallet.origin), mpesaOptions());
+  const connector = (await mpesaEthiopia.load())(mpesaSettings(wallet.origin), mpesaOptions());
   let isOpen = true;
   const closeWallet = async () => {
     if (isOpen) await wallet.close();

@@ -55,7 +55,7 @@ const charges = (attemptId: string) =>
 
 async function startSubject(clock = () => new Date()) {
   const callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
-  const connector = mpesaEthiopia.create(
+  const connector = (await mpesaEthiopia.load())(
     mpesaSettings(started.baseUrl),
     mpesaOptions({
       callbackBaseUrl: () => callbacks.baseUrl,
@@ -120,7 +120,7 @@ describe('without a callback', () => {
 test.each(['plain', 'sha256'] as const)(
   'a request with a password of the form %s is accepted',
   async (form) => {
-    const connector = mpesaEthiopia.create(
+    const connector = (await mpesaEthiopia.load())(
       { ...mpesaSettings(started.baseUrl), password_form: form },
       mpesaOptions({ callbackBaseUrl: () => 'http://127.0.0.1:9/callbacks' }),
     );

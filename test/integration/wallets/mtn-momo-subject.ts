@@ -23,12 +23,14 @@ export const settings = (baseUrl: string, over: Partial<MtnMomoSettings> = {}): 
   ...over,
 });
 
+const create = await mtnMomo.load();
+
 export const createMtn = (
   given: MtnMomoSettings,
   callbackBaseUrl: string,
   now: () => Date = () => new Date(),
 ): WalletConnector =>
-  mtnMomo.create(given, {
+  create(given, {
     callbackBaseUrl: () => callbackBaseUrl,
     currencies: ['EUR', 'UGX'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },

@@ -60,7 +60,7 @@ describe.each([
       };
       return { ...hint, reply: stage === 'validation' ? validationReply : accepted };
     });
-    connector = kind.create(
+    connector = (await kind.load())(
       mpesaSettings(started.baseUrl),
       mpesaOptions({ callbackBaseUrl: () => listener.baseUrl }),
     );

@@ -20,7 +20,8 @@ export const telebirrKeys = newKeys();
 /** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
 export const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
 
-type TelebirrSettings = Parameters<typeof telebirr.create>[0];
+const create = await telebirr.load();
+type TelebirrSettings = Parameters<typeof create>[0];
 
 export const settings = (origin: string, over: Partial<TelebirrSettings> = {}): TelebirrSettings => ({
   base_url: `${origin}/telebirr/apiaccess/payment/gateway`,
@@ -50,7 +51,7 @@ export const createTelebirr = (
   callbackBaseUrl: string,
   now: () => Date = () => new Date(),
 ): WalletConnector =>
-  telebirr.create(given, {
+  create(given, {
     callbackBaseUrl: () => callbackBaseUrl,
     currencies: ['ETB'],
     timeouts: { connectMs: 5_000, callMs: 20_000 },

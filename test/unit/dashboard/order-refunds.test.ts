@@ -11,15 +11,19 @@ import {
   RefundSchema,
   RefundStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+import { WalletRefunds, WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 
 /** What the page says of a paid order of 100.50 ETB with refunds of these amounts and states. */
-function shown(connector: string, refunds: readonly (readonly [string, RefundStatus])[], refunded = '0.00') {
+function shown(
+  ways: WalletRefunds,
+  refunds: readonly (readonly [string, RefundStatus])[],
+  refunded = '0.00',
+) {
   const wallet = create(WalletSchema, {
     wallet: 'mine',
     englishName: 'My Wallet',
     paymentOptions: ['mine_ussd'],
-    connector,
+    refunds: ways,
   });
   const writing = { words: orders, language: 'en', timeZone: 'UTC', wallets: directoryOf([wallet]) } as const;
   const order = create(OrderSchema, {
@@ -47,13 +51,13 @@ const { COMPLETED, FAILED, AWAITING_APPROVAL, UNKNOWN } = RefundStatus;
 test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
   [
     'everything is left',
-    shown('gsma', [['100.50', FAILED]]),
+    shown(WalletRefunds.ANY_PART, [['100.50', FAILED]]),
     ['', false, true, 'Up to ETB 100.50 can be returned to the payer.'],
   ],
   [
     'parts are refunded and pending',
     shown(
-      'gsma',
+      WalletRefunds.ANY_PART,
       [
         ['40', COMPLETED],
         ['10.25', UNKNOWN],
@@ -70,12 +74,12 @@ test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
   ],
   [
     'nothing is left',
-    shown('gsma', [['100.50', COMPLETED]], '100.50'),
+    shown(WalletRefunds.ANY_PART, [['100.50', COMPLETED]], '100.50'),
     ['ETB 100.50 was refunded.', false, false, 'Refunds cover everything that was paid.'],
   ],
   [
     'the wallet returns only whole payments',
-    shown('mpesa-daraja', []),
+    shown(WalletRefunds.WHOLE, []),
     [
       '',
       false,
@@ -85,7 +89,7 @@ test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
   ],
   [
     'the wallet returns nothing',
-    shown('unheard-of', []),
+    shown(WalletRefunds.NONE, []),
     [
       '',
       false,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../../../src/core/configured-wallets.ts';
+import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts';
 import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
 import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
 
@@ -35,7 +36,10 @@ const fileOf = (name: string, content: string | Uint8Array): string => {
 /** What core and the wallets process make of a file. */
 const readFile = (file: string) => {
   const wallets = readWallets({ file, json: undefined });
-  return { core: walletsOf(wallets), connected: walletSettings(wallets, connectorKinds, variables) };
+  return {
+    core: walletsOf(wallets, refundsOfConnector),
+    connected: walletSettings(wallets, connectorKinds, variables),
+  };
 };
 const read = (...wallets: readonly object[]) =>
   readFile(fileOf('wallets.json', JSON.stringify({ wallets }, null, 2)));
@@ -209,7 +213,7 @@ describe('the configured wallets', () => {
     );
     const wallets = () => {
       const configured = readWallets({ file, json: undefined });
-      walletsOf(configured);
+      walletsOf(configured, refundsOfConnector);
       return walletSettings(configured, connectorKinds, { ...variables, SHORT: 'fifteen-letters' });
     };
 

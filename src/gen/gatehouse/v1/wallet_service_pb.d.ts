@@ -2,7 +2,7 @@
 // @generated from file gatehouse/v1/wallet_service.proto (package gatehouse.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "./order_pb.js";
 
@@ -93,6 +93,13 @@ export declare type Wallet = Message<"gatehouse.v1.Wallet"> & {
    * @generated from field: repeated gatehouse.v1.Environment reconciled_environments = 11;
    */
   reconciledEnvironments: Environment[];
+
+  /**
+   * How it returns payments. Core refuses other refunds.
+   *
+   * @generated from field: gatehouse.v1.WalletRefunds refunds = 12;
+   */
+  refunds: WalletRefunds;
 };
 
 /**
@@ -175,6 +182,46 @@ export declare type ListWalletsResponse = Message<"gatehouse.v1.ListWalletsRespo
  * Use `create(ListWalletsResponseSchema)` to create a new message.
  */
 export declare const ListWalletsResponseSchema: GenMessage<ListWalletsResponse>;
+
+/**
+ * How a wallet returns payments.
+ *
+ * @generated from enum gatehouse.v1.WalletRefunds
+ */
+export enum WalletRefunds {
+  /**
+   * Core did not say.
+   *
+   * @generated from enum value: WALLET_REFUNDS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It returns no payments.
+   *
+   * @generated from enum value: WALLET_REFUNDS_NONE = 1;
+   */
+  NONE = 1,
+
+  /**
+   * It returns whole payments only.
+   *
+   * @generated from enum value: WALLET_REFUNDS_WHOLE = 2;
+   */
+  WHOLE = 2,
+
+  /**
+   * It returns any part of a payment.
+   *
+   * @generated from enum value: WALLET_REFUNDS_ANY_PART = 3;
+   */
+  ANY_PART = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.WalletRefunds.
+ */
+export declare const WalletRefundsSchema: GenEnum<WalletRefunds>;
 
 /**
  * Tells which wallets are configured. The configuration is a file that core and the wallets processes read at start.

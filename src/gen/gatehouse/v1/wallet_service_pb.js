@@ -2,7 +2,7 @@
 // @generated from file gatehouse/v1/wallet_service.proto (package gatehouse.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_gatehouse_v1_display_text } from "./display_text_pb.js";
 import { file_gatehouse_v1_order } from "./order_pb.js";
 
@@ -10,7 +10,7 @@ import { file_gatehouse_v1_order } from "./order_pb.js";
  * Describes the file gatehouse/v1/wallet_service.proto.
  */
 export const file_gatehouse_v1_wallet_service = /*@__PURE__*/
-  fileDesc("CiFnYXRlaG91c2UvdjEvd2FsbGV0X3NlcnZpY2UucHJvdG8SDGdhdGVob3VzZS52MSLaAgoGV2FsbGV0Eg4KBndhbGxldBgBIAEoCRIaCgxlbmdsaXNoX25hbWUYAiABKAlCBIi1GAESGgoMYW1oYXJpY19uYW1lGAMgASgJQgSItRgBEhcKD3BheW1lbnRfb3B0aW9ucxgEIAMoCRIwCgpjdXJyZW5jaWVzGAUgAygLMhwuZ2F0ZWhvdXNlLnYxLldhbGxldEN1cnJlbmN5EhYKDnBob25lX3ByZWZpeGVzGAYgAygJEi8KDGVudmlyb25tZW50cxgHIAMoDjIZLmdhdGVob3VzZS52MS5FbnZpcm9ubWVudBIRCgljb25uZWN0b3IYCCABKAkSDAoEbG9nbxgJIAEoDBIXCg9sb2dvX21lZGlhX3R5cGUYCiABKAkSOgoXcmVjb25jaWxlZF9lbnZpcm9ubWVudHMYCyADKA4yGS5nYXRlaG91c2UudjEuRW52aXJvbm1lbnQiYwoOV2FsbGV0Q3VycmVuY3kSEAoIY3VycmVuY3kYASABKAkSFAoMbGVhc3RfYW1vdW50GAIgASgJEhcKD2dyZWF0ZXN0X2Ftb3VudBgDIAEoCRIQCghkZWNpbWFscxgEIAEoBSIUChJMaXN0V2FsbGV0c1JlcXVlc3QiPAoTTGlzdFdhbGxldHNSZXNwb25zZRIlCgd3YWxsZXRzGAEgAygLMhQuZ2F0ZWhvdXNlLnYxLldhbGxldDJjCg1XYWxsZXRTZXJ2aWNlElIKC0xpc3RXYWxsZXRzEiAuZ2F0ZWhvdXNlLnYxLkxpc3RXYWxsZXRzUmVxdWVzdBohLmdhdGVob3VzZS52MS5MaXN0V2FsbGV0c1Jlc3BvbnNlYgZwcm90bzM", [file_gatehouse_v1_display_text, file_gatehouse_v1_order]);
+  fileDesc("CiFnYXRlaG91c2UvdjEvd2FsbGV0X3NlcnZpY2UucHJvdG8SDGdhdGVob3VzZS52MSKIAwoGV2FsbGV0Eg4KBndhbGxldBgBIAEoCRIaCgxlbmdsaXNoX25hbWUYAiABKAlCBIi1GAESGgoMYW1oYXJpY19uYW1lGAMgASgJQgSItRgBEhcKD3BheW1lbnRfb3B0aW9ucxgEIAMoCRIwCgpjdXJyZW5jaWVzGAUgAygLMhwuZ2F0ZWhvdXNlLnYxLldhbGxldEN1cnJlbmN5EhYKDnBob25lX3ByZWZpeGVzGAYgAygJEi8KDGVudmlyb25tZW50cxgHIAMoDjIZLmdhdGVob3VzZS52MS5FbnZpcm9ubWVudBIRCgljb25uZWN0b3IYCCABKAkSDAoEbG9nbxgJIAEoDBIXCg9sb2dvX21lZGlhX3R5cGUYCiABKAkSOgoXcmVjb25jaWxlZF9lbnZpcm9ubWVudHMYCyADKA4yGS5nYXRlaG91c2UudjEuRW52aXJvbm1lbnQSLAoHcmVmdW5kcxgMIAEoDjIbLmdhdGVob3VzZS52MS5XYWxsZXRSZWZ1bmRzImMKDldhbGxldEN1cnJlbmN5EhAKCGN1cnJlbmN5GAEgASgJEhQKDGxlYXN0X2Ftb3VudBgCIAEoCRIXCg9ncmVhdGVzdF9hbW91bnQYAyABKAkSEAoIZGVjaW1hbHMYBCABKAUiFAoSTGlzdFdhbGxldHNSZXF1ZXN0IjwKE0xpc3RXYWxsZXRzUmVzcG9uc2USJQoHd2FsbGV0cxgBIAMoCzIULmdhdGVob3VzZS52MS5XYWxsZXQqfwoNV2FsbGV0UmVmdW5kcxIeChpXQUxMRVRfUkVGVU5EU19VTlNQRUNJRklFRBAAEhcKE1dBTExFVF9SRUZVTkRTX05PTkUQARIYChRXQUxMRVRfUkVGVU5EU19XSE9MRRACEhsKF1dBTExFVF9SRUZVTkRTX0FOWV9QQVJUEAMyYwoNV2FsbGV0U2VydmljZRJSCgtMaXN0V2FsbGV0cxIgLmdhdGVob3VzZS52MS5MaXN0V2FsbGV0c1JlcXVlc3QaIS5nYXRlaG91c2UudjEuTGlzdFdhbGxldHNSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_display_text, file_gatehouse_v1_order]);
 
 /**
  * Describes the message gatehouse.v1.Wallet.
@@ -39,6 +39,20 @@ export const ListWalletsRequestSchema = /*@__PURE__*/
  */
 export const ListWalletsResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_wallet_service, 3);
+
+/**
+ * Describes the enum gatehouse.v1.WalletRefunds.
+ */
+export const WalletRefundsSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_wallet_service, 0);
+
+/**
+ * How a wallet returns payments.
+ *
+ * @generated from enum gatehouse.v1.WalletRefunds
+ */
+export const WalletRefunds = /*@__PURE__*/
+  tsEnum(WalletRefundsSchema);
 
 /**
  * Tells which wallets are configured. The configuration is a file that core and the wallets processes read at start.

@@ -1,0 +1,12 @@
+import type { WalletCapabilities } from '../connector/wallet-connector.ts';
+
+export const gsmaCapabilities: WalletCapabilities = {
+  idempotentInitiate: true,
+  queryBy: 'provider_reference',
+  recovery: true,
+  reversal: true,
+  partialReversal: true,
+  statement: true,
+  callbackMethod: 'PUT',
+  callbackAuthentication: 'unguessable_url',
+};

@@ -1,0 +1,13 @@
+import type { WalletCapabilities } from '../connector/wallet-connector.ts';
+
+export const ethiopiaCapabilities: WalletCapabilities = {
+  // What a second request with the same MerchantRequestID does is not documented.
+  idempotentInitiate: false,
+  queryBy: 'attempt_id',
+  recovery: false,
+  reversal: true,
+  partialReversal: false,
+  statement: false,
+  callbackMethod: 'POST',
+  callbackAuthentication: 'unguessable_url',
+};
