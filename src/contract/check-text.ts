@@ -1,6 +1,11 @@
 import { durationMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { CheckFinding, CheckResult, CheckSubject } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import {
+  CheckFinding,
+  CheckResult,
+  CheckSubject,
+  MoneyFault,
+} from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { disagreeingText } from './finding-text.ts';
 
@@ -32,6 +37,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.RECONCILIATION]: 'reconciliation',
   [CheckSubject.BROKER]: 'broker',
   [CheckSubject.UNSETTLED]: 'unsettled money',
+  [CheckSubject.MONEY]: 'money',
 };
 
 /**
@@ -60,6 +66,8 @@ function textOf(check: Check): Text {
       return strayPaymentsText(facts.value);
     case 'reconciliations':
       return reconciliationText(facts.value);
+    case 'money':
+      return moneyText(facts.value);
     case 'unsettled':
       return unsettledText(facts.value);
     case 'clockSkew':
@@ -107,6 +115,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.STRAY_PAYMENTS:
     case CheckSubject.RECONCILIATION:
     case CheckSubject.UNSETTLED:
+    case CheckSubject.MONEY:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
         : ['a finding that this version does not know', 'update Gatehouse, and check again'];
@@ -167,6 +176,33 @@ const historiesText = (facts: Facts<'orderHistories'>, finding: CheckFinding): T
           'core.order_events, and with the wallet. Merchants received what the events say',
       ]
     : [`the latest ${counted(facts.orderCount, 'order')} and their events agree`];
+
+const moneyFaultTexts: Readonly<Record<MoneyFault, string>> = {
+  [MoneyFault.UNSPECIFIED]: 'disagrees in a way that this version does not know',
+  [MoneyFault.PAYMENT_DIFFERS]: 'its status does not fit its payment attempts',
+  [MoneyFault.TRANSACTION_DIFFERS]: "the wallet's transaction is recorded for another payment or for none",
+  [MoneyFault.DEBITED_DIFFERS]: 'its debited amount is not that of its event',
+  [MoneyFault.REFUNDED_DIFFERS]: 'its refunded amount is not the sum of its COMPLETED refunds',
+  [MoneyFault.REFUNDS_EXCEED_DEBITED]: 'its refunds exceed its debited amount',
+  [MoneyFault.REFUND_DIFFERS]: 'the refund is not as its event says',
+  [MoneyFault.REFUND_WITHOUT_EVENT]: 'the refund is COMPLETED without an event',
+};
+
+function moneyText({ orderCount, differingCount, differences }: Facts<'money'>): Text {
+  if (differingCount === 0n)
+    return [
+      `the money of the latest ${counted(orderCount, 'order')} agrees with payments, refunds and events`,
+    ];
+  const named = differences.map(
+    ({ orderId, refundId, fault }) =>
+      `${[orderId, refundId].filter(Boolean).join(' ')}: ${moneyFaultTexts[fault]}`,
+  );
+  return [
+    `the money of ${differingCount} of the latest ${counted(orderCount, 'order')} disagrees: ${named.join('; ')}`,
+    'the tables were changed without Gatehouse. Compare each order with its events, and with the statement of the wallet:\n' +
+      'gatehouse order show <merchant_id> <order_id>\ngatehouse reconcile --wallet <wallet> --date <date>',
+  ];
+}
 
 const relayText = ({ waitingCount, lag }: Facts<'eventRelay'>): Text => [
   waitingCount === 0n

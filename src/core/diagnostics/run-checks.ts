@@ -18,6 +18,7 @@ import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { failed, good, warning } from './check-outcome.ts';
 
@@ -46,6 +47,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.EVENT_ORDER, () => checkEventOrder(parts)),
     // A slow or unavailable database is no proof that orders and events disagree.
     within(CheckSubject.ORDER_HISTORIES, () => checkOrderHistories(parts.database), warning),
+    within(CheckSubject.MONEY, () => checkMoney(parts.database), warning),
     within(CheckSubject.EVENT_RELAY, () => checkRelay(parts)),
     within(CheckSubject.STRAY_PAYMENTS, () => checkStrayPayments(parts)),
     within(CheckSubject.UNSETTLED, () => checkUnsettled(parts)),

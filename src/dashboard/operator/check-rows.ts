@@ -14,6 +14,7 @@ const subjects = {
   [CheckSubject.RECONCILIATION]: 'reconciliation',
   [CheckSubject.BROKER]: 'broker',
   [CheckSubject.UNSETTLED]: 'unsettled',
+  [CheckSubject.MONEY]: 'money',
 } as const;
 
 /** The pages with more about a subject. */

@@ -10,10 +10,11 @@ import { sharedStack } from '../../support/shared-stack.ts';
 const stack = sharedStack({ cores: 1, facades: 0 });
 const desk = sharedPaymentDesk(stack);
 
-async function checkHistories(): Promise<Check | undefined> {
+async function check(name: 'order histories' | 'money'): Promise<Check | undefined> {
   const { checks } = await stack.client(DiagnosticsService, 'webhooks').diagnose({});
-  return checks.find(({ name }) => name === 'order histories');
+  return checks.find((each) => each.name === name);
 }
+const checkHistories = () => check('order histories');
 
 /** An order that was paid at the second try: five events. */
 async function paidOrder(orderNumber: string): Promise<{ merchantId: string; orderId: string }> {
@@ -66,5 +67,75 @@ test.each([
   expect(check?.detail).toMatch(
     new RegExp(`^1 of the latest [0-9]+ orders disagrees with its events: ${orderId}$`),
   );
+  await desk.query('delete from core.order_events where merchant_id = $1 and order_id = $2', ids);
+});
+
+const decided = { case: 'done', value: {} } as const;
+
+/** An order of 100.50 ETB, of which 40.00 was refunded. */
+async function refundedOrder(): Promise<{ merchantId: string; orderId: string; refundId: string }> {
+  const { merchantId, orderId } = await paidOrder('C-1');
+  const { refund } = await stack.client(RefundService, 'writer').createRefund({
+    merchantId,
+    environment: Environment.SANDBOX,
+    order: { case: 'orderId', value: orderId },
+    refundNumber: 'C-1-return',
+    amount: '40',
+    reason: 'Came back',
+  });
+  const refundId = refund?.refundId ?? '';
+  const wallets = stack.client(RefundService, 'wallets');
+  const leased = await wallets.leaseRefunds({
+    environment: Environment.SANDBOX,
+    paymentOptions: ['walleta_ussd'],
+    maxRefunds: 10,
+    lease: { seconds: 60n },
+  });
+  const { leaseId = '' } = leased.refunds.find((each) => each.refund?.refundId === refundId) ?? {};
+  await wallets.recordRefundOutcome({ merchantId, refundId, leaseId, outcome: decided });
+  return { merchantId, orderId, refundId };
+}
+
+test.each([
+  [
+    'debited amount',
+    `update core.orders set deducted_minor_units = deducted_minor_units - 1 where id = $1`,
+    'its debited amount is not that of its event',
+  ],
+  [
+    'refunded amount',
+    'update core.orders set refunded_minor_units = 3999 where id = $1',
+    'its refunded amount is not the sum of its COMPLETED refunds',
+  ],
+  [
+    'amount of a refund',
+    'update core.refunds set amount_minor_units = 4001 where order_id = $1',
+    'the refund is not as its event says',
+  ],
+  ['deleted refund', 'delete from core.refunds where order_id = $1', 'the refund is not as its event says'],
+  [
+    'payment attempt',
+    `update core.payment_attempts set status = 'TIMED_OUT' where order_id = $1 and status = 'SUCCEEDED'`,
+    'its status does not fit its payment attempts',
+  ],
+  [
+    'deleted transaction',
+    `delete from core.wallet_receipts where payment_attempt_id in (select id from core.payment_attempts where order_id = $1)`,
+    "the wallet's transaction is recorded for another payment or for none",
+  ],
+])('money with a wrong row is found and named: %s', async (_what, damage, fault) => {
+  const { merchantId, orderId, refundId } = await refundedOrder();
+  const ids = [storedId('mer', merchantId), storedId('ord', orderId)];
+  const before = await check('money');
+  await desk.query(damage, [ids[1]]);
+
+  const found = await check('money');
+
+  expect(before?.result).toBe(CheckResult.OK);
+  expect(found?.result).toBe(CheckResult.FAILED);
+  expect(found?.detail).toMatch(/^the money of 1 of the latest [0-9]+ orders disagrees: /);
+  const subject = fault.startsWith('the refund') ? `${orderId} ${refundId}` : orderId;
+  expect(found?.detail).toContain(`${subject}: ${fault}`);
+  // Without events, the order is in no later check.
   await desk.query('delete from core.order_events where merchant_id = $1 and order_id = $2', ids);
 });

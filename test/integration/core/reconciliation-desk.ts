@@ -49,6 +49,11 @@ export interface ReconciliationDesk {
     date: string,
     entries: readonly Entry[],
   ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
+  /** The same with a statement that the wallet writes when it is read. */
+  readonly reconcileWith: (
+    date: string,
+    statement: () => readonly Entry[],
+  ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
   readonly close: () => Promise<void>;
 }
 
@@ -76,6 +81,19 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
 
   const lease = async (): Promise<LeasedReconciliation | undefined> =>
     (await wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n } })).leased;
+
+  const reconcileWith: ReconciliationDesk['reconcileWith'] = async (date, statement) => {
+    await operator.startReconciliation({ ...walletA, date });
+    const leased = await lease();
+    const { leaseId = '', reconciliation } = leased ?? {};
+    const key = { reconciliationId: reconciliation?.reconciliationId ?? '', leaseId };
+    const placed = statement().map((entry, position) => ({ ...entry, position }));
+    await wallets.recordStatementPage({ ...key, entries: placed });
+    const completed = await wallets.completeReconciliation(key);
+    const { differences } = await operator.listDifferences(key);
+    if (completed.reconciliation === undefined) throw new Error('core answered without it');
+    return { reconciliation: completed.reconciliation, differences };
+  };
 
   return {
     operator,
@@ -118,18 +136,8 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
         "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",
       );
     },
-    async reconcile(date, entries) {
-      await operator.startReconciliation({ ...walletA, date });
-      const leased = await lease();
-      const { leaseId = '', reconciliation } = leased ?? {};
-      const key = { reconciliationId: reconciliation?.reconciliationId ?? '', leaseId };
-      const placed = entries.map((entry, position) => ({ ...entry, position }));
-      await wallets.recordStatementPage({ ...key, entries: placed });
-      const completed = await wallets.completeReconciliation(key);
-      const { differences } = await operator.listDifferences(key);
-      if (completed.reconciliation === undefined) throw new Error('core answered without it');
-      return { reconciliation: completed.reconciliation, differences };
-    },
+    reconcile: (date, entries) => reconcileWith(date, () => entries),
+    reconcileWith,
     close: () => database.end(),
   };
 }

@@ -67,6 +67,11 @@ export const operator = {
         good: 'Orders and their events agree.',
         bad: 'Orders and their events disagree, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet.',
       },
+      money: {
+        name: 'Money',
+        good: 'The money of orders agrees with payments, refunds and events.',
+        bad: 'The money of orders disagrees with payments, refunds or events, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet’s statement.',
+      },
       eventRelay: {
         name: 'Event relay',
         good: 'Events are published in time.',

@@ -135,6 +135,81 @@ export declare type OrderHistoryFacts = Message<"gatehouse.v1.OrderHistoryFacts"
 export declare const OrderHistoryFactsSchema: GenMessage<OrderHistoryFacts>;
 
 /**
+ * Money that disagrees.
+ *
+ * @generated from message gatehouse.v1.MoneyDifference
+ */
+export declare type MoneyDifference = Message<"gatehouse.v1.MoneyDifference"> & {
+  /**
+   * The merchant of the order.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The order: "ord_…".
+   *
+   * @generated from field: string order_id = 2;
+   */
+  orderId: string;
+
+  /**
+   * The refund: "rfd_…"; empty when it is not about one.
+   *
+   * @generated from field: string refund_id = 3;
+   */
+  refundId: string;
+
+  /**
+   * What disagrees.
+   *
+   * @generated from field: gatehouse.v1.MoneyFault fault = 4;
+   */
+  fault: MoneyFault;
+};
+
+/**
+ * Describes the message gatehouse.v1.MoneyDifference.
+ * Use `create(MoneyDifferenceSchema)` to create a new message.
+ */
+export declare const MoneyDifferenceSchema: GenMessage<MoneyDifference>;
+
+/**
+ * Orders whose money disagrees with their payments, refunds and events.
+ *
+ * @generated from message gatehouse.v1.MoneyFacts
+ */
+export declare type MoneyFacts = Message<"gatehouse.v1.MoneyFacts"> & {
+  /**
+   * How many orders were compared: those of the latest events.
+   *
+   * @generated from field: int64 order_count = 1;
+   */
+  orderCount: bigint;
+
+  /**
+   * How many of them disagree.
+   *
+   * @generated from field: int64 differing_count = 2;
+   */
+  differingCount: bigint;
+
+  /**
+   * Some of the differences.
+   *
+   * @generated from field: repeated gatehouse.v1.MoneyDifference differences = 3;
+   */
+  differences: MoneyDifference[];
+};
+
+/**
+ * Describes the message gatehouse.v1.MoneyFacts.
+ * Use `create(MoneyFactsSchema)` to create a new message.
+ */
+export declare const MoneyFactsSchema: GenMessage<MoneyFacts>;
+
+/**
  * Events that are not published.
  *
  * @generated from message gatehouse.v1.EventRelayFacts
@@ -417,6 +492,14 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
      */
     value: UnsettledFacts;
     case: "unsettled";
+  } | {
+    /**
+     * Of MONEY.
+     *
+     * @generated from field: gatehouse.v1.MoneyFacts money = 18;
+     */
+    value: MoneyFacts;
+    case: "money";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -610,6 +693,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_UNSETTLED = 11;
    */
   UNSETTLED = 11,
+
+  /**
+   * Whether the money of orders, payments, refunds and events agrees.
+   *
+   * @generated from enum value: CHECK_SUBJECT_MONEY = 12;
+   */
+  MONEY = 12,
 }
 
 /**
@@ -701,7 +791,7 @@ export enum CheckFinding {
   FOREIGN_EVENTS = 10,
 
   /**
-   * Orders and their events disagree.
+   * Orders and their events disagree, or the sums of their money do.
    *
    * @generated from enum value: CHECK_FINDING_DISAGREE = 11;
    */
@@ -747,6 +837,75 @@ export enum CheckFinding {
  * Describes the enum gatehouse.v1.CheckFinding.
  */
 export declare const CheckFindingSchema: GenEnum<CheckFinding>;
+
+/**
+ * How the stored money of an order disagrees.
+ *
+ * @generated from enum gatehouse.v1.MoneyFault
+ */
+export enum MoneyFault {
+  /**
+   * Never sent by a core of this version.
+   *
+   * @generated from enum value: MONEY_FAULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The order is COMPLETED, and not exactly one of its payment attempts has succeeded. Or the order is in another state, and an
+   * attempt has succeeded.
+   *
+   * @generated from enum value: MONEY_FAULT_PAYMENT_DIFFERS = 1;
+   */
+  PAYMENT_DIFFERS = 1,
+
+  /**
+   * The transaction that paid the order is recorded for another payment, or for none.
+   *
+   * @generated from enum value: MONEY_FAULT_TRANSACTION_DIFFERS = 2;
+   */
+  TRANSACTION_DIFFERS = 2,
+
+  /**
+   * The debited amount of the order is not the one of its event.
+   *
+   * @generated from enum value: MONEY_FAULT_DEBITED_DIFFERS = 3;
+   */
+  DEBITED_DIFFERS = 3,
+
+  /**
+   * The refunded amount of the order is not the sum of its COMPLETED refunds.
+   *
+   * @generated from enum value: MONEY_FAULT_REFUNDED_DIFFERS = 4;
+   */
+  REFUNDED_DIFFERS = 4,
+
+  /**
+   * The refunds that are not FAILED exceed the debited amount.
+   *
+   * @generated from enum value: MONEY_FAULT_REFUNDS_EXCEED_DEBITED = 5;
+   */
+  REFUNDS_EXCEED_DEBITED = 5,
+
+  /**
+   * A refund is not as its event says: it is missing, it is not COMPLETED, or its amount differs.
+   *
+   * @generated from enum value: MONEY_FAULT_REFUND_DIFFERS = 6;
+   */
+  REFUND_DIFFERS = 6,
+
+  /**
+   * A refund is COMPLETED, and no event says so.
+   *
+   * @generated from enum value: MONEY_FAULT_REFUND_WITHOUT_EVENT = 7;
+   */
+  REFUND_WITHOUT_EVENT = 7,
+}
+
+/**
+ * Describes the enum gatehouse.v1.MoneyFault.
+ */
+export declare const MoneyFaultSchema: GenEnum<MoneyFault>;
 
 /**
  * Reports the health of a core process and of the systems that it depends on.

@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals';
+import { moneyFaults } from '../../../src/core/diagnostics/money-agreement.ts';
+import type { StoredMoney } from '../../../src/core/diagnostics/money-agreement.ts';
+
+/** An order of 100.50 with a refund of 40.00 that is COMPLETED, one that is open, and one that is FAILED. */
+const money: StoredMoney = {
+  isCompleted: true,
+  debited: 10_050n,
+  refunded: 4_000n,
+  payments: [{ hasReceipt: true }],
+  refunds: [
+    { id: 'rfd_1', state: 'completed', amount: 4_000n },
+    { id: 'rfd_2', state: 'open', amount: 6_050n },
+    { id: 'rfd_3', state: 'failed', amount: 10_050n },
+  ],
+  debitedByEvents: [10_050n],
+  refundsByEvents: new Map([['rfd_1', 4_000n]]),
+};
+const [completed, open, ended] = money.refunds;
+
+test.each<[string, Partial<StoredMoney>, readonly string[]]>([
+  ['all is well', {}, []],
+  ['not paid', { isCompleted: false }, ['payment_differs']],
+  ['paid twice', { payments: [{ hasReceipt: true }, { hasReceipt: true }] }, ['payment_differs']],
+  ['another transaction', { payments: [{ hasReceipt: false }] }, ['transaction_differs']],
+  ['debited more', { debited: 10_051n }, ['debited_differs']],
+  ['completed twice', { debitedByEvents: [10_050n, 10_050n] }, ['debited_differs']],
+  ['refunded less', { refunded: 3_999n }, ['refunded_differs']],
+  [
+    'an open refund too much',
+    { refunds: [completed!, { ...open!, amount: 6_051n }, ended!] },
+    ['refunds_exceed_debited'],
+  ],
+  [
+    'a refund of another amount',
+    { refunds: [{ ...completed!, amount: 3_000n }, ended!], refunded: 3_000n },
+    ['refund_differs rfd_1'],
+  ],
+  [
+    'a refund that is open again',
+    { refunds: [{ ...completed!, state: 'open' }], refunded: 0n },
+    ['refund_differs rfd_1'],
+  ],
+  [
+    'a refund without an event',
+    { refunds: [completed!, { ...open!, state: 'completed' }], refunded: 10_050n },
+    ['refund_without_event rfd_2'],
+  ],
+])('money of an order: %s', (_what, change, faults) => {
+  const found = moneyFaults({ ...money, ...change });
+
+  expect(found.map(({ fault, refundId = '' }) => `${fault} ${refundId}`.trim())).toEqual(faults);
+});
