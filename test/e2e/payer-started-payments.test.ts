@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
 import { noMerchantId } from '../../src/contract/public-id.ts';
 import {
   PayerPaymentService,
@@ -20,6 +21,8 @@ import { withoutRefusedWords } from '../../src/wallets/mpesa-daraja/callback-url
 import { payerStartedUrls } from '../../src/wallets/payer-started.ts';
 import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
 import { startInline } from '../support/inline-process.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
@@ -27,6 +30,11 @@ import { waitUntil } from '../support/wait-until.ts';
 
 const secret = (name: string) => ({ secret: name });
 const callbackKey = randomBytes(32);
+const walletSecrets = {
+  MPESA_CONSUMER_SECRET: credentials.consumer_secret,
+  MPESA_PASSKEY: credentials.passkey,
+  MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
+};
 
 let simulator: GatehouseProcess;
 let stack: Stack;
@@ -96,9 +104,7 @@ beforeAll(async () => {
       GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletOf('mpesa'), walletOf('mpesaet')] }),
       GATEHOUSE_CURRENCIES: 'ETB,KES',
       GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
-      MPESA_CONSUMER_SECRET: credentials.consumer_secret,
-      MPESA_PASSKEY: credentials.passkey,
-      MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
+      ...walletSecrets,
     },
   });
   merchant = await stack.createMerchant();
@@ -113,9 +119,9 @@ afterAll(async () => {
   await new Promise((resolve) => receiver.close(resolve));
 });
 
-const ourUrls = (wallet: Wallet) => {
+const ourUrls = (wallet: Wallet, process = stack.wallets[0]) => {
   const name = `${wallet}-sandbox`;
-  const base = `${String(stack.wallets[0]?.ready['callbacks'])}/callbacks/${name}`;
+  const base = `${String(process?.ready['callbacks'])}/callbacks/${name}`;
   return payerStartedUrls(base, createCallbackTokens(callbackKey, name));
 };
 
@@ -134,8 +140,8 @@ async function post(wallet: Wallet, path: string, body: object): Promise<Respons
 }
 
 /** Registers our URLs, as the provider's portal does. Without validation, the wallet asks nobody and only reports. */
-async function register(wallet: Wallet, withValidation: boolean): Promise<void> {
-  const { validation, confirmation } = ourUrls(wallet);
+async function register(wallet: Wallet, withValidation: boolean, urls = ourUrls(wallet)): Promise<void> {
+  const { validation, confirmation } = urls;
   const registered = await post(wallet, countries[wallet].register, {
     ShortCode: credentials.short_code,
     ResponseType: withValidation ? 'Cancelled' : 'Completed',
@@ -357,4 +363,63 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
       tries: 0,
     });
   });
+});
+
+test('after a kill -9 between the record of a confirmation and its answer, the repeat is acknowledged and the money counts once', async () => {
+  const reference = 'KILLED-BEFORE-ANSWER';
+  const [host = '', port] = stack.addresses[0]?.split(':') ?? [];
+  const proxy = await startCuttingProxy({ host, port: Number(port) });
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  const { GATEHOUSE_NATS_URL: natsUrl, GATEHOUSE_WALLETS: wallets } = stack.coreSettings;
+  const killed = await startProcess('wallets', {
+    ...walletSecrets,
+    GATEHOUSE_CORE_ADDRESSES: `127.0.0.1:${proxy.port}`,
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.wallets,
+    GATEHOUSE_NATS_URL: String(natsUrl),
+    GATEHOUSE_WALLETS: String(wallets),
+    GATEHOUSE_WALLET_CALLBACK_PORT: '0',
+    GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
+  });
+  try {
+    await register('mpesa', false, ourUrls('mpesa', killed));
+    await registerOrder('mpesa', reference);
+    // Core stores the confirmation, and none of its answers arrives.
+    proxy.cutAt(reference, 'before the answer');
+
+    await payInMenu('mpesa', reference, '250');
+    const stored = 'select provider_transaction_id from core.payer_payments where reference = $1';
+    const receipt = await waitUntil('the confirmation is stored', async () => {
+      const { rows } = await database.query<{ provider_transaction_id: string }>(stored, [reference]);
+      return rows[0]?.provider_transaction_id;
+    });
+    const notAnswered = killed.log.filter(({ msg }) => msg === 'confirmation stored');
+    await killed.stop('SIGKILL');
+    // A lease of the killed process ends now instead of later.
+    await database.query(
+      `update core.payer_payments set leased_until = null, due_at = now() where status = 'OPEN'`,
+    );
+    const repeats = [
+      await send(ourUrls('mpesa').confirmation, confirmation(receipt, reference)),
+      await send(ourUrls('mpesa').confirmation, confirmation(receipt, reference)),
+    ];
+    await paymentOf(reference, PayerPaymentStatus.ORDER_PAID);
+
+    expect(notAnswered).toEqual([]);
+    expect(repeats.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await verify(reference)).toMatchObject({ status: 'COMPLETED', deducted: '250.00' });
+    const { rows } = await database.query(
+      `select (select count(*)::int from core.payer_payments where provider_transaction_id = $1) as confirmations,
+         (select count(*)::int from core.wallet_receipts where provider_transaction_id = $1) as uses,
+         (select count(*)::int from core.payment_attempts a join core.orders o on o.id = a.order_id
+          where o.order_number = $2) as attempts,
+         (select count(*)::int from core.stray_payments where provider_transaction_id = $1) as strays`,
+      [receipt, reference],
+    );
+    expect(rows).toEqual([{ confirmations: 1, uses: 1, attempts: 1, strays: 0 }]);
+  } finally {
+    await killed.stop('SIGKILL');
+    await database.end();
+    await proxy.close();
+  }
 });
