@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Argument, Command } from 'commander';
+import { noMerchantId } from '../contract/public-id.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 
@@ -114,3 +115,7 @@ export function onMerchantAnd(
 }
 
 const invalidArgument = { code: 'commander.invalidArgument', exitCode: 1 };
+
+/** The id also of no merchant, because commands take it. */
+export const showMerchant = ({ merchantId }: { readonly merchantId: string }): string =>
+  merchantId === noMerchantId ? `${merchantId} (no merchant)` : merchantId;

@@ -9,7 +9,7 @@ import {
 } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import type { Settlement, SettlementOutcome, Unsettled } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption, showEnvironment, statusesOption } from './options.ts';
 import { answered } from './output.ts';
@@ -140,7 +140,9 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
     { head: 'PROPOSAL' },
   ];
   const rows = unsettled.map((each) => [
-    [each.subject.value ?? '', each.orderId, each.merchantId].join('\n'),
+    [each.subject.value ?? '', each.orderId === '' ? 'no order' : each.orderId, showMerchant(each)].join(
+      '\n',
+    ),
     `${each.amount} ${each.currency}\n${each.paymentOption}`,
     `${showTime(each.sinceTime)}\n${showEnvironment(each.environment)}`,
     each.proposal === undefined ? 'none' : `${each.proposal.settlementId}\n${showOutcome(each.proposal)}`,
@@ -167,9 +169,9 @@ const describe = (settlement: Settlement): Output => ({
   text: [
     fields([
       ['Settlement', settlement.settlementId],
-      ['Merchant', settlement.merchantId],
+      ['Merchant', showMerchant(settlement)],
       ['Environment', showEnvironment(settlement.environment)],
-      ['Order', settlement.orderId],
+      ['Order', settlement.orderId === '' ? 'none' : settlement.orderId],
       ['Settles', settlement.subject.value ?? ''],
       ['Outcome', showOutcome(settlement)],
       ['Status', showStatus(settlement)],

@@ -1,6 +1,5 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { noMerchantId } from '../contract/public-id.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -25,7 +24,7 @@ import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { onMerchantAnd, showMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
@@ -37,9 +36,6 @@ interface ListOptions extends PageOptions {
 
 const showStatus = ({ status }: StrayPayment): string => wordOf(StrayPaymentStatusSchema, status) ?? '';
 const showKind = ({ kind }: StrayPayment): string => wordOf(StrayPaymentKindSchema, kind) ?? '';
-/** The id also of no merchant, because commands take it. */
-const showMerchant = ({ merchantId }: StrayPayment): string =>
-  merchantId === noMerchantId ? `${merchantId} (no merchant)` : merchantId;
 const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${currency}`;
 
 /** `payment strays` and `payment retry-reversal` */

@@ -294,7 +294,8 @@ export const SettlementRow = defineEntity({
     id: idOf<'stl'>().primary(),
     merchantId: idOf<'mer'>(),
     environment: environment(),
-    orderId: idOf<'ord'>(),
+    /** Null for a stray payment without an order. */
+    orderId: idOf<'ord'>().nullable(),
     paymentAttemptId: idOf<'pat'>().nullable(),
     strayPaymentId: idOf<'stp'>().nullable(),
     refundId: idOf<'rfd'>().nullable(),

@@ -35,7 +35,7 @@ export function settlementMessage(row: Omit<SettlementRow, symbol>, now: Date): 
     settlementId: publicId('stl', row.id),
     merchantId: publicId('mer', row.merchantId),
     environment: environmentNumbers[row.environment],
-    orderId: publicId('ord', row.orderId),
+    orderId: row.orderId == null ? '' : publicId('ord', row.orderId),
     subject: subjectOf(row),
     outcome: settlementOutcomes[row.outcome],
     status: settlementStates[isExpired ? 'EXPIRED' : row.status],

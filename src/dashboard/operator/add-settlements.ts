@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
-import { isPublicId } from '../../contract/public-id.ts';
+import { isPublicId, noMerchantId } from '../../contract/public-id.ts';
 import { viewerOf } from '../access/place.ts';
 import { ask, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
@@ -59,7 +59,10 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
           total: answer.totalCount === 0n ? undefined : words.total(numberText(answer.totalCount, writing)),
           rows: answer.unsettled.map((each: Unsettled) => ({
             ...unsettledRow(each, userId, own),
-            merchantName: names.get(each.merchantId) ?? each.merchantId,
+            merchantName:
+              each.merchantId === noMerchantId
+                ? words.noMerchant
+                : (names.get(each.merchantId) ?? each.merchantId),
           })),
         };
       }),

@@ -3,6 +3,7 @@ import type { User } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { SettlementOutcome, SettlementStatus } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { noMerchantId } from '../../contract/public-id.ts';
 import { durationText } from '../../platform/language/duration-text.ts';
 import { settlements as amharic } from '../language/amharic/settlements.ts';
 import { settlements as english } from '../language/english/settlements.ts';
@@ -67,8 +68,8 @@ export function unsettledRow(each: Unsettled, userId: string, writing: Settlemen
     kind,
     merchantId: each.merchantId,
     subjectId: subject.value ?? '',
-    merchantHref: `/operator/merchants/${each.merchantId}`,
-    orderHref: `${base}/orders/${each.orderId}`,
+    merchantHref: each.merchantId === noMerchantId ? '' : `/operator/merchants/${each.merchantId}`,
+    orderHref: each.orderId === '' ? '' : `${base}/orders/${each.orderId}`,
     environment: words.environments[environmentName(each.environment)],
     since: momentOf(sinceTime, language, timeZone),
     age: own.age(durationText(Math.floor(seconds), language)),
@@ -112,7 +113,7 @@ export function settlementRow(settlement: Settlement, writing: SettlementWriting
   const base = `/m/${settlement.merchantId}/${environmentName(settlement.environment)}`;
   return {
     id: settlement.settlementId,
-    orderHref: `${base}/orders/${settlement.orderId}`,
+    orderHref: settlement.orderId === '' ? '' : `${base}/orders/${settlement.orderId}`,
     when: momentOf(settlement.createTime, language, timeZone),
     outcome: outcomeText(settlement.outcome, own),
     reason: own.proposal.reason(settlement.reason),

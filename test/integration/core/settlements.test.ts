@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { noMerchantId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -173,6 +174,43 @@ test('a stray payment that its wallet will not return is settled as returned, wi
   expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
   expect((await story(payment)).events.at(-1)).toMatchObject({ strayPaymentId, settlementId });
   expect((await desk.history(payment)).at(-1)).toContain('STRAY_PAYMENT_SETTLED');
+});
+
+test('a stray payment without an order is listed and settled as returned, by two operators and once', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+  await desk.query(
+    `with payer_payment as (
+       insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee,
+         amount, currency, status, created_at, updated_at)
+       values (gen_random_uuid(), 'SANDBOX', 'walleta', 'walleta_ussd', $1, 'none', '1', '99.00', 'ETB', 'STRAY', now(), now())
+       returning id)
+     update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null, merchant_id = $2, order_id = null,
+       payment_attempt_id = null, payer_payment_id = (select id from payer_payment) where id = $1::uuid`,
+    [storedId('stp', strayPaymentId), storedId('mer', noMerchantId)],
+  );
+  const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
+  const returned = { ...proposal(subject, SettlementOutcome.RETURNED), merchantId: noMerchantId };
+  const listed = async () => (await settlements.listUnsettled({ merchantId: noMerchantId })).unsettled;
+  expect(await listed()).toMatchObject([{ subject, orderId: '', amount: '99.00' }]);
+
+  const proposed = await Promise.allSettled(
+    [0, 1].map((index) => settlements.proposeSettlement(returned, as(index))),
+  );
+  const open = proposed.filter(({ status }) => status === 'fulfilled');
+  expect(open).toHaveLength(1);
+  const proposer = proposed.findIndex(({ status }) => status === 'fulfilled');
+  const settlementId = (await listed())[0]?.proposal?.settlementId ?? '';
+  const confirm = (index: number) => settlements.confirmSettlement({ settlementId }, as(index));
+  expect(await refusalOf(confirm(proposer))).toBe('SECOND_OPERATOR_NEEDED');
+  expect((await confirm(1 - proposer)).settlement).toMatchObject({
+    orderId: '',
+    status: SettlementStatus.CONFIRMED,
+  });
+
+  expect(await listed()).toEqual([]);
+  expect(await desk.strays(noMerchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSED }]);
+  expect(await refusalOf(settlements.proposeSettlement(returned, as(0)))).toBe('NOT_UNSETTLED');
 });
 
 describe('an undecided refund', () => {

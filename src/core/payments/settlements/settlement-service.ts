@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { rpcService } from '../../../contract/rpc-service.ts';
-import { publicId, storedId } from '../../../contract/public-id.ts';
+import { isPublicId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import { SettlementService, UnsettledSchema } from '../../../gen/gatehouse/v1/settlement_service_pb.js';
 import type {
@@ -130,10 +130,15 @@ export function settlementService({ database, settlements, now }: SettlementServ
   async function openProposals(items: readonly UnsettledMoney[]): Promise<Map<string, SettlementMessage>> {
     if (items.length === 0) return new Map();
     const at = now();
-    const orderId = { $in: items.map((item) => storedId('ord', item.orderId)) };
-    const rows = await database
-      .fork()
-      .find(SettlementRow, { orderId, status: 'PROPOSED', expiresAt: { $gt: at } });
+    const orderIds = items.flatMap(({ orderId }) => (orderId === undefined ? [] : storedId('ord', orderId)));
+    const withoutOrder = items.flatMap(({ orderId, id }) =>
+      orderId === undefined && isPublicId('stp', id) ? storedId('stp', id) : [],
+    );
+    const rows = await database.fork().find(SettlementRow, {
+      $or: [{ orderId: { $in: orderIds } }, { strayPaymentId: { $in: withoutOrder } }],
+      status: 'PROPOSED',
+      expiresAt: { $gt: at },
+    });
     return new Map(
       rows.map((row) => {
         const message = settlementMessage(row, at);
@@ -161,7 +166,7 @@ function unsettledMessage(item: UnsettledMoney, proposal: SettlementMessage | un
   return create(UnsettledSchema, {
     merchantId: item.merchantId,
     environment: environmentNumbers[item.environment],
-    orderId: item.orderId,
+    orderId: item.orderId ?? '',
     subject,
     paymentOption: item.paymentOption,
     amount:

@@ -12,7 +12,7 @@ import type { Result } from '../../domain/result.ts';
 import { settleReversal } from '../../domain/reversal.ts';
 import { recordSettledStrayPayment, settleAttempt } from '../../domain/settlement.ts';
 import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
-import { orderOfAttempt, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
+import { orderOfAttempt, orderOfId, orderOfRefund, orderOfStrayPayment } from '../changes/read-order.ts';
 import type { LockOrder } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
@@ -34,17 +34,49 @@ export type SubjectRows =
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }
   | { readonly kind: 'refund'; readonly row: RefundRow };
 
-/** Locks the order of a subject. */
-export function lockOf(merchant: PublicId<'mer'>, subject: SettledSubject): LockOrder {
+/** What is locked while a subject is settled: its order, or a stray payment that has no order. */
+export type SubjectLock =
+  { readonly order: LockOrder } | { readonly strayPayment: Pick<StrayPaymentRow, 'merchantId' | 'id'> };
+
+/** Finds the lock of a subject. A stray payment never gets an order later. */
+export async function lockOf(
+  em: EntityManager,
+  merchant: PublicId<'mer'>,
+  subject: SettledSubject,
+): Promise<SubjectLock> {
   const merchantId = storedId('mer', merchant);
   switch (subject.kind) {
     case 'attempt':
-      return orderOfAttempt({ merchantId, id: storedId('pat', subject.id) });
-    case 'stray':
-      return orderOfStrayPayment({ merchantId, id: storedId('stp', subject.id) });
+      return { order: orderOfAttempt({ merchantId, id: storedId('pat', subject.id) }) };
+    case 'stray': {
+      const strayPayment = { merchantId, id: storedId('stp', subject.id) };
+      const row = await em.findOne(StrayPaymentRow, strayPayment);
+      return row !== null && row.orderId == null
+        ? { strayPayment }
+        : { order: orderOfStrayPayment(strayPayment) };
+    }
     case 'refund':
-      return orderOfRefund({ merchantId, id: storedId('rfd', subject.id) });
+      return { order: orderOfRefund({ merchantId, id: storedId('rfd', subject.id) }) };
   }
+}
+
+/** The lock of a stored settlement's subject. */
+export function lockOfSettlement({
+  merchantId,
+  environment,
+  orderId,
+  strayPaymentId,
+}: SettlementRow): SubjectLock {
+  if (orderId != null)
+    return {
+      order: orderOfId({
+        merchantId: publicId('mer', merchantId),
+        environment,
+        id: publicId('ord', orderId),
+      }),
+    };
+  if (strayPaymentId == null) throw new TypeError('a settlement has neither an order nor a stray payment');
+  return { strayPayment: { merchantId, id: strayPaymentId } };
 }
 
 type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'strayPaymentId' | 'refundId'> &
@@ -88,9 +120,12 @@ export interface SettledAs {
   readonly providerReference: string;
 }
 
-/** Decides the effect of a settlement. Rejection: `decided` when the subject does not wait for a person. */
+/**
+ * Decides the effect of a settlement. `order` is undefined for a stray payment without an order, which has no event either.
+ * Rejection: `decided` when the subject does not wait for a person.
+ */
 export function settle(
-  order: OrderInFull,
+  order: OrderInFull | undefined,
   subject: SubjectRows,
   { id, outcome, providerReference }: SettledAs,
   now: Date,
@@ -98,7 +133,7 @@ export function settle(
   const settlementId = () => storedId('stl', id);
   switch (subject.kind) {
     case 'attempt': {
-      if (outcome !== 'PAID' && outcome !== 'NOT_PAID') return err('decided');
+      if (order === undefined || (outcome !== 'PAID' && outcome !== 'NOT_PAID')) return err('decided');
       const { row, isTransactionNew } = subject;
       const attemptId = publicId('pat', row.id);
       const changed = settleAttempt(order, attemptId, outcome, id, now);
@@ -122,14 +157,15 @@ export function settle(
       const settled = settleReversal(reversalOf(row), now);
       if (!settled.ok) return err('decided');
       return ok({
-        changed: recordSettledStrayPayment(order, publicId('stp', row.id), id, now),
+        changed: order && recordSettledStrayPayment(order, publicId('stp', row.id), id, now),
         write: (em) => {
           em.assign(row, { ...reversalColumns(settled.value), settlementId: settlementId() });
         },
       });
     }
     case 'refund': {
-      if (outcome !== 'RETURNED' && outcome !== 'NOT_RETURNED') return err('decided');
+      if (order === undefined || (outcome !== 'RETURNED' && outcome !== 'NOT_RETURNED'))
+        return err('decided');
       const { row } = subject;
       const settled = settleRefund(order, refundOf(row), { id, outcome, providerReference }, now);
       if (!settled.ok) return settled;

@@ -8,16 +8,15 @@ import type { Helper } from '../../accounts/require-operator.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { UserRow } from '../../database/account-entities.ts';
 import type { Database } from '../../database/database.ts';
-import { SettlementRow } from '../../database/entities.ts';
+import { SettlementRow, StrayPaymentRow } from '../../database/entities.ts';
 import type { SettlementOutcome } from '../../database/entities.ts';
-import type { Changed, SettlementId } from '../../domain/order.ts';
+import type { OrderInFull, SettlementId } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
-import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId } from '../changes/read-order.ts';
-import { lockOf, readSubject, settle } from './settlement-subject.ts';
-import type { Settled, SettledSubject, SubjectRows } from './settlement-subject.ts';
+import type { Decision, OrderChanges } from '../changes/change-orders.ts';
+import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
+import type { Settled, SettledSubject, SubjectLock, SubjectRows } from './settlement-subject.ts';
 
 /** A stored settlement, with stored ids. */
 export type Settlement = Omit<SettlementRow, symbol>;
@@ -47,15 +46,43 @@ export interface SettlementsParts {
 
 type Refusal = 'decided' | 'open' | 'not_open' | 'same_operator';
 
+/** The steps of a change under the lock of a subject. `order` is undefined for a stray payment without an order. */
+interface SubjectChange<Context, Decided extends Decision> {
+  readonly read: (em: EntityManager) => Promise<Context>;
+  readonly decide: (order: OrderInFull | undefined, context: Context, at: Date) => Result<Decided, Refusal>;
+  readonly write: (em: EntityManager, decided: Decided, context: Context, at: Date) => Settlement;
+}
+
 export function createSettlements({ database, changes, newId, now }: SettlementsParts): Settlements {
   const findSettlement = async (id: PublicId<'stl'>): Promise<SettlementRow> => {
     const row = await database.fork().findOne(SettlementRow, { id: storedId('stl', id) });
     if (row === null) throw settlementNotFound(id);
     return row;
   };
-  /** Locks the order of a settlement, and then its row. */
-  const change = <Decided extends { readonly changed: Changed | undefined }>(
-    { merchantId, environment, orderId, id }: SettlementRow,
+  /** Decides and writes under the lock of the order, or of the stray payment that has no order. */
+  const changeUnder = async <Context, Decided extends Decision>(
+    lock: SubjectLock,
+    requestId: string,
+    { read, decide, write }: SubjectChange<Context, Decided>,
+  ): Promise<Result<Settlement, Refusal | 'not_found'>> => {
+    if ('order' in lock)
+      return changes.change(lock.order, {
+        requestId,
+        read,
+        decide,
+        write: (em, decided, { context, now: at }) => write(em, decided, context, at),
+      });
+    return database.fork().transactional(async (em) => {
+      await em.findOneOrFail(StrayPaymentRow, lock.strayPayment, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      const context = await read(em);
+      const at = now();
+      const decided = decide(undefined, context, at);
+      return decided.ok ? ok(write(em, decided.value, context, at)) : decided;
+    });
+  };
+  /** Changes a settlement under the lock of its subject. */
+  const change = <Decided extends Decision>(
+    settlement: SettlementRow,
     helper: Helper,
     steps: {
       readonly decide: (
@@ -68,42 +95,35 @@ export function createSettlements({ database, changes, newId, now }: Settlements
       readonly check?: (em: EntityManager, row: SettlementRow) => Promise<void>;
     },
   ) =>
-    changes.change(
-      orderOfId({
-        merchantId: publicId('mer', merchantId),
-        environment,
-        id: publicId('ord', orderId),
-      }),
-      {
-        requestId: helper.by.requestId,
-        async read(em) {
-          await requireOperator(em, helper);
-          const row = await em.findOneOrFail(SettlementRow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-          if (row.status === 'PROPOSED') await steps.check?.(em, row);
-          return { row, rows: await readSubject(em, row) };
-        },
-        decide: (order, { row, rows }, at) => steps.decide(row, rows, order, at),
-        write(em, decided, { context: { row }, now: at }) {
-          steps.write(em, decided, row, at);
-          return { ...row };
-        },
+    changeUnder(lockOfSettlement(settlement), helper.by.requestId, {
+      async read(em) {
+        await requireOperator(em, helper);
+        const key = { id: settlement.id };
+        const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        if (row.status === 'PROPOSED') await steps.check?.(em, row);
+        return { row, rows: await readSubject(em, row) };
       },
-    );
+      decide: (order, { row, rows }, at) => steps.decide(row, rows, order, at),
+      write(em, decided, { row }, at) {
+        steps.write(em, decided, row, at);
+        return { ...row };
+      },
+    });
 
   return {
     async propose({ merchantId, subject, ...proposal }, helper) {
-      const proposed = await changes.change(lockOf(merchantId, subject), {
-        requestId: helper.by.requestId,
-        async read(em, { row: order }) {
+      const lock = await lockOf(database.fork(), merchantId, subject);
+      const proposed = await changeUnder(lock, helper.by.requestId, {
+        async read(em) {
           const operator = await requireOperator(em, helper);
-          const key = subjectColumns(subject);
+          const key = { merchantId: storedId('mer', merchantId), ...subjectColumns(subject) };
           // An expired proposal keeps its status, so the latest one counts.
           const open = await em.findOne(
             SettlementRow,
-            { ...key, merchantId: order.merchantId, status: 'PROPOSED' },
+            { ...key, status: 'PROPOSED' },
             { orderBy: { id: 'desc' } },
           );
-          const rows = await readSubject(em, { ...key, ...proposal, merchantId: order.merchantId });
+          const rows = await readSubject(em, { ...key, ...proposal });
           return { operator, open, rows, key };
         },
         decide(
@@ -123,14 +143,13 @@ export function createSettlements({ database, changes, newId, now }: Settlements
           const possible = settle(order, rows, { ...proposal, id: 'stl_proposed' }, at);
           return possible.ok ? ok({ changed: undefined, isRepeat: false }) : possible;
         },
-        write(em, { isRepeat }, { context: { open, key }, order, now: at }) {
+        write(em, { isRepeat }, { open, key, rows }, at) {
           if (isRepeat && open !== null) return { ...open };
           const id = newId('stl', at);
           const row = em.create(SettlementRow, {
             id: storedId('stl', id),
-            merchantId: storedId('mer', merchantId),
-            environment: order.environment,
-            orderId: storedId('ord', order.id),
+            environment: rows.row.environment,
+            orderId: rows.row.orderId ?? null,
             ...key,
             ...proposal,
             status: 'PROPOSED',

@@ -8,7 +8,8 @@ import type { Environment } from '../../domain/order.ts';
 export interface UnsettledMoney {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
-  readonly orderId: PublicId<'ord'>;
+  /** Undefined for a stray payment without an order. */
+  readonly orderId: PublicId<'ord'> | undefined;
   readonly kind: 'attempt' | 'stray' | 'refund';
   readonly id: string;
   readonly paymentOption: string;
@@ -28,7 +29,7 @@ interface Row {
   readonly kind: UnsettledMoney['kind'];
   readonly merchant_id: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly order_id: StoredId<'ord'>;
+  readonly order_id: StoredId<'ord'> | null;
   readonly id: StoredId<'pat'> & StoredId<'stp'> & StoredId<'rfd'>;
   readonly payment_option: string;
   readonly amount: string;
@@ -59,8 +60,7 @@ with waiting as (
   union all
   select 'stray', s.merchant_id, s.environment, s.order_id, s.id, s.payment_option, s.amount, s.currency, s.updated_at
   from core.stray_payments s
-  -- Stray money of no order has no order to settle under. The list of stray payments has it.
-  where s.status = 'REVERSAL_REFUSED' and s.order_id is not null
+  where s.status = 'REVERSAL_REFUSED'
   union all
   select 'refund', r.merchant_id, r.environment, r.order_id, r.id, r.payment_option, r.amount_minor_units::text, r.currency,
     r.created_at
@@ -89,7 +89,7 @@ const moneyOf = ({ kind, amount, ...row }: Row): UnsettledMoney => ({
   kind,
   merchantId: publicId('mer', row.merchant_id),
   environment: row.environment,
-  orderId: publicId('ord', row.order_id),
+  orderId: row.order_id === null ? undefined : publicId('ord', row.order_id),
   id: publicId(prefixes[kind], row.id),
   paymentOption: row.payment_option,
   amount: kind === 'stray' ? { text: amount } : { minorUnits: BigInt(amount) },

@@ -13,6 +13,7 @@ export const settlements: typeof english = {
     actions: 'ውሳኔ',
   },
   order: 'ትዕዛዝ',
+  noMerchant: 'ነጋዴ የለውም',
   age: (age) => `ከ${age} በፊት`,
   subjects: {
     payment: 'ዋሌቱ ክፍያውን መውሰዱን አላሳወቀም።',

@@ -14,6 +14,7 @@ export const settlements = {
     actions: 'Settlement',
   },
   order: 'Order',
+  noMerchant: 'No merchant',
   age: (age: string) => `${age} ago`,
   subjects: {
     payment: 'The wallet does not say whether it took the payment.',

@@ -26,21 +26,21 @@ export declare type Settlement = Message<"gatehouse.v1.Settlement"> & {
   settlementId: string;
 
   /**
-   * The merchant of the order.
+   * The merchant of the order, or of a stray payment without an order.
    *
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
 
   /**
-   * The environment of the order.
+   * The environment of the money.
    *
    * @generated from field: gatehouse.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * The order.
+   * The order; empty for a stray payment without an order.
    *
    * @generated from field: string order_id = 4;
    */
@@ -154,21 +154,21 @@ export declare const SettlementSchema: GenMessage<Settlement>;
  */
 export declare type Unsettled = Message<"gatehouse.v1.Unsettled"> & {
   /**
-   * The merchant of the order.
+   * The merchant of the order, or of a stray payment without an order.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * The environment of the order.
+   * The environment of the money.
    *
    * @generated from field: gatehouse.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * The order.
+   * The order; empty for a stray payment without an order.
    *
    * @generated from field: string order_id = 3;
    */
@@ -308,7 +308,7 @@ export declare const ListUnsettledResponseSchema: GenMessage<ListUnsettledRespon
  */
 export declare type ProposeSettlementRequest = Message<"gatehouse.v1.ProposeSettlementRequest"> & {
   /**
-   * The merchant of the order: "mer_…".
+   * The merchant as it is listed with the subject: "mer_…".
    *
    * @generated from field: string merchant_id = 1;
    */
