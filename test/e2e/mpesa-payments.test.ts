@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startInline } from '../support/inline-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
+import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 
 // M-Pesa's outcome comes by callbacks: the notes and the replaced references must survive the way through core.
 
@@ -13,7 +14,8 @@ let stack: Stack;
 let merchant: TestMerchant;
 
 const secret = (name: string) => ({ secret: name });
-const walletOf = (id: string, connector: string, currency: string) => ({
+/** A wallet at one of the simulated ones. Without credentials of the operator, only merchants' own accounts work. */
+const walletOf = (id: string, connector: string, currency: string, simulated = id) => ({
   id,
   names: { en: id, am: id },
   connector,
@@ -24,9 +26,9 @@ const walletOf = (id: string, connector: string, currency: string) => ({
     sandbox: {
       settings: {
         ...credentials,
-        base_url: `${String(simulator.ready['origin'])}/${id}`,
+        base_url: `${String(simulator.ready['origin'])}/${simulated}`,
         certificate_pem: certificate,
-        consumer_secret: secret('MPESA_CONSUMER_SECRET'),
+        consumer_secret: secret(simulated === id ? 'MPESA_CONSUMER_SECRET' : 'NO_CONSUMER_SECRET'),
         passkey: secret('MPESA_PASSKEY'),
         initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
       },
@@ -48,10 +50,16 @@ beforeAll(async () => {
     wallets: 1,
     settings: {
       GATEHOUSE_WALLETS: JSON.stringify({
-        wallets: [walletOf('mpesa', 'mpesa-daraja', 'KES'), walletOf('mpesaet', 'mpesa-ethiopia', 'ETB')],
+        wallets: [
+          walletOf('mpesa', 'mpesa-daraja', 'KES'),
+          walletOf('mpesaet', 'mpesa-ethiopia', 'ETB'),
+          walletOf('ownmpesa', 'mpesa-daraja', 'KES', 'mpesa'),
+          walletOf('ownmpesaet', 'mpesa-ethiopia', 'ETB', 'mpesaet'),
+        ],
       }),
       GATEHOUSE_CURRENCIES: 'ETB,KES',
       MPESA_CONSUMER_SECRET: credentials.consumer_secret,
+      NO_CONSUMER_SECRET: 'refused-by-the-provider',
       MPESA_PASSKEY: credentials.passkey,
       MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
     },
@@ -64,17 +72,18 @@ afterAll(async () => {
   await simulator.stop();
 });
 
-const post = (path: string, body: object): Promise<Response> =>
-  fetch(`${stack.facades[0]?.sandbox}${path}`, {
-    method: 'POST',
-    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']), payer);
 
-async function chargesTo(payer: string): Promise<readonly { readonly amount: string }[]> {
-  const origin = String(simulator.ready['origin']);
-  const response = await fetch(`${origin}/simulator/charges?payer=${encodeURIComponent(payer)}`);
-  return ((await response.json()) as { charges: { amount: string }[] }).charges;
+/** Asks a payer for 100, and waits for the end of the order. */
+async function pay(wallet: string, phone: string, orderNumber: string, by = merchant) {
+  const currency = phone.startsWith('+254') ? 'KES' : 'ETB';
+  const order = { order_number: orderNumber, amount: '100', currency, phone };
+  const { status: accepted } = await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order);
+  const status = await waitUntil('the order has ended', async () => {
+    const { data } = await postAs(stack, by, 'verify', { order_number: orderNumber });
+    return data['status'] === 'PENDING' ? undefined : data['status'];
+  });
+  return { accepted, status };
 }
 
 test.each([
@@ -85,23 +94,46 @@ test.each([
   ['mpesaet', '03', 'is cancelled by the payer', 'FAILED'],
   ['mpesaet', '14', 'is paid, and the answer to its request is lost', 'COMPLETED'],
 ] as const)('a payment at %s of payer %s %s', async (wallet, row, _what, status) => {
-  const [country, currency] = wallet === 'mpesa' ? ['254', 'KES'] : ['251', 'ETB'];
-  const order = {
-    order_number: `${wallet}-${row}`,
-    amount: '100',
-    currency,
-    phone: `+${country}7000000${row}`,
-  };
+  const phone = `+${wallet === 'mpesa' ? '254' : '251'}7000000${row}`;
 
-  const response = await post(`/api/v1/direct?payment_option=${wallet}_ussd`, order);
-  const verified = await waitUntil('the order has ended', async () => {
-    const { data } = (await (await post('/api/v1/verify', { order_number: order.order_number })).json()) as {
-      data: { status: string; deducted: string };
-    };
-    return data.status === 'PENDING' ? undefined : data;
+  const ended = await pay(wallet, phone, `${wallet}-${row}`);
+
+  expect(ended).toEqual({ accepted: 201, status });
+  expect(await chargesTo(phone)).toHaveLength(status === 'COMPLETED' ? 1 : 0);
+});
+
+describe.each([
+  ['ownmpesa', '+254710'],
+  ['ownmpesaet', '+251710'],
+])("a merchant's own account at %s", (wallet, prefix) => {
+  const { consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password } =
+    credentials;
+  let owner: TestMerchant;
+  beforeAll(async () => {
+    owner = await createMerchantWithAccount(stack, wallet, {
+      ...{ consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password },
+    });
   });
 
-  expect(response.status).toBe(201);
-  expect(verified.status).toBe(status);
-  expect(await chargesTo(order.phone)).toHaveLength(status === 'COMPLETED' ? 1 : 0);
+  test('is paid, refuses to return a part, and returns the whole', async () => {
+    const [phone, orderNumber] = [`${prefix}000000`, `${wallet}-own`];
+
+    const ended = await pay(wallet, phone, orderNumber, owner);
+    const part = await refundAs(stack, owner, orderNumber, '40');
+    const whole = await refundAs(stack, owner, orderNumber);
+
+    expect(ended).toEqual({ accepted: 201, status: 'COMPLETED' });
+    expect(part).toEqual({ amount: expect.stringContaining('as a whole') });
+    expect(whole).toBe('COMPLETED');
+    expect(await chargesTo(phone)).toEqual(['100, returned 100']);
+  });
+
+  test('returns a payment once when the answer to the refund is lost', async () => {
+    const [phone, orderNumber] = [`${prefix}000023`, `${wallet}-lost`];
+
+    await pay(wallet, phone, orderNumber, owner);
+
+    expect(await refundAs(stack, owner, orderNumber)).toBe('COMPLETED');
+    expect(await chargesTo(phone)).toEqual(['100, returned 100']);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { settings as mtnSettings } from '../integration/wallets/mtn-momo-subject.ts';
 import {
   settings as telebirrSettings,
@@ -10,6 +10,7 @@ import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 
 // A lost request at MTN is looked up by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
 // survive the way from the connector to checkout.
@@ -58,9 +59,23 @@ beforeAll(async () => {
             app_secret: secret('TELEBIRR_APP_SECRET'),
             private_key: secret('TELEBIRR_PRIVATE_KEY'),
           }),
+          // The operator has no valid credentials here, so only merchants' own accounts work.
+          walletOf('ownmtn', 'mtn-momo', 'ussd', 'EUR', {
+            ...mtnSettings(`${origin}/mtn`),
+            collection_subscription_key: secret('REFUSED_BY_THE_PROVIDER'),
+            collection_api_key: secret('REFUSED_BY_THE_PROVIDER'),
+            disbursement_subscription_key: secret('REFUSED_BY_THE_PROVIDER'),
+            disbursement_api_key: secret('REFUSED_BY_THE_PROVIDER'),
+          }),
+          walletOf('owntelebirr', 'telebirr', 'wallet', 'ETB', {
+            ...telebirr,
+            app_secret: secret('REFUSED_BY_THE_PROVIDER'),
+            private_key: secret('TELEBIRR_PRIVATE_KEY'),
+          }),
         ],
       }),
       GATEHOUSE_CURRENCIES: 'ETB,EUR',
+      REFUSED_BY_THE_PROVIDER: 'refused-by-the-provider',
       MTN_COLLECTION_KEY: mtn.collection_subscription_key,
       MTN_COLLECTION_API_KEY: mtn.collection_api_key,
       MTN_DISBURSEMENT_KEY: String(mtn.disbursement_subscription_key),
@@ -77,31 +92,41 @@ afterAll(async () => {
   await simulator.stop();
 });
 
-async function post(path: string, body: object): Promise<{ readonly status: number; readonly data: Answer }> {
-  const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
-    method: 'POST',
-    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const { data = {} } = (await response.json()) as { data?: Answer };
-  return { status: response.status, data };
-}
-
-interface Answer {
-  readonly status?: string;
-  readonly checkout_url?: string;
-}
-
-const ended = (orderNumber: string): Promise<string> =>
+const ended = (orderNumber: string, by = merchant): Promise<string> =>
   waitUntil('the order has ended', async () => {
-    const { status = 'PENDING' } = (await post('verify', { order_number: orderNumber })).data;
+    const { status } = (await postAs(stack, by, 'verify', { order_number: orderNumber })).data;
     return status === 'PENDING' ? undefined : status;
   });
 
-async function chargesTo(payer: string): Promise<number> {
-  const origin = String(simulator.ready['origin']);
-  const response = await fetch(`${origin}/simulator/charges?payer=${encodeURIComponent(payer)}`);
-  return ((await response.json()) as { charges: unknown[] }).charges.length;
+const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']), payer);
+
+/** Asks a payer of MTN. Gives the status of the answer. */
+async function askPayer(wallet: string, phone: string, orderNumber: string, by = merchant): Promise<number> {
+  const order = { order_number: orderNumber, amount: '5.00', currency: 'EUR', phone };
+  return (await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order)).status;
+}
+
+/** Pays an order of 150 on telebirr's page, with the link that checkout shows. */
+async function payOnPage(wallet: string, phone: string, orderNumber: string, by = merchant): Promise<void> {
+  const { data } = await postAs(stack, by, 'register', {
+    order_number: orderNumber,
+    amount: '150.00',
+    currency: 'ETB',
+    reason: 'Coffee beans',
+    customer_phone: '+251911223344',
+    return_url: 'https://shop.example/thanks',
+  });
+  const { pathname } = new URL(String(data['checkout_url']));
+  const customer = createCustomer();
+  const checkout = `${stack.checkouts[0]?.origin}${pathname}`;
+  await customer.get(checkout);
+  await customer.post(checkout, { payment_option: `${wallet}_wallet`, phone: '0911223344' });
+  const link = await waitUntil('checkout has the link', async () => {
+    const { body } = await customer.get(checkout);
+    return /href="([^"]*\/payment\/web\/paygate[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&');
+  });
+  const page = await fetch(link);
+  await fetch(page.url, { method: 'POST', body: new URLSearchParams({ phone, action: 'pay' }) });
 }
 
 test.each([
@@ -110,44 +135,57 @@ test.each([
   ['14', 'is paid, and the answer to its request is lost', 'COMPLETED'],
   ['17', 'is paid despite an error', 'COMPLETED'],
 ] as const)('a payment at MTN of payer %s %s', async (row, _what, status) => {
-  const order = { order_number: `mtn-${row}`, amount: '5.00', currency: 'EUR', phone: `+2567700000${row}` };
+  const [phone, orderNumber] = [`+2567700000${row}`, `mtn-${row}`];
 
-  const { status: accepted } = await post('direct?payment_option=mtn_ussd', order);
-
-  expect(accepted).toBe(201);
-  expect(await ended(order.order_number)).toBe(status);
-  expect(await chargesTo(order.phone)).toBe(status === 'COMPLETED' ? 1 : 0);
+  expect(await askPayer('mtn', phone, orderNumber)).toBe(201);
+  expect(await ended(orderNumber)).toBe(status);
+  expect(await chargesTo(phone)).toHaveLength(status === 'COMPLETED' ? 1 : 0);
 });
 
 test.each([
   ['00', 'and telebirr notifies'],
   ['10', 'and the notification is lost'],
 ])('a payment on telebirr’s page by payer %s is completed, %s', async (row) => {
-  const orderNumber = `telebirr-${row}`;
-  const { data } = await post('register', {
-    order_number: orderNumber,
-    amount: '150.00',
-    currency: 'ETB',
-    reason: 'Coffee beans',
-    customer_phone: '+251911223344',
-    return_url: 'https://shop.example/thanks',
-  });
-  const { pathname } = new URL(String(data.checkout_url));
-  const customer = createCustomer();
-  const checkout = `${stack.checkouts[0]?.origin}${pathname}`;
-  await customer.get(checkout);
-  await customer.post(checkout, { payment_option: 'telebirr_wallet', phone: '0911223344' });
-  const link = await waitUntil('checkout has the link', async () => {
-    const { body } = await customer.get(checkout);
-    return /href="([^"]*\/payment\/web\/paygate[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&');
+  await payOnPage('telebirr', `09100000${row}`, `telebirr-${row}`);
+
+  expect(await ended(`telebirr-${row}`)).toBe('COMPLETED');
+  expect(await chargesTo(`2519100000${row}`)).toHaveLength(1);
+});
+
+describe("a merchant's own account", () => {
+  const owners: Record<string, TestMerchant> = {};
+  beforeAll(async () => {
+    const { collection_subscription_key, collection_api_user, collection_api_key, ...mtn } = mtnSettings('');
+    owners['ownmtn'] = await createMerchantWithAccount(stack, 'ownmtn', {
+      ...{ collection_subscription_key, collection_api_user, collection_api_key },
+      disbursement_subscription_key: String(mtn.disbursement_subscription_key),
+      disbursement_api_user: String(mtn.disbursement_api_user),
+      disbursement_api_key: String(mtn.disbursement_api_key),
+    });
+    const { fabric_app_id, app_secret, merchant_app_id, merchant_code, private_key } = telebirrSettings('');
+    owners['owntelebirr'] = await createMerchantWithAccount(stack, 'owntelebirr', {
+      ...{ fabric_app_id, app_secret, merchant_app_id, merchant_code, private_key },
+    });
   });
 
-  const page = await fetch(link);
-  await fetch(page.url, {
-    method: 'POST',
-    body: new URLSearchParams({ phone: `09100000${row}`, action: 'pay' }),
-  });
+  test.each([
+    ['ownmtn', '2567711000', askPayer, '5'],
+    ['owntelebirr', '2519110000', payOnPage, '150'],
+  ] as const)('at %s is paid and returns parts, and one part once', async (wallet, prefix, pay, amount) => {
+    const owner = owners[wallet]!;
+    const phoneOf = (row: string) => (wallet === 'ownmtn' ? `+${prefix}${row}` : `0${prefix.slice(3)}${row}`);
 
-  expect(await ended(orderNumber)).toBe('COMPLETED');
-  expect(await chargesTo(`2519100000${row}`)).toBe(1);
+    await pay(wallet, phoneOf('00'), `${wallet}-own`, owner);
+    const paid = await ended(`${wallet}-own`, owner);
+    const part = await refundAs(stack, owner, `${wallet}-own`, '2');
+    const rest = await refundAs(stack, owner, `${wallet}-own`);
+    // The wallet loses its answer to the refund of this payer.
+    await pay(wallet, phoneOf('23'), `${wallet}-lost`, owner);
+    await ended(`${wallet}-lost`, owner);
+    const lost = await refundAs(stack, owner, `${wallet}-lost`, '3');
+
+    expect([paid, part, rest, lost]).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED', 'COMPLETED']);
+    expect(await chargesTo(`${prefix}00`)).toEqual([`${amount}, returned ${amount}`]);
+    expect(await chargesTo(`${prefix}23`)).toEqual([`${amount}, returned 3`]);
+  });
 });

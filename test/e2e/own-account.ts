@@ -1,0 +1,102 @@
+import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** An answer of the merchant API in the sandbox. */
+export interface Answer {
+  readonly status: number;
+  readonly data: Readonly<Record<string, string>>;
+  /** The reasons of a refusal by field. */
+  readonly issues: Readonly<Record<string, string>>;
+}
+
+export async function postAs(
+  stack: Stack,
+  { testKey }: TestMerchant,
+  path: string,
+  body: object,
+): Promise<Answer> {
+  const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { apiKey: testKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const { data = {}, details = [] } = (await response.json()) as {
+    data?: Record<string, string>;
+    details?: { field: string; issue: string }[];
+  };
+  return {
+    status: response.status,
+    data,
+    issues: Object.fromEntries(details.map(({ field, issue }) => [field, issue])),
+  };
+}
+
+/**
+ * A merchant whose payments at a wallet use its own account with these values, after the provider has accepted them. Its key for
+ * the sandbox may refund.
+ */
+export async function createMerchantWithAccount(
+  stack: Stack,
+  wallet: string,
+  values: Readonly<Record<string, string>>,
+): Promise<TestMerchant> {
+  const environment = Environment.SANDBOX;
+  const owners = stack.client(MerchantWalletService, 'dashboard');
+  const keys = stack.client(ApiKeyService, 'operator');
+  const merchant = await stack.createMerchant();
+  const { id: merchantId } = merchant;
+  const { apiKeys } = await keys.listApiKeys({ merchantId });
+  for (const key of apiKeys) {
+    if (key.environment !== environment) continue;
+    await keys.setApiKeyScopes({ merchantId, apiKeyId: key.apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
+  }
+  const { account } = await owners.addWalletAccount({ merchantId, environment, wallet, values });
+  const walletAccountId = account?.walletAccountId ?? '';
+  const checked = await waitUntil('the account is checked', async () => {
+    const { wallets } = await owners.listMerchantWallets({ merchantId, environment });
+    const now = wallets
+      .flatMap(({ accounts }) => accounts)
+      .find((each) => each.walletAccountId === walletAccountId);
+    return now?.check === WalletAccountCheck.WAITING ? undefined : now;
+  });
+  if (checked.check !== WalletAccountCheck.ACCEPTED) {
+    throw new Error(`the account is not accepted: ${checked.checkDetail}`);
+  }
+  await owners.promoteWalletAccount({ merchantId, walletAccountId });
+  return merchant;
+}
+
+/** Refunds an order, or `amount` of it, and waits for the end of the refund. Gives its status, or the refusal. */
+export async function refundAs(
+  stack: Stack,
+  merchant: TestMerchant,
+  orderNumber: string,
+  amount?: string,
+): Promise<string | Answer['issues']> {
+  const refund = {
+    order_number: orderNumber,
+    refund_number: `${orderNumber}-${amount ?? 'all'}`,
+    reason: 'The goods came back',
+    ...(amount === undefined ? {} : { amount }),
+  };
+  const created = await postAs(stack, merchant, 'refund', refund);
+  if (created.status !== 201) return created.issues;
+  return waitUntil('the refund has ended', async () => {
+    const { refund_number } = refund;
+    const status = (await postAs(stack, merchant, 'refund/verify', { refund_number })).data['status'];
+    return status === 'PENDING' ? undefined : status;
+  });
+}
+
+/** What was charged to a payer, and what went back. */
+export async function ledgerOf(simulatorUrl: string, payer: string): Promise<readonly string[]> {
+  const response = await fetch(`${simulatorUrl}/simulator/charges?payer=${encodeURIComponent(payer)}`);
+  const { charges } = (await response.json()) as { charges: { amount: string; reversed: string }[] };
+  return charges.map(({ amount, reversed }) => `${amount}, returned ${reversed}`);
+}
