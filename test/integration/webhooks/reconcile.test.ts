@@ -47,8 +47,17 @@ async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
   return { errors: log.filter(({ level }) => level === 'error'), woken };
 }
 
-/** Waits until the intake says that it has read everything there is. */
+/**
+ * Waits until the intake has read every event. A transaction of another test, in the same PostgreSQL server, may hold events back
+ * from all readers.
+ */
 async function untilRead(): Promise<void> {
+  await waitUntil('no event is held back', async () => {
+    const [row] = await desk.desk.query<{ count: number }>(
+      'select count(*)::int from core.order_events where xid >= pg_snapshot_xmin(pg_current_snapshot())',
+    );
+    return row?.count === 0;
+  });
   await waitUntil('the intake has read everything', async () => {
     const [row] = await desk.desk.query<{ cursor: string }>(
       `select cursor from webhooks.event_readers where reader = 'intake'`,
