@@ -148,7 +148,7 @@ const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
     code: 'paused',
     detail,
     advice:
-      'nothing is sent to a paused endpoint. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
+      'nothing is sent to a paused host or webhook endpoint. See them, and resume each when its receiver works:\ngatehouse webhook hosts --trouble\ngatehouse webhook resume <merchant_id> <host>\ngatehouse webhook endpoint resume <merchant_id> <endpoint_id>',
   };
 };
 
@@ -161,6 +161,17 @@ const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
         detail: `${secretsWithOldKey} still encrypted with an older key`,
         advice:
           'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there, and the log of webhooks names it',
+      };
+
+const judgeAwaitedSecrets: Judge = ({ awaitedSecretCount }) =>
+  awaitedSecretCount === 0n
+    ? healthy('no delivery waits for a signing secret')
+    : {
+        result: 'warning',
+        code: 'secret_not_shown',
+        detail: `deliveries to ${counted(awaitedSecretCount, 'receiver')} wait until a signing secret is shown`,
+        advice:
+          'each merchant can create it in the dashboard. See what waits for a merchant, and the command that creates it:\ngatehouse webhook endpoint list <merchant_id>',
       };
 
 /** A webhooks process of the previous version sends only the words. */
@@ -212,5 +223,6 @@ const judgements: readonly (readonly [check: string, judge: Judge])[] = [
   ['abandoned', judgeAbandoned],
   ['endpoints', judgeEndpoints],
   ['signing secrets', judgeSecrets],
+  ['awaited secrets', judgeAwaitedSecrets],
   ['reconciler', judgeReconciler],
 ];

@@ -10,4 +10,7 @@ export function readEndpoint(text: string): string {
 }
 
 export const endpointOption = (): Option =>
-  new Option('--endpoint <url>', 'only deliveries to this scheme, host and port').argParser(readEndpoint);
+  new Option(
+    '--endpoint <url>',
+    "only deliveries to orders' webhook_urls at this scheme, host and port",
+  ).argParser(readEndpoint);

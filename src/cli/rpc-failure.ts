@@ -85,9 +85,16 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,
     ENDPOINT_NOT_FOUND: [
       'Check the environment. The command searches SANDBOX unless you add --environment production.',
-      `To list endpoints: gatehouse webhook endpoints <merchant_id>`,
+      `To list hosts: gatehouse webhook hosts <merchant_id>`,
     ].join('\n'),
-    NO_NEXT_SECRET: `To list secrets: gatehouse webhook secret list <merchant_id>`,
+    WEBHOOK_ENDPOINT_NOT_FOUND: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
+    WEBHOOK_ENDPOINT_EXISTS: `Change that one: gatehouse webhook endpoint update <merchant_id> <endpoint_id>`,
+    WEBHOOK_ENDPOINT_DELETED: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
+    TOO_MANY_WEBHOOK_ENDPOINTS: `Delete one that is no longer used: gatehouse webhook endpoint delete <merchant_id> <endpoint_id>`,
+    NO_NEXT_SECRET: [
+      `To list secrets: gatehouse webhook secret list <merchant_id>`,
+      `Those of a webhook endpoint: gatehouse webhook endpoint show <merchant_id> <endpoint_id>`,
+    ].join('\n'),
     REDELIVERY_RUNNING: 'The running redelivery ends soon by itself. Try again then.',
     RECONCILIATION_NOT_FOUND: `To list reconciliations: gatehouse reconcile list`,
     API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id>`,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addDeliveryCommands } from './webhook-delivery-commands.ts';
-import { addEndpointCommands } from './webhook-endpoint-commands.ts';
+import { addWebhookEndpointCommands } from './webhook-endpoint-commands.ts';
+import { addHostCommands } from './webhook-host-commands.ts';
 import { addRedeliveryCommands } from './webhook-redelivery-commands.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { addSigningSecretCommands } from './webhook-secret-commands.ts';
@@ -10,10 +11,11 @@ import { addWebhookTestCommand } from './webhook-test-command.ts';
 export function addWebhookCommands(program: Command, parts: WebhookParts): void {
   const webhook = program
     .command('webhook')
-    .description('show and redeliver webhooks, and manage endpoints and signing secrets');
+    .description('show and redeliver webhooks, and manage webhook endpoints, hosts and signing secrets');
   addDeliveryCommands(webhook, parts);
   addRedeliveryCommands(webhook, parts);
   addWebhookTestCommand(webhook, parts);
-  addEndpointCommands(webhook, parts);
+  addWebhookEndpointCommands(webhook, parts);
+  addHostCommands(webhook, parts);
   addSigningSecretCommands(webhook, parts);
 }

@@ -50,6 +50,7 @@ interface ListOptions extends PageOptions {
   readonly orderNumber?: string;
   readonly order?: string;
   readonly endpoint?: string;
+  readonly webhookEndpoint?: string;
   readonly since?: Moment;
   readonly until?: Moment;
 }
@@ -67,6 +68,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
       .option('--order-number <text>', 'only deliveries of the order with this order_number')
       .option('--order <order_id>', 'only deliveries of this order: ord_…')
       .addOption(endpointOption())
+      .option('--webhook-endpoint <endpoint_id>', 'only deliveries to this webhook endpoint: whe_…')
       .addOption(
         momentOption(
           '--since <time>',
@@ -125,13 +127,15 @@ async function list(
   options: ListOptions,
   now: Date,
 ): Promise<Output> {
-  const { environment, state = [], orderNumber = '', order = '', endpoint = '', since, until } = options;
+  const { environment, state = [], orderNumber = '', order = '', since, until } = options;
+  const { endpoint = '', webhookEndpoint: webhookEndpointId = '' } = options;
   const createTimeFrom = since && timestampOf(since, now);
   const createTimeTo = until && timestampOf(until, now);
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listDeliveries({
       ...request,
       ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint },
+      webhookEndpointId,
       ...(createTimeFrom && { createTimeFrom }),
       ...(createTimeTo && { createTimeTo }),
     });

@@ -1,170 +1,336 @@
-import { Argument } from 'commander';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
-  EndpointSchema,
-  EndpointState,
-  EndpointStateSchema,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
-import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { readEndpoint } from './endpoint.ts';
-import {
-  environmentOption,
-  environmentWord,
-  limitOption,
-  pageTokenOption,
-  showEnvironment,
-} from './options.ts';
+  AwaitedSecretSchema,
+  WebhookEndpointSchema,
+} from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { SigningSecretSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { durationOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { collectPages, showMore } from './paging.ts';
-import type { PageOptions } from './paging.ts';
-import { plainJson, wordOf } from './plain-json.ts';
-import { fields, table } from './table.ts';
+import { plainJson } from './plain-json.ts';
+import { fields, printable, table } from './table.ts';
 import { showTime } from './time.ts';
-import type { WebhookClients } from './webhook-clients.ts';
+import { showLastResult, showTreatment } from './webhook-host-commands.ts';
+import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { onMerchantAnd } from './merchant-argument.ts';
+import { describeSecret, showNewSecret } from './webhook-secret-commands.ts';
+import { tellTest } from './webhook-test-command.ts';
+import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
 
-interface ListOptions extends PageOptions {
-  readonly environment?: Environment;
-  readonly trouble?: true;
-}
-
-interface ChangeOptions {
+interface CreateOptions {
   readonly environment: Environment;
-  readonly reason?: string;
+  readonly url: string;
+  readonly description?: string;
+  readonly types?: readonly string[];
+  /** False with `--no-secret`. */
+  readonly secret: boolean;
 }
 
-/** `webhook endpoints`, `webhook pause` and `webhook resume` */
-export function addEndpointCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
-  webhook
-    .command('endpoints')
-    .description('list endpoints and their states: paused ones first, then those with an open circuit')
-    .argument('[merchant_id]', 'mer_…; default: all merchants')
-    .option('--trouble', 'only paused endpoints and endpoints with an open circuit')
-    .addOption(environmentOption())
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((merchantId: string | undefined, options: ListOptions) =>
-      run(({ webhooks }) => list(webhooks, merchantId ?? '', options)),
-    );
+interface UpdateOptions {
+  readonly url?: string;
+  readonly description?: string;
+  readonly types?: readonly string[];
+}
+
+/** `webhook endpoint …` */
+export function addWebhookEndpointCommands(webhook: Command, parts: WebhookParts): void {
+  const endpoint = webhook
+    .command('endpoint')
+    .description('manage the URLs that receive the events of all orders of a merchant');
+  addReadingCommands(endpoint, parts);
+  addChangingCommands(endpoint, parts);
+  addSecretCommands(endpoint, parts);
+}
+
+const subject = (): Argument => new Argument('<endpoint_id>', 'whe_…');
+
+const typesOption = (): Option =>
+  new Option(
+    '--types <list>',
+    'the types of event that it receives, such as order.completed,refund.completed; all: every type',
+  ).argParser(readTypes);
+
+function readTypes(text: string): readonly string[] {
+  const types = text.split(',').map((type) => type.trim());
+  if (types.includes('')) throw new InvalidArgumentError('Write it as order.completed,order.failed, or all.');
+  return types.includes('all') ? [] : types;
+}
+
+function addReadingCommands(endpoint: Command, { run, findMerchant, now, report }: WebhookParts): void {
+  onMerchant(
+    endpoint
+      .command('list')
+      .description("list a merchant's webhook endpoints, and the deliveries that wait for a signing secret")
+      .addOption(environmentOption()),
+    findMerchant,
+    (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.listWebhookEndpoints({ merchantId, environment });
+        return list(merchantId, environment, reply);
+      }),
+  );
 
   onMerchantAnd(
-    webhook
-      .command('pause')
-      .description('send nothing to an endpoint until it is resumed; its deliveries are kept')
-      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .option('--reason <text>', 'the reason, shown with the endpoint'),
-    new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    endpoint.command('show').description('show a webhook endpoint, its state and its signing secrets'),
+    subject(),
     findMerchant,
-    (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
-      run(async ({ webhooks }) => {
-        const reply = await webhooks.pauseEndpoint({ merchantId, environment, endpoint, reason });
-        const paused = answered(reply.endpoint);
+    (merchantId: string, webhookEndpointId: string) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.getWebhookEndpoint({ merchantId, webhookEndpointId });
+        const shown = answered(reply.webhookEndpoint);
         return describe(
-          paused,
-          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\n${resume(paused)}`,
+          shown,
+          shown.awaitsSecret ? adviseSecret(shown) : `Its deliveries:\n${history(shown)}`,
         );
       }),
   );
 
   onMerchantAnd(
-    webhook
-      .command('resume')
-      .description('send to an endpoint again now: end a pause, or close an open circuit')
-      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
-    new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    endpoint
+      .command('test')
+      .description('send an event of type webhook.test to a webhook endpoint, and show the result'),
+    subject(),
     findMerchant,
-    (merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
-      run(async ({ webhooks }) => {
-        const reply = await webhooks.resumeEndpoint({ merchantId, environment, endpoint });
-        const resumed = answered(reply.endpoint);
-        const next =
-          resumed.pendingCount === 0n
-            ? 'No delivery is pending. New ones are sent at once.'
-            : `Due deliveries are sent now. Those that failed are sent when they are due next. Follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
-        return describe(resumed, next);
+    (merchantId: string, webhookEndpointId: string) =>
+      run(async ({ webhookEndpoints, webhooks }) => {
+        const reply = await webhookEndpoints.testWebhookEndpoint({ merchantId, webhookEndpointId });
+        const sent = answered(reply.delivery);
+        report(`Sending a test to ${printable(sent.url)} (${sent.deliveryId})`);
+        return tellTest(webhooks, sent, now);
       }),
   );
 }
 
-const resume = (endpoint: Endpoint): string =>
-  `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
+function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookParts): void {
+  onMerchant(
+    endpoint
+      .command('create')
+      .description('create a webhook endpoint, and show its signing secret once')
+      .requiredOption('--url <url>', 'the URL, with the rules of a webhook_url in that environment')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .addOption(typesOption())
+      .option('--description <text>', 'a note of the merchant')
+      .option('--no-secret', 'create no signing secret; deliveries wait until the merchant creates one'),
+    findMerchant,
+    (merchantId: string, { environment, url, description = '', types = [], secret }: CreateOptions) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.createWebhookEndpoint({
+          ...{ merchantId, environment, url, description, eventTypes: [...types], withoutSecret: !secret },
+        });
+        const made = answered(reply.webhookEndpoint);
+        const next = made.awaitsSecret
+          ? adviseSecret(made)
+          : [
+              `${reply.secret}\n\nCopy this secret now. Gatehouse cannot show it again.`,
+              'Give the whole text to the receiver, whsec_ included. Then test the endpoint:',
+              `gatehouse webhook endpoint test ${merchantId} ${made.webhookEndpointId}`,
+            ].join('\n');
+        const output = describe(made, next);
+        return { ...output, json: { ...plainJson(WebhookEndpointSchema, made), secret: reply.secret } };
+      }),
+  );
 
-/** The state of an endpoint, and its reason. */
-function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
-  if (state === EndpointState.PAUSED) return pauseReason === '' ? 'paused' : `paused: ${pauseReason}`;
-  if (state === EndpointState.RESTING)
-    return `circuit open after ${consecutiveFailures} failures in a row, probed from ${showTime(probeTime)} on`;
-  if (state === EndpointState.OPEN) return 'active';
-  return wordOf(EndpointStateSchema, state) ?? '';
+  onMerchantAnd(
+    endpoint
+      .command('update')
+      .description('change the URL, the types or the description of a webhook endpoint')
+      .option('--url <url>', 'the new URL, which also receives the pending deliveries')
+      .addOption(typesOption())
+      .option('--description <text>', 'the new note'),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string, { url, description, types }: UpdateOptions) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.updateWebhookEndpoint({
+          ...{ merchantId, webhookEndpointId },
+          ...(url !== undefined && { url }),
+          ...(description !== undefined && { description }),
+          ...(types && { types: { eventTypes: [...types] } }),
+        });
+        return describe(answered(reply.webhookEndpoint), 'Events of now on are delivered by these settings.');
+      }),
+  );
+
+  onMerchantAnd(
+    endpoint
+      .command('pause')
+      .description('send nothing to a webhook endpoint until it is resumed; its deliveries are kept')
+      .option('--reason <text>', 'the reason, shown with the endpoint'),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string, { reason = '' }: { reason?: string }) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.pauseWebhookEndpoint({ merchantId, webhookEndpointId, reason });
+        return describe(
+          answered(reply.webhookEndpoint),
+          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\ngatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
+        );
+      }),
+  );
+
+  onMerchantAnd(
+    endpoint
+      .command('resume')
+      .description('send to a webhook endpoint again now: end a pause, or close an open circuit'),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.resumeWebhookEndpoint({ merchantId, webhookEndpointId });
+        const resumed = answered(reply.webhookEndpoint);
+        return describe(
+          resumed,
+          `Due deliveries are sent now, those of one order in order. Follow them:\n${history(resumed)}`,
+        );
+      }),
+  );
+
+  onMerchantAnd(
+    endpoint
+      .command('delete')
+      .description('delete a webhook endpoint and its secrets; its pending deliveries are abandoned'),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.deleteWebhookEndpoint({ merchantId, webhookEndpointId });
+        const deleted = answered(reply.webhookEndpoint);
+        return {
+          json: plainJson(WebhookEndpointSchema, deleted),
+          text: [
+            `Deleted ${webhookEndpointId}: ${printable(deleted.url)}`,
+            `${deleted.status?.pendingCount ?? 0n} pending deliveries are abandoned. All its deliveries stay visible:`,
+            history(deleted),
+          ].join('\n'),
+        };
+      }),
+  );
 }
 
-async function list(
-  webhooks: WebhookClients['webhooks'],
-  merchantId: string,
-  options: ListOptions,
-): Promise<Output> {
-  const { environment = Environment.UNSPECIFIED, trouble: onlyInTrouble = false } = options;
-  const page = await collectPages(options, async (request) => {
-    const reply = await webhooks.listEndpoints({ ...request, merchantId, environment, onlyInTrouble });
-    return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
-  });
-  const columns = [
-    { head: 'ENDPOINT, MERCHANT' },
-    { head: 'ENVIRONMENT' },
-    { head: 'WAITING', right: true },
-    { head: 'STATE, LAST RESULT', gives: true },
-  ];
-  const rows = page.items.map((endpoint) => [
-    `${endpoint.endpoint}\n${endpoint.merchantId}`,
-    environmentWord(endpoint.environment),
-    String(endpoint.pendingCount),
-    `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
-  ]);
-  const nothing = onlyInTrouble ? 'No endpoint is paused or has an open circuit' : 'There are no endpoints';
-  const who = merchantId === '' ? '' : ` of merchant ${merchantId}`;
+function addSecretCommands(endpoint: Command, { run, findMerchant }: WebhookParts): void {
+  onMerchantAnd(
+    endpoint
+      .command('rotate-secret')
+      .description(
+        'create a signing secret of a webhook endpoint, the first or the next one, and show it once',
+      )
+      .addOption(
+        durationOption(
+          '--promote-after <time>',
+          'the time until it replaces the current secret, such as 24h (the default); 0s: at once',
+        ),
+      ),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string, { promoteAfter }: { promoteAfter?: Duration }) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.rotateWebhookEndpointSecret({
+          ...{ merchantId, webhookEndpointId },
+          ...(promoteAfter && { promoteAfter }),
+        });
+        const made = answered(reply.signingSecret);
+        const promote = `gatehouse webhook endpoint promote-secret ${merchantId} ${webhookEndpointId}`;
+        return {
+          json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
+          text: `${describeSecret(made)}\n\n${showNewSecret(made, reply.secret, promote)}`,
+        };
+      }),
+  );
+
+  onMerchantAnd(
+    endpoint
+      .command('promote-secret')
+      .description('replace the current signing secret of a webhook endpoint by the next one now'),
+    subject(),
+    findMerchant,
+    (merchantId: string, webhookEndpointId: string) =>
+      run(async ({ webhookEndpoints }) => {
+        const reply = await webhookEndpoints.promoteWebhookEndpointSecret({ merchantId, webhookEndpointId });
+        const promoted = answered(reply.signingSecret);
+        return {
+          json: plainJson(SigningSecretSchema, promoted),
+          text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
+        };
+      }),
+  );
+}
+
+const history = ({ merchantId, webhookEndpointId, environment }: WebhookEndpoint): string =>
+  `gatehouse webhook deliveries ${merchantId} --webhook-endpoint ${webhookEndpointId} --environment ${environmentWord(environment)}`;
+
+const adviseSecret = ({ merchantId, webhookEndpointId }: WebhookEndpoint): string =>
+  [
+    'Its deliveries wait until a signing secret is shown. The merchant can create one in the dashboard, or you can:',
+    `gatehouse webhook endpoint rotate-secret ${merchantId} ${webhookEndpointId}`,
+  ].join('\n');
+
+const showTypes = ({ eventTypes }: WebhookEndpoint): string =>
+  eventTypes.length === 0 ? 'all' : eventTypes.join(', ');
+
+const showEndpointState = ({ status, awaitsSecret }: WebhookEndpoint): string => {
+  const state = status === undefined ? '' : showTreatment(status);
+  return awaitsSecret ? `${state}, waits for a signing secret` : state;
+};
+
+function describe(endpoint: WebhookEndpoint, next: string): Output {
+  const { status, signingSecrets } = endpoint;
   return {
-    json: {
-      endpoints: page.items.map((endpoint) => plainJson(EndpointSchema, endpoint)),
-      next_page_token: page.nextPageToken,
-    },
-    text: (width) =>
-      rows.length === 0
-        ? `${nothing} in ${showEnvironment(environment)}${who}`
-        : `${table(columns, rows, width)}${adviseOn(page.items)}${showMore(page)}`,
+    json: plainJson(WebhookEndpointSchema, endpoint),
+    text: [
+      fields([
+        ['Webhook endpoint', endpoint.webhookEndpointId],
+        ['Merchant', endpoint.merchantId],
+        ['Environment', showEnvironment(endpoint.environment)],
+        ['URL', printable(endpoint.url)],
+        ['Types', showTypes(endpoint)],
+        ['Description', printable(endpoint.description)],
+        ['State', showEndpointState(endpoint)],
+        ['Waiting', String(status?.pendingCount ?? 0n)],
+        ['Last result', status === undefined ? '' : showLastResult(status)],
+        ['Secret ends in', signingSecrets.map(({ ending }) => ending).join(', ')],
+        ['Created', showTime(endpoint.createTime)],
+      ]),
+      next,
+    ].join('\n\n'),
   };
 }
 
-/** The result of the latest attempt, and its time. */
-function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoint): string {
-  if (lastResult === '') return 'nothing sent yet';
-  const times = [showTime(lastSuccessTime), showTime(lastFailureTime)].sort();
-  return `${lastResult}  ${times.at(-1) ?? ''}`;
+interface Listed {
+  readonly webhookEndpoints: readonly WebhookEndpoint[];
+  readonly awaitedSecrets: readonly AwaitedSecret[];
 }
 
-function adviseOn(endpoints: readonly Endpoint[]): string {
-  if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
-  return [
-    '\n\nAn open circuit is probed automatically. To resume an endpoint once its receiver works:',
-    `gatehouse webhook resume <merchant_id> <endpoint> --environment <name>`,
+function list(merchantId: string, environment: Environment, listed: Listed): Output {
+  const { webhookEndpoints, awaitedSecrets } = listed;
+  const columns = [
+    { head: 'WEBHOOK ENDPOINT, URL', gives: true },
+    { head: 'ENVIRONMENT' },
+    { head: 'WAITING', right: true },
+    { head: 'TYPES, STATE', gives: true },
+  ];
+  const rows = webhookEndpoints.map((endpoint) => [
+    `${endpoint.webhookEndpointId}\n${printable(endpoint.url)}`,
+    environmentWord(endpoint.environment),
+    String(endpoint.status?.pendingCount ?? 0n),
+    `${showTypes(endpoint)}\n${showEndpointState(endpoint)}`,
+  ]);
+  const nothing = [
+    `${merchantId} has no webhook endpoints in ${showEnvironment(environment)}.`,
+    'Orders with a webhook_url still send webhooks there. Create an endpoint for the events of all orders:',
+    `gatehouse webhook endpoint create ${merchantId} --url https://shop.example/webhooks`,
   ].join('\n');
+  return {
+    json: {
+      webhook_endpoints: webhookEndpoints.map((endpoint) => plainJson(WebhookEndpointSchema, endpoint)),
+      awaited_secrets: awaitedSecrets.map((awaited) => plainJson(AwaitedSecretSchema, awaited)),
+    },
+    text: (width) =>
+      [rows.length === 0 ? nothing : table(columns, rows, width), ...awaitedSecrets.map(showAwaited)].join(
+        '\n\n',
+      ),
+  };
 }
-
-const describe = (endpoint: Endpoint, next: string): Output => ({
-  json: plainJson(EndpointSchema, endpoint),
-  text: [
-    fields([
-      ['Endpoint', endpoint.endpoint],
-      ['Merchant', endpoint.merchantId],
-      ['Environment', showEnvironment(endpoint.environment)],
-      ['State', showTreatment(endpoint)],
-      ['Waiting', String(endpoint.pendingCount)],
-      ['Last result', endpoint.lastResult],
-      ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
-      ['Last failure', showTime(endpoint.lastFailureTime, 'never')],
-    ]),
-    next,
-  ].join('\n\n'),
-});

@@ -202,8 +202,8 @@ function whatNext(redelivery: Redelivery): string {
     return `No delivery was sent again. See the deliveries:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
   if (pendingCount === 0n) return 'All of them were delivered or abandoned.';
   return [
-    'Pending ones are sent on schedule. To see endpoints that delay them:',
-    `gatehouse webhook endpoints ${merchantId} --trouble`,
+    'Pending ones are sent on schedule. To see what delays them:',
+    `gatehouse webhook hosts ${merchantId} --trouble`,
     'Check again with:',
     checkAgain(redelivery),
   ].join('\n');

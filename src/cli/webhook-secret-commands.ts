@@ -1,6 +1,8 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { AwaitedSecretSchema } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import type { AwaitedSecret } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import {
   SigningSecretSchema,
   SigningSecretState,
@@ -13,6 +15,7 @@ import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
+import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
 import { onMerchant } from './merchant-argument.ts';
 
@@ -34,10 +37,14 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
       .addOption(environmentOption()),
     findMerchant,
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
-      run(async ({ webhooks }) => {
-        const { signingSecrets } = await webhooks.listSigningSecrets({ merchantId, environment });
+      run(async ({ webhooks, webhookEndpoints }) => {
+        const [{ signingSecrets }, { awaitedSecrets }] = await Promise.all([
+          webhooks.listSigningSecrets({ merchantId, environment }),
+          webhookEndpoints.listWebhookEndpoints({ merchantId, environment }),
+        ]);
         return list(
           signingSecrets,
+          awaitedSecrets.filter(({ webhookEndpointId }) => webhookEndpointId === ''),
           [
             `${merchantId} has no signing secret in ${showEnvironment(environment)}.`,
             `Create one: gatehouse webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
@@ -71,9 +78,13 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
           text: [
-            `${describe(made)}\n`,
+            `${describeSecret(made)}\n`,
             ...(replaced === undefined ? [] : [`${showReplaced(replaced)}\n`]),
-            showSecret(made, reply.secret),
+            showNewSecret(
+              made,
+              reply.secret,
+              `gatehouse webhook secret promote ${merchantId} --environment ${environmentWord(environment)}`,
+            ),
           ].join('\n'),
         };
       }),
@@ -91,7 +102,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
         const promoted = answered(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
-          text: `${describe(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
+          text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
         };
       }),
   );
@@ -105,9 +116,10 @@ const showState = ({ state, promoteTime }: SigningSecret): string => {
 };
 
 const showWhetherShown = ({ shown }: SigningSecret): string =>
-  shown ? '' : 'not yet: Gatehouse created it when a webhook had to be signed';
+  shown ? '' : 'not yet: an earlier version created it when a webhook had to be signed';
 
-const describe = (secret: SigningSecret): string =>
+/** A signing secret, without its value. */
+export const describeSecret = (secret: SigningSecret): string =>
   fields([
     ['Signing secret', secret.signingSecretId],
     ['Merchant', secret.merchantId],
@@ -122,24 +134,23 @@ const describe = (secret: SigningSecret): string =>
 const showReplaced = ({ ending }: SigningSecret): string =>
   `It replaces the next secret that ends in ${ending}, which signs nothing after 5 seconds.\nIf a receiver has that secret already, give it the new one instead.`;
 
-/** The new secret, and the steps and times of its rotation. */
-function showSecret(made: SigningSecret, secret: string): string {
+/** The new secret, and the steps and times of its rotation. `promote` is the command that promotes it. */
+export function showNewSecret(made: SigningSecret, secret: string, promote: string): string {
   const shown = `${secret}\n\nCopy this secret now. Gatehouse cannot show it again.`;
   if (!isNext(made))
     return `${shown}\nAfter 5 seconds all webhooks are signed with it. Give the whole text to the receiver, whsec_ included.`;
-  const environment = environmentWord(made.environment);
   return [
     shown,
     'What to do next:',
     '1. Add it to the receiver, beside the current secret. After 5 seconds both sign webhook-signature.',
     '   X-SVC-HMAC-Signature has only one signature, of the current secret.',
     `2. It becomes current at ${showTime(made.promoteTime)}, or earlier with:`,
-    `   gatehouse webhook secret promote ${made.merchantId} --environment ${environment}`,
+    `   ${promote}`,
     '3. Then remove the previous secret from the receiver.',
   ].join('\n');
 }
 
-function list(secrets: readonly SigningSecret[], nothing: string): Output {
+function list(secrets: readonly SigningSecret[], awaited: readonly AwaitedSecret[], nothing: string): Output {
   const columns = [
     { head: 'SIGNING SECRET' },
     { head: 'ENVIRONMENT' },
@@ -155,7 +166,17 @@ function list(secrets: readonly SigningSecret[], nothing: string): Output {
     [showState(secret), showWhetherShown(secret)].filter((line) => line !== '').join('\n'),
   ]);
   return {
-    json: { signing_secrets: secrets.map((secret) => plainJson(SigningSecretSchema, secret)) },
-    text: (width) => (rows.length === 0 ? nothing : table(columns, rows, width)),
+    json: {
+      signing_secrets: secrets.map((secret) => plainJson(SigningSecretSchema, secret)),
+      awaited_secrets: awaited.map((each) => plainJson(AwaitedSecretSchema, each)),
+    },
+    text: (width) =>
+      [
+        rows.length === 0 && awaited.length === 0 ? nothing : '',
+        rows.length === 0 ? '' : table(columns, rows, width),
+      ]
+        .concat(awaited.map(showAwaited))
+        .filter((part) => part !== '')
+        .join('\n\n'),
   };
 }

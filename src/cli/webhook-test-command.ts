@@ -44,10 +44,14 @@ export function addWebhookTestCommand(
       run(async ({ webhooks }) => {
         const sent = answered((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
         report(`Sending a test to ${printable(options.url)} (${sent.deliveryId})`);
-        return tell(webhooks, await waitForAttempt(webhooks, sent, now));
+        return tellTest(webhooks, sent, now);
       }),
   );
 }
+
+/** Waits for the first attempt of a test, and reports it. */
+export const tellTest = async (webhooks: Webhooks, sent: Delivery, now: () => Date): Promise<Output> =>
+  tell(webhooks, await waitForAttempt(webhooks, sent, now));
 
 /** The delivery after its first attempt, or after the time limit. */
 async function waitForAttempt(
@@ -64,7 +68,7 @@ async function waitForAttempt(
 }
 
 async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
-  const { merchantId, deliveryId, environment } = answered(story.delivery);
+  const { merchantId, deliveryId, environment, webhookEndpointId } = answered(story.delivery);
   const json = storyJson(story);
   // The first attempt. There may be more by now.
   const attempt = story.attempts.at(-1);
@@ -73,7 +77,9 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
       json,
       text: [
         tellAttempt(attempt, 'It was delivered'),
-        `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`,
+        webhookEndpointId === ''
+          ? `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`
+          : 'It was signed with the current signing secret of the webhook endpoint.',
         'Any 2xx counts. Whether the receiver verified the signature is only in its own log.',
       ].join('\n'),
     };

@@ -52,6 +52,11 @@ export const errorReasons = {
   DELIVERY_NOT_FOUND: notFound,
   REDELIVERY_NOT_FOUND: notFound,
   ENDPOINT_NOT_FOUND: notFound,
+  WEBHOOK_ENDPOINT_NOT_FOUND: notFound,
+  WEBHOOK_ENDPOINT_EXISTS: alreadyExists,
+  WEBHOOK_ENDPOINT_DELETED: failedPrecondition,
+  // Waiting does not help: an endpoint must be deleted.
+  TOO_MANY_WEBHOOK_ENDPOINTS: { ...resourceExhausted, httpStatus: 409 },
   USER_NOT_FOUND: notFound,
   LINK_NOT_USABLE: notFound,
   API_REQUEST_NOT_FOUND: notFound,

@@ -55,9 +55,11 @@ const when = (time: Timestamp | undefined, now: Date): string =>
   time === undefined ? '' : ` ${timeWords(timestampDate(time), now)}`;
 
 function eventText({ delivery, now }: ExplainedAt): OperatorSentence {
-  const { eventType, orderNumber, endpoint, createTime } = delivery;
+  const { eventType, orderNumber, endpoint, createTime, webhookEndpointId } = delivery;
   const order = orderNumber === '' ? '' : ` of order ${orderNumber}`;
-  return sentence(`It reports ${eventType}${order} to ${endpoint}. It was created${when(createTime, now)}.`);
+  return sentence(
+    `It reports ${eventType}${order} to ${endpoint}${webhookEndpointId === '' ? '' : ` (${webhookEndpointId})`}. It was created${when(createTime, now)}.`,
+  );
 }
 
 function attemptText(attempt: DeliveryAttempt | undefined, now: Date): OperatorSentence {
@@ -102,6 +104,14 @@ function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
     }
     case DeliveryCause.SIGNING_SECRET_UNUSABLE:
       return [sentence(`It is not sent, because it cannot be signed. ${secretText(explanation)}`)];
+    case DeliveryCause.SIGNING_SECRET_NOT_SHOWN:
+      return [
+        sentence(
+          'It waits until a signing secret is shown, because its receiver could not verify it. Its schedule begins then.',
+        ),
+      ];
+    case DeliveryCause.WEBHOOK_ENDPOINT_DELETED:
+      return [sentence(`It was abandoned${when(at, now)}, because its webhook endpoint was deleted.`)];
     case DeliveryCause.EARLIER_EVENT_PENDING:
       return [
         sentence(
@@ -180,7 +190,7 @@ function stepTexts(
   facts: ExplainedAt,
 ): readonly OperatorSentence[] {
   const { delivery, explanation } = facts;
-  const { merchantId, deliveryId, endpoint } = delivery;
+  const { merchantId, deliveryId, endpoint, webhookEndpointId } = delivery;
   const environment = Environment[delivery.environment].toLowerCase();
   switch (step) {
     case DeliveryNextStep.REDELIVER:
@@ -191,14 +201,23 @@ function stepTexts(
       return [
         sentence(
           isSecond ? 'And close the circuit:' : 'If the receiver works again, resume the endpoint:',
-          `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`,
+          webhookEndpointId === ''
+            ? `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`
+            : `gatehouse webhook endpoint resume ${merchantId} ${webhookEndpointId}`,
         ),
       ];
     case DeliveryNextStep.RESTORE_SIGNING_SECRET:
       return [
         sentence(
           'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, make a new secret and give it to the merchant:',
-          `gatehouse webhook secret rotate ${merchantId} --environment ${environment} --promote-after 0s`,
+          `${rotateCommand(facts)} --promote-after 0s`,
+        ),
+      ];
+    case DeliveryNextStep.CREATE_SIGNING_SECRET:
+      return [
+        sentence(
+          'The merchant can create one in the dashboard. Or create one, and give it to the merchant:',
+          rotateCommand(facts),
         ),
       ];
     case DeliveryNextStep.EXPLAIN_EARLIER:
@@ -211,10 +230,19 @@ function stepTexts(
     case DeliveryNextStep.CHECK_WEBHOOKS:
       return [sentence('Check that a webhooks process runs:', 'gatehouse doctor')];
     case DeliveryNextStep.WAIT:
+    case DeliveryNextStep.NONE:
     case DeliveryNextStep.UNSPECIFIED:
       return [];
   }
 }
+
+/** Creates a signing secret for the receiver of a delivery. */
+const rotateCommand = ({ delivery }: ExplainedAt): string => {
+  const { merchantId, webhookEndpointId, environment } = delivery;
+  return webhookEndpointId === ''
+    ? `gatehouse webhook secret rotate ${merchantId} --environment ${Environment[environment].toLowerCase()}`
+    : `gatehouse webhook endpoint rotate-secret ${merchantId} ${webhookEndpointId}`;
+};
 
 function redeliverText(cause: DeliveryCause): string {
   switch (cause) {

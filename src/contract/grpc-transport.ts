@@ -1,5 +1,6 @@
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import { WebhookEndpointService } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { createGrpcTransport as createTransport } from '../platform/rpc/grpc-transport.ts';
 import type { GrpcTransport, GrpcTransportOptions } from '../platform/rpc/grpc-transport.ts';
@@ -13,6 +14,11 @@ const notRepeatable = [
   ApiKeyService.method.rotateApiKey,
   WebhookService.method.rotateSigningSecret,
   WebhookService.method.sendTestEvent,
+  // A retry would fail because the endpoint exists, and the secret in the lost answer would never be seen.
+  WebhookEndpointService.method.createWebhookEndpoint,
+  WebhookEndpointService.method.deleteWebhookEndpoint,
+  WebhookEndpointService.method.rotateWebhookEndpointSecret,
+  WebhookEndpointService.method.testWebhookEndpoint,
 ];
 
 /** A transport to servers of Gatehouse: `createClient(OrderService, createGrpcTransport(…))` gives typed clients. */

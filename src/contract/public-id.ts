@@ -16,6 +16,7 @@ export const idPrefixes = [
   'whs',
   'whr',
   'whf',
+  'whe',
   'usr',
   'rfd',
   'stl',

@@ -28,6 +28,7 @@ import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
 import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
+import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
 import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
@@ -35,6 +36,7 @@ import { addPipelineMetrics, createAttemptMetrics } from '../webhooks/health/web
 import { ingestEvents } from '../webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
 import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
+import { webhookEndpointService } from '../webhooks/rpc/webhook-endpoint-service.ts';
 import { webhookService } from '../webhooks/rpc/webhook-service.ts';
 import { logResealed } from '../webhooks/secrets/reseal-secrets.ts';
 import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
@@ -58,6 +60,7 @@ const resealIntervalMs = 60_000;
 const reconcileIntervalMs = 60_000;
 const forgetIntervalMs = 60 * 60_000;
 const redeliveryIdleMs = 1_000;
+const deletionIdleMs = 5_000;
 /** Clients of a stream disconnect after about a minute of silence. */
 const signOfLifeMs = 15_000;
 
@@ -84,6 +87,7 @@ const audit = createClient(AuditService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, logger });
 
 const redeliverySignal = createWakeSignal();
+const deletionSignal = createWakeSignal();
 const deliverySignal = createWakeSignal();
 bus.onWake('webhook_deliveries', deliverySignal.ring);
 const announceDeliveries = (): void => {
@@ -129,11 +133,12 @@ const sender = createWebhookSender({
   pause,
 });
 
+const merchants = createClient(MerchantService, transport);
 const services = [
   webhookService({
     database,
     secrets,
-    merchants: createClient(MerchantService, transport),
+    merchants,
     orders,
     readStatus,
     newId: newRandomId,
@@ -142,6 +147,15 @@ const services = [
     onRedelivery: redeliverySignal.ring,
     draining: draining.signal,
     signOfLifeMs,
+  }),
+  webhookEndpointService({
+    database,
+    secrets,
+    merchants,
+    newId: newRandomId,
+    now,
+    onDue: announceDeliveries,
+    onDeleted: deletionSignal.ring,
   }),
 ];
 const servers = await startRpcServers({
@@ -214,6 +228,10 @@ const work = [
     },
     stop,
   ),
+  repeatTask('abandoning deliveries of deleted webhook endpoints', 0, async (ended) => {
+    await deletionSignal.wait(deletionIdleMs, ended);
+    await abandonDeleted({ pool: database.pool, logger }, ended);
+  }),
   repeatTask('reconciling events and deliveries', reconcileIntervalMs, reconcile),
   repeatTask('deleting old deliveries', forgetIntervalMs, (ended) =>
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),

@@ -37,7 +37,7 @@ export const nobody = (prefix: string): string => `${prefix}_01m7xjbb99evv8hx2dq
 /** Opens it. Stop it in the end. */
 export async function openWebhookCommandDesk(): Promise<WebhookCommandDesk> {
   const stack = await startStack({ wallets: 1, walletTimeScale: 0.1, webhooks: 1 });
-  const merchant = await stack.createMerchant();
+  const merchant = await stack.createMerchant({ signsWebhooks: true });
   const settingsWith = (token: string, address = String(stack.webhooks[0]?.ready['grpc'])) => ({
     GATEHOUSE_WEBHOOKS_ADDRESSES: address,
     GATEHOUSE_SERVICE_TOKEN: token,

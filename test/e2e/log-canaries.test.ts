@@ -62,7 +62,7 @@ beforeAll(async () => {
     webhooks: 1,
     settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
   });
-  ({ id: merchantId, testKey: apiKey } = await stack.createMerchant());
+  ({ id: merchantId, testKey: apiKey } = await stack.createMerchant({ signsWebhooks: true }));
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
 });

@@ -107,7 +107,7 @@ beforeAll(async () => {
       ...walletSecrets,
     },
   });
-  merchant = await stack.createMerchant();
+  merchant = await stack.createMerchant({ signsWebhooks: true });
   payers = stack.client(PayerPaymentService, 'operator');
   strays = stack.client(StrayPaymentService, 'operator');
 });

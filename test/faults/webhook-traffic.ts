@@ -43,7 +43,7 @@ export async function startWebhookTraffic(options: WebhookTrafficOptions): Promi
   const running: Promise<void>[] = [];
   const stopping = new AbortController();
   for (const { origin } of receivers) {
-    const { id: merchantId } = await stack.createMerchant();
+    const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
     for (let client = 0; client < clients; client += 1)
       running.push(registerOrders({ orders, database, merchantId, origin, client }, stopping.signal));
   }

@@ -5,6 +5,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { WebhookEndpointService } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
@@ -78,7 +79,12 @@ export interface Stack {
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
   /** A client of one of the `webhooks` processes, by default of the first. */
   readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
-  readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
+  readonly webhookEndpointClient: (role: Role) => Client<typeof WebhookEndpointService>;
+  /** `signsWebhooks`: its signing secrets were shown, so webhooks to its orders' webhook_urls do not wait. */
+  readonly createMerchant: (options?: {
+    productionActivated?: boolean;
+    signsWebhooks?: boolean;
+  }) => Promise<TestMerchant>;
   /** Starts another `wallets` process. */
   readonly startWallets: () => Promise<GatehouseProcess>;
   /** Starts another `webhooks` process. */
@@ -222,14 +228,18 @@ export async function startStack({
       transports.push(transport);
       return createClient(service, transport);
     };
-    const webhookClient = (role: Role, asked = webhookProcesses[0]): Client<typeof WebhookService> => {
+    const webhookTransport = (role: Role, asked: GatehouseProcess | undefined) => {
       const transport = createGrpcTransport({
         addresses: [String(asked?.ready['grpc'])],
         token: tokens[role],
       });
       transports.push(transport);
-      return createClient(WebhookService, transport);
+      return transport;
     };
+    const webhookClient = (role: Role, asked = webhookProcesses[0]): Client<typeof WebhookService> =>
+      createClient(WebhookService, webhookTransport(role, asked));
+    const webhookEndpointClient = (role: Role): Client<typeof WebhookEndpointService> =>
+      createClient(WebhookEndpointService, webhookTransport(role, webhookProcesses[0]));
     return {
       databaseUrl: database.url,
       cores: coreProcesses,
@@ -244,6 +254,7 @@ export async function startStack({
       webhookSettings,
       startWebhooks,
       webhookClient,
+      webhookEndpointClient,
       addresses,
       connectUrl: `http://${String(coreProcesses[0]?.ready['connect'])}`,
       tokens,
@@ -252,6 +263,7 @@ export async function startStack({
       createMerchant: createMerchantWith(
         client(MerchantService, 'operator'),
         client(ApiKeyService, 'operator'),
+        () => webhookClient('operator'),
       ),
       startCore,
       stop,
@@ -280,14 +292,18 @@ const several = <T>(count: number, start: () => Promise<T>): Promise<T[]> =>
 function createMerchantWith(
   merchants: Client<typeof MerchantService>,
   apiKeys: Client<typeof ApiKeyService>,
+  webhooks: () => Client<typeof WebhookService>,
 ) {
-  return async ({ productionActivated = true } = {}): Promise<TestMerchant> => {
+  return async ({ productionActivated = true, signsWebhooks = false } = {}): Promise<TestMerchant> => {
     const { merchant } = await merchants.createMerchant({ name: 'Test Shop', productionActivated });
     const id = merchant?.merchantId ?? '';
     const [test, live] = await Promise.all([
       apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }),
       apiKeys.issueApiKey({ merchantId: id, environment: Environment.PRODUCTION }),
     ]);
+    if (signsWebhooks)
+      for (const environment of [Environment.SANDBOX, Environment.PRODUCTION])
+        await webhooks().rotateSigningSecret({ merchantId: id, environment });
     return { id, testKey: test.secret, liveKey: live.secret };
   };
 }

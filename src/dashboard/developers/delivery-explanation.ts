@@ -68,6 +68,10 @@ function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writin
       return [why.gone];
     case DeliveryCause.SIGNING_SECRET_UNUSABLE:
       return [why.secret];
+    case DeliveryCause.SIGNING_SECRET_NOT_SHOWN:
+      return [why.secretNotShown];
+    case DeliveryCause.WEBHOOK_ENDPOINT_DELETED:
+      return [why.endpointDeleted];
     case DeliveryCause.EARLIER_EVENT_PENDING:
       return [why.earlier(explanation?.earlierEventType ?? '')];
     case DeliveryCause.CIRCUIT_OPEN:
@@ -99,6 +103,8 @@ function stepsOf(
         return explanation?.cause === DeliveryCause.DELIVERED ? [] : [{ text: steps.redeliver }];
       case DeliveryNextStep.RESUME_ENDPOINT:
         return [{ text: steps.resume, href: path }];
+      case DeliveryNextStep.CREATE_SIGNING_SECRET:
+        return [{ text: steps.createSecret, href: `${path}/secrets` }];
       case DeliveryNextStep.RESTORE_SIGNING_SECRET:
         return [{ text: steps.restore, href: `${path}/secrets` }];
       case DeliveryNextStep.EXPLAIN_EARLIER: {
@@ -108,6 +114,7 @@ function stepsOf(
       case DeliveryNextStep.CHECK_WEBHOOKS:
         return [{ text: steps.checkWebhooks }];
       case DeliveryNextStep.WAIT:
+      case DeliveryNextStep.NONE:
       case DeliveryNextStep.UNSPECIFIED:
         return [];
     }

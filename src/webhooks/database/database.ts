@@ -5,6 +5,7 @@ import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
 import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpoints-in-trouble.ts';
 import { Migration003UnreadableAnswers } from './migrations/migration-003-unreadable-answers.ts';
 import { Migration004FindingsAsData } from './migrations/migration-004-findings-as-data.ts';
+import { Migration005WebhookEndpoints } from './migrations/migration-005-webhook-endpoints.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -19,6 +20,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration002EndpointsInTrouble,
         Migration003UnreadableAnswers,
         Migration004FindingsAsData,
+        Migration005WebhookEndpoints,
       ],
       migrationLock: 7_142_101,
     },

@@ -48,6 +48,7 @@ export const LaneRow = defineEntity({
     failingSince: time().nullable(),
     lastAttemptResult: attemptResult().nullable(),
     pausedByAnswer: p.boolean().default(false),
+    awaitsSecretSince: time().nullable(),
   },
 });
 export type LaneRow = InferEntity<typeof LaneRow>;
@@ -111,6 +112,7 @@ export const SigningSecretRow = defineEntity({
     merchantId: p.text().primary(),
     environment: environment().primary(),
     id: p.text().primary(),
+    endpointId: p.text().default(''),
     isCurrent: p.boolean(),
     keyId: p.text(),
     sealed: p.blob(),
@@ -121,6 +123,37 @@ export const SigningSecretRow = defineEntity({
   },
 });
 export type SigningSecretRow = InferEntity<typeof SigningSecretRow>;
+
+export const WebhookEndpointRow = defineEntity({
+  name: 'WebhookEndpointRow',
+  tableName: 'webhook_endpoints',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    id: p.text().primary(),
+    environment: environment(),
+    url: p.text(),
+    description: p.text(),
+    createdAt: time(),
+    updatedAt: time(),
+    deletedAt: time().nullable(),
+    emptiedAt: time().nullable(),
+  },
+});
+export type WebhookEndpointRow = InferEntity<typeof WebhookEndpointRow>;
+
+export const WebhookEndpointTypeRow = defineEntity({
+  name: 'WebhookEndpointTypeRow',
+  tableName: 'webhook_endpoint_types',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    endpointId: p.text().primary(),
+    eventType: p.text().primary(),
+    since: time(),
+  },
+});
+export type WebhookEndpointTypeRow = InferEntity<typeof WebhookEndpointTypeRow>;
 
 export const RedeliveryRow = defineEntity({
   name: 'RedeliveryRow',
@@ -183,6 +216,8 @@ export const entities = [
   DeliveryRow,
   DeliveryAttemptRow,
   SigningSecretRow,
+  WebhookEndpointRow,
+  WebhookEndpointTypeRow,
   RedeliveryRow,
   AuditOutboxRow,
   FindingRow,

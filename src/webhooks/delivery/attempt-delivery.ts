@@ -1,4 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
+import { secretOwnerOf } from '../domain/delivery.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../secrets/sign.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
@@ -27,6 +28,8 @@ export type Attempted =
   | { readonly type: 'not_begun' }
   /** It is unknown whether the receiver got it, so it is sent again. */
   | { readonly type: 'cut' }
+  /** No signing secret was shown yet, so the receiver could not verify the delivery. */
+  | { readonly type: 'awaits_secret' }
   /** The delivery could not be signed, or the program has a defect. */
   | { readonly type: 'failed'; readonly error: unknown };
 
@@ -37,7 +40,8 @@ export async function attemptDelivery(
   { mayBegin, databaseTime, cut }: AttemptTerms,
 ): Promise<Attempted> {
   try {
-    const live = await secrets.live(delivery.merchantId, delivery.environment);
+    const live = await secrets.live(secretOwnerOf(delivery));
+    if (live === undefined) return { type: 'awaits_secret' };
     if (!mayBegin()) return { type: 'not_begun' };
     const headers = signedHeaders({
       eventId: delivery.eventId,

@@ -1,6 +1,12 @@
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { OutgoingDelivery, WebhookEventType } from '../domain/delivery.ts';
 import { laneOf } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
+
+/** The URL to which `d` is sent now. The URL of a webhook endpoint can change. */
+const currentUrl = `case when ${isWebhookEndpoint('d.endpoint')} then coalesce(
+      (select e.url from webhooks.webhook_endpoints e where e.merchant_id = d.merchant_id and e.id = d.endpoint), d.url
+    ) else d.url end`;
 
 /**
  * Deliveries of a lane that may be sent now. They are due and the first pending ones of their order. They are read in
@@ -10,7 +16,7 @@ import type { LaneRow } from './lane-arrays.ts';
  */
 export const headsOf = (lane: string, limit: string, except: string): string => `
   select
-    d.id, d.event_id, d.event_type, d.order_id, d.sequence, d.url, d.body, d.attempt_count, d.round_attempts,
+    d.id, d.event_id, d.event_type, d.order_id, d.sequence, ${currentUrl} as url, d.body, d.attempt_count, d.round_attempts,
     greatest(d.round_started_at, ${lane}.resumed_at) as round_started_at
   from webhooks.deliveries d
   where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
@@ -19,11 +25,11 @@ export const headsOf = (lane: string, limit: string, except: string): string => 
   order by d.due_at, d.id
   limit ${limit}`;
 
-/** Whether no earlier delivery of the order of `d` is still pending. */
+/** Whether no earlier delivery of the order of `d` to the same endpoint is still pending. */
 export const isFirstOfItsOrder = `(d.order_id = '' or (
       select true from webhooks.deliveries e
       where e.merchant_id = d.merchant_id and e.order_id = d.order_id and e.order_id <> ''
-        and e.sequence < d.sequence and e.state = 'PENDING'
+        and e.sequence < d.sequence and e.endpoint = d.endpoint and e.state = 'PENDING'
       limit 1
     ) is null)`;
 

@@ -7,7 +7,7 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
  * The life of a lane that this process holds a lease on. Pure: `lane-runner.ts` reports what happened and carries out
  * what comes next.
  *
- *             slice over, paused, circuit open, cut, stop
+ *        slice over, paused, circuit open, no secret, cut, stop
  *   SENDING ───────────────────────────────────────────────► DRAINING
  *      │ nothing left to send                                    │ nothing under way
  *      └──────────────────────► RELEASING ◄──────────────────────┘
@@ -35,7 +35,7 @@ export interface Lane {
   readonly beginUntilMs: number;
   /** Deliveries to send next, in order. [heads_read, send_began; emptied when the lane drains] */
   readonly ready: readonly OutgoingDelivery[];
-  /** [send_began, attempt_ended, send_not_begun, send_cut, send_failed] */
+  /** [send_began, attempt_ended, send_not_begun, send_cut, send_failed, secret_missing] */
   readonly sendingIds: ReadonlySet<string>;
   /** Attempts whose outcome is not being written yet. [attempt_ended, record_began] */
   readonly ended: readonly EndedAttempt[];
@@ -49,6 +49,8 @@ export interface Lane {
   readonly mayHaveNew: boolean;
   /** How long the lane is left alone after its release. [send_failed] */
   readonly releaseDelayMs: number;
+  /** Whether the lane is left alone until a signing secret is shown. [secret_missing] */
+  readonly awaitsSecret: boolean;
 }
 
 /** What happened to a lane. */
@@ -61,6 +63,8 @@ export type LaneEvent =
   | { readonly type: 'send_cut'; readonly deliveryId: string }
   /** The delivery could not be signed, or the program has a defect. */
   | { readonly type: 'send_failed'; readonly deliveryId: string }
+  /** No signing secret was shown yet. */
+  | { readonly type: 'secret_missing'; readonly deliveryId: string }
   | { readonly type: 'read_began' }
   | { readonly type: 'heads_read'; readonly heads: readonly OutgoingDelivery[]; readonly asked: number }
   /** The lane is paused, or another process holds it. */
@@ -126,6 +130,7 @@ export const claimedLane = (claimed: {
   hasMore: claimed.hasMore,
   mayHaveNew: false,
   releaseDelayMs: 0,
+  awaitsSecret: false,
 });
 
 /** The lane after an event. It is defined for every stage and event. */
@@ -145,6 +150,8 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
       return draining(notSending(lane, event.deliveryId));
     case 'send_failed':
       return draining({ ...notSending(lane, event.deliveryId), releaseDelayMs: delayAfterFailureMs });
+    case 'secret_missing':
+      return draining({ ...notSending(lane, event.deliveryId), awaitsSecret: true });
     case 'read_began':
       return { ...lane, isReading: true, mayHaveNew: false };
     case 'heads_read': {

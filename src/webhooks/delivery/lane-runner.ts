@@ -16,7 +16,7 @@ import {
 } from './lane-machine.ts';
 import type { Lane, LaneAction, LaneEvent, LaneTerms, LeaseState } from './lane-machine.ts';
 import { createPlaces } from './places.ts';
-import type { Settled, Settlement } from './settle-lanes.ts';
+import type { LaneReleaseTerms, Settled, Settlement } from './settle-lanes.ts';
 import { settleWithRetries } from './settle-with-retries.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
@@ -187,6 +187,8 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
         return { type: 'send_not_begun', deliveryId };
       case 'cut':
         return { type: 'send_cut', deliveryId };
+      case 'awaits_secret':
+        return { type: 'secret_missing', deliveryId };
       case 'failed':
         return { type: 'send_failed', deliveryId };
     }
@@ -195,6 +197,11 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     const line = { ...laneFields(key), delivery_id: id };
     if (attempted.type === 'cut')
       logger.info(line, 'webhook attempt interrupted by shutdown; the webhook is sent again');
+    if (attempted.type === 'awaits_secret')
+      logger.info(
+        line,
+        'webhook waits: no signing secret was shown yet, so its receiver could not verify it',
+      );
     if (attempted.type === 'failed')
       logger.error(
         { err: attempted.error, ...line },
@@ -212,7 +219,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     return settled;
   };
   const record = async (held: HeldLane, attempt: EndedAttempt, isRelease: boolean): Promise<void> => {
-    const release = isRelease ? { release: { delayMs: held.state.releaseDelayMs } } : {};
+    const release = isRelease ? { release: releaseOf(held.state) } : {};
     const settled = await settle(held, { attempt, ...release });
     const isRecorded = settled?.isHeld === true;
     logAttempt(logger, attempt, isRecorded);
@@ -223,7 +230,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   };
   const release = async (held: HeldLane, abandonExpired: boolean): Promise<void> => {
     if (abandonExpired) await abandonOutlivedOn(held);
-    const settled = await settle(held, { release: { delayMs: held.state.releaseDelayMs } });
+    const settled = await settle(held, { release: releaseOf(held.state) });
     post(held, { type: 'released' });
     if (settled?.isHeld === true && settled.isDue) onLanesDue();
   };
@@ -353,6 +360,11 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       }),
   };
 }
+
+const releaseOf = ({ releaseDelayMs: delayMs, awaitsSecret }: Lane): LaneReleaseTerms => ({
+  delayMs,
+  awaitsSecret,
+});
 
 /** After a failed write, the lease is not extended. It expires, and the delivery is sent again. */
 const leaseAfter = (settled: Settled | undefined): LeaseState => {

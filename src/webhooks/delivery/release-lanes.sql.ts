@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { isFirstOfItsOrder } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
@@ -9,13 +10,18 @@ import type { LaneRow } from './lane-arrays.ts';
 /** A lane to release, and the minimum time before its next claim. */
 export interface LaneRelease {
   readonly lane: LaneKey;
+  /** The lane stays unclaimed for at least this time. */
   readonly delayMs: number;
+  /** No signing secret was found for its deliveries. The lane is not due until one is shown. */
+  readonly awaitsSecret: boolean;
 }
 
 /**
  * The remaining deliveries are read by a separate statement, after another one has locked the lane. A delivery
  * committed earlier is visible to that statement. A delivery committed later wakes the lane after this transaction. A
  * lane with deliveries left becomes due now, not at their due time. So lanes that have waited longer come first.
+ * A lane without a signing secret is not due until the first secret is shown. A secret that was committed earlier is
+ * visible to this statement, and one that is committed later wakes the lane.
  */
 const statement = bulkStatement(
   'release-lanes',
@@ -23,12 +29,15 @@ const statement = bulkStatement(
     released: rowList<LaneRelease>({
       ...laneColumns<LaneRelease>(({ lane }) => lane),
       delay_ms: column('float8', ({ delayMs }) => delayMs),
+      awaits_secret: column('boolean', ({ awaitsSecret }) => awaitsSecret),
     }),
   },
   (sql) => `
 update webhooks.lanes l
 set lease_id = null, leased_until = null,
-    next_due_at = case when left_over.due_at is not null then greatest(
+    awaits_secret_since = case when secret.is_missing and left_over.due_at is not null
+      then coalesce(l.awaits_secret_since, now()) end,
+    next_due_at = case when left_over.due_at is not null and not secret.is_missing then greatest(
       left_over.due_at, l.resting_until,
       date_trunc('milliseconds', now() + released.delay_ms * interval '1 millisecond')
     ) end
@@ -41,6 +50,13 @@ left join lateral (
   order by d.due_at, d.id
   limit 1
 ) left_over on true
+cross join lateral (
+  select released.awaits_secret and not exists (
+    select from webhooks.signing_secrets s
+    where s.merchant_id = released.merchant_id and s.environment = released.environment
+      and s.endpoint_id = case when ${isWebhookEndpoint('released.endpoint')} then released.endpoint else '' end
+  ) as is_missing
+) secret
 where l.merchant_id = released.merchant_id and l.environment = released.environment and l.endpoint = released.endpoint
 returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`,
 );

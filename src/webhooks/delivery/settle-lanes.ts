@@ -7,6 +7,7 @@ import { laneText } from './lane-arrays.ts';
 import { lockLanes } from './lock-lanes.sql.ts';
 import type { LockedLane } from './lock-lanes.sql.ts';
 import { releaseLanes } from './release-lanes.sql.ts';
+import type { LaneRelease } from './release-lanes.sql.ts';
 import { writeAttempts } from './write-attempts.sql.ts';
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
 
@@ -15,9 +16,11 @@ export interface Settlement {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly attempt?: EndedAttempt;
-  /** Present: the lane is released and stays unclaimed for at least `delayMs`. */
-  readonly release?: { readonly delayMs: number };
+  /** Present: the lane is released. */
+  readonly release?: LaneReleaseTerms;
 }
+
+export type LaneReleaseTerms = Omit<LaneRelease, 'lane'>;
 
 export type Settled =
   | {
@@ -68,9 +71,7 @@ export function settleLanes(
 }
 
 async function release(client: PoolClient, held: readonly Settlement[]): Promise<ReadonlySet<string>> {
-  const releases = held.flatMap(({ lane, release }) =>
-    release === undefined ? [] : { lane, delayMs: release.delayMs },
-  );
+  const releases = held.flatMap(({ lane, release }) => (release === undefined ? [] : { lane, ...release }));
   return releases.length === 0 ? new Set() : releaseLanes(client, releases);
 }
 

@@ -53,6 +53,7 @@ const attempt = rowList<EndedAttempt>({
   state: column('webhooks.delivery_state', ({ next }) => states[next.type]),
   due_at: column('timestamptz', ({ next }) => ('at' in next ? next.at : null)),
   words: column('text', ({ report }) => withoutNul(shortResult(report))),
+  url: column('text', ({ delivery }) => delivery.url),
 });
 
 const outcome = rowList<LaneOutcome>({
@@ -90,6 +91,7 @@ with attempt as (
       round_attempts = d.round_attempts + case when d.round_attempts = a.round_attempts then 1 else 0 end,
       last_attempt_at = a.ended_at,
       last_result = a.words,
+      url = a.url,
       given_up_at = case
         when not (${decides}) then d.given_up_at
         when a.state = 'GIVEN_UP' then a.ended_at

@@ -34,9 +34,30 @@ export type AttemptResult =
 export interface LaneKey {
   readonly merchantId: string;
   readonly environment: Environment;
-  /** Scheme, host and port, in the form of `endpointOf`. */
+  /**
+   * The id of a webhook endpoint, "whe_…". For the webhook_urls of orders: scheme, host and port, in the form of
+   * `endpointOf`.
+   */
   readonly endpoint: string;
 }
+
+/**
+ * The owner of signing secrets: a webhook endpoint, or the orders with a webhook_url of a merchant in one environment. Each
+ * has its own.
+ */
+export interface SecretOwner {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  /** "whe_…"; empty for orders' webhook_urls. */
+  readonly endpointId: string;
+}
+
+/** The owner of the secrets that sign the deliveries of a lane. */
+export const secretOwnerOf = ({ merchantId, environment, endpoint }: LaneKey): SecretOwner => ({
+  merchantId,
+  environment,
+  endpointId: endpointIdOf({ endpoint }),
+});
 
 /** The facts of a delivery that sending needs. */
 export interface OutgoingDelivery extends LaneKey {
@@ -74,6 +95,10 @@ export interface AttemptReport {
   /** Why a host name has no usable address. Only for the operator's log; not stored. */
   readonly hiddenCause?: string;
 }
+
+/** The id of the webhook endpoint of a lane; empty for a lane of orders' webhook_urls. */
+export const endpointIdOf = ({ endpoint }: Pick<LaneKey, 'endpoint'>): string =>
+  endpoint.startsWith('whe_') ? endpoint : '';
 
 /** Scheme, host and port of a URL, without the scheme's standard port. */
 export const endpointOf = (url: string): string => new URL(url).origin;

@@ -12,8 +12,8 @@ export interface DeliveryFacts {
   readonly earlier: EarlierDelivery | undefined;
   /** Deliveries to its endpoint that were due before it; counted up to 1,000. */
   readonly dueBefore: number;
-  /** Why its merchant's secret cannot be decrypted. */
-  readonly secretProblem: SecretProblem | undefined;
+  /** Why it cannot be signed. */
+  readonly secretProblem: SecretProblem | 'NOT_SHOWN' | undefined;
 }
 
 export interface NumberedAttempt extends AttemptReport {
@@ -41,6 +41,8 @@ export interface ExplainedEndpoint {
   readonly pausedByAnswer: boolean;
   /** Whether a process sends to it now. */
   readonly isHeld: boolean;
+  /** Whether it is a webhook endpoint that was deleted. */
+  readonly isDeleted: boolean;
 }
 
 /** Why a signing secret cannot be decrypted. */
@@ -59,6 +61,8 @@ export type DeliveryCause =
   | 'SCHEDULE_ENDED'
   | 'ENDPOINT_PAUSED'
   | 'ENDPOINT_GONE'
+  | 'WEBHOOK_ENDPOINT_DELETED'
+  | 'SIGNING_SECRET_NOT_SHOWN'
   | 'SIGNING_SECRET_UNUSABLE'
   | 'EARLIER_EVENT_PENDING'
   | 'CIRCUIT_OPEN'
@@ -69,7 +73,14 @@ export type DeliveryCause =
 
 /** What to do, as gatehouse.v1.DeliveryNextStep defines it. */
 export type DeliveryNextStep =
-  'REDELIVER' | 'RESUME_ENDPOINT' | 'RESTORE_SIGNING_SECRET' | 'EXPLAIN_EARLIER' | 'CHECK_WEBHOOKS' | 'WAIT';
+  | 'REDELIVER'
+  | 'RESUME_ENDPOINT'
+  | 'CREATE_SIGNING_SECRET'
+  | 'RESTORE_SIGNING_SECRET'
+  | 'EXPLAIN_EARLIER'
+  | 'CHECK_WEBHOOKS'
+  | 'WAIT'
+  | 'NONE';
 
 /** Why a delivery is in its state and what to do: data, which each process that shows it puts into words. */
 export interface Explanation {
@@ -114,26 +125,30 @@ export function explainDelivery(facts: DeliveryFacts): Explanation {
     },
     earlier: reason.cause === 'EARLIER_EVENT_PENDING' ? earlier : undefined,
     dueBefore,
-    secretProblem: reason.cause === 'SIGNING_SECRET_UNUSABLE' ? secretProblem : undefined,
+    secretProblem:
+      reason.cause === 'SIGNING_SECRET_UNUSABLE' && secretProblem !== 'NOT_SHOWN' ? secretProblem : undefined,
   };
 }
 
 function reasonOf(facts: DeliveryFacts): Reason {
   const { state, roundAttempts, eventType, deliveredAt, givenUpAt } = facts.delivery;
+  const { isDeleted } = facts.endpoint;
   switch (state) {
     case 'DELIVERED':
-      return { ...ended(deliveredAt), cause: 'DELIVERED' };
+      return { ...ended(deliveredAt, isDeleted), cause: 'DELIVERED' };
     case 'GIVEN_UP': {
       const isExhausted = roundAttempts >= attemptsInRound(eventType);
-      return { ...ended(givenUpAt), cause: isExhausted ? 'ATTEMPTS_EXHAUSTED' : 'SCHEDULE_ENDED' };
+      const other = isDeleted ? 'WEBHOOK_ENDPOINT_DELETED' : 'SCHEDULE_ENDED';
+      return { ...ended(givenUpAt, isDeleted), cause: isExhausted ? 'ATTEMPTS_EXHAUSTED' : other };
     }
     case 'PENDING':
       return pendingReason(facts);
   }
 }
 
-const ended = (at: Date | null): Omit<Reason, 'cause'> => ({
-  nextSteps: ['REDELIVER'],
+/** Nothing is sent to a deleted webhook endpoint again. */
+const ended = (at: Date | null, isDeleted: boolean): Omit<Reason, 'cause'> => ({
+  nextSteps: [isDeleted ? 'NONE' : 'REDELIVER'],
   at: at ?? undefined,
   nextAttemptAt: undefined,
 });
@@ -147,6 +162,14 @@ function pendingReason({
   secretProblem,
   dueBefore,
 }: DeliveryFacts): Reason {
+  // Its pending deliveries are abandoned within seconds.
+  if (endpoint.isDeleted)
+    return {
+      cause: 'WEBHOOK_ENDPOINT_DELETED',
+      nextSteps: ['NONE'],
+      at: undefined,
+      nextAttemptAt: undefined,
+    };
   if (endpoint.state === 'PAUSED')
     return {
       cause: endpoint.pausedByAnswer ? 'ENDPOINT_GONE' : 'ENDPOINT_PAUSED',
@@ -155,6 +178,8 @@ function pendingReason({
       nextAttemptAt: undefined,
     };
   const waiting = { at: undefined, nextAttemptAt: undefined };
+  if (secretProblem === 'NOT_SHOWN')
+    return { ...waiting, cause: 'SIGNING_SECRET_NOT_SHOWN', nextSteps: ['CREATE_SIGNING_SECRET'] };
   if (secretProblem !== undefined)
     return { ...waiting, cause: 'SIGNING_SECRET_UNUSABLE', nextSteps: ['RESTORE_SIGNING_SECRET'] };
   if (earlier !== undefined)

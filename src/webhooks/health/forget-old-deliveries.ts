@@ -37,7 +37,10 @@ delete from webhooks.deliveries delivery using (
 ) old
 where delivery.merchant_id = old.merchant_id and delivery.id = old.id and delivery.state <> 'PENDING'`;
 
-/** A paused lane is kept even without deliveries, because a user decided to pause it. */
+/**
+ * A paused lane is kept even without deliveries, because a user decided to pause it. The lane of a webhook endpoint is kept
+ * until the endpoint is deleted.
+ */
 const deleteLanes = `
 delete from webhooks.lanes lane using (
   select merchant_id, environment, endpoint from webhooks.lanes old
@@ -46,6 +49,10 @@ delete from webhooks.lanes lane using (
     and not exists (
       select from webhooks.deliveries d
       where d.merchant_id = old.merchant_id and d.environment = old.environment and d.endpoint = old.endpoint
+    )
+    and not exists (
+      select from webhooks.webhook_endpoints e
+      where e.merchant_id = old.merchant_id and e.id = old.endpoint and e.emptied_at is null
     )
   limit $2
 ) old

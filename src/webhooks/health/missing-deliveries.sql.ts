@@ -1,30 +1,36 @@
 import type { PoolClient } from 'pg';
 import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OwedDelivery } from '../intake/write-deliveries.ts';
 
 const statement = bulkStatement(
   undefined,
   {
-    event: rowList<OrderEvent>({
-      merchant_id: column('text', ({ order }) => order?.merchantId ?? ''),
-      event_id: column('text', ({ eventId }) => eventId),
-    }),
+    owed: rowList<OwedDelivery>(
+      {
+        merchant_id: column('text', ({ event }) => event.order?.merchantId ?? ''),
+        event_id: column('text', ({ eventId }) => eventId),
+        endpoint: column('text', ({ endpoint }) => endpoint),
+      },
+      { ordinal: 'number' },
+    ),
   },
   (sql) => `
-select event.event_id from ${sql.event}
+select owed.number::int from ${sql.owed}
 where not exists (
-  select from webhooks.deliveries d where d.merchant_id = event.merchant_id and d.event_id = event.event_id
-)`,
+  select from webhooks.deliveries d
+  where d.merchant_id = owed.merchant_id and d.event_id = owed.event_id and d.endpoint = owed.endpoint
+)
+order by owed.number`,
 );
 
-/** The events that have no delivery. */
-export async function withoutDelivery(
+/** The missing ones of these deliveries. */
+export async function missingDeliveries(
   client: PoolClient,
-  events: readonly OrderEvent[],
-): Promise<readonly OrderEvent[]> {
-  if (events.length === 0) return [];
-  const rows = await runStatement<{ event_id: string }>(client, statement.with({ event: events }));
-  const missing = new Set(rows.map(({ event_id: eventId }) => eventId));
-  return events.filter(({ eventId }) => missing.has(eventId));
+  owed: readonly OwedDelivery[],
+): Promise<readonly OwedDelivery[]> {
+  if (owed.length === 0) return [];
+  const rows = await runStatement<{ number: number }>(client, statement.with({ owed }));
+  const missing = new Set(rows.map(({ number }) => number));
+  return owed.filter((_, index) => missing.has(index + 1));
 }

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { StoredFinding } from './findings.sql.ts';
 import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
@@ -34,6 +35,8 @@ export interface PipelineStatus {
   /** For how long the others were tried, in whole milliseconds; undefined when there are none. */
   readonly triedMs: { readonly shortest: number; readonly longest: number } | undefined;
   readonly secretsWithOldKey: number;
+  /** Merchants' environments and webhook endpoints with deliveries that wait until a signing secret is shown. */
+  readonly awaitedSecretCount: number;
   /** When the reconciler last completed. */
   readonly reconciledAt: Date | undefined;
   /** Missing deliveries that the reconciler created in the last 24 hours. */
@@ -94,19 +97,25 @@ async function readReaders({ pool }: Database) {
 }
 
 async function countLanes({ pool }: Database) {
-  const [row] = await runStatement<{ active: string; resting: string; paused: string }>(pool, {
-    text: `
+  const [row] = await runStatement<{ active: string; resting: string; paused: string; awaited: string }>(
+    pool,
+    {
+      text: `
 select
   (select count(*) from webhooks.lanes
    where next_due_at is not null and paused_at is null and resting_until is null)::text as active,
   (select count(*) from webhooks.lanes
    where resting_until is not null and paused_at is null)::text as resting,
-  (select count(*) from webhooks.lanes where paused_at is not null)::text as paused`,
-  });
+  (select count(*) from webhooks.lanes where paused_at is not null)::text as paused,
+  (select count(distinct (merchant_id, environment, case when ${isWebhookEndpoint('endpoint')} then endpoint end))
+   from webhooks.lanes where awaits_secret_since is not null)::text as awaited`,
+    },
+  );
   return {
     activeEndpoints: Number(row?.active ?? 0),
     restingEndpoints: Number(row?.resting ?? 0),
     pausedEndpoints: Number(row?.paused ?? 0),
+    awaitedSecretCount: Number(row?.awaited ?? 0),
   };
 }
 
@@ -140,7 +149,14 @@ with due as (
 ), given_up as (
   select event_type = 'webhook.test' as is_test,
     extract(epoch from given_up_at - round_started_at) * 1000 as tried_ms
-  from webhooks.deliveries where given_up_at > $1::timestamptz - interval '24 hours' limit $2
+  from webhooks.deliveries d
+  where given_up_at > $1::timestamptz - interval '24 hours'
+    -- Nobody needs to act on what a merchant no longer wants.
+    and not exists (
+      select from webhooks.webhook_endpoints e
+      where e.merchant_id = d.merchant_id and e.id = d.endpoint and e.deleted_at is not null
+    )
+  limit $2
 )
 select count(*)::text as due, min(due_at) as oldest,
   (select count(*) from (

@@ -10,12 +10,12 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
-import { needsDelivery, occurredAt } from '../intake/write-deliveries.ts';
-import type { DeliveryWriter } from '../intake/write-deliveries.ts';
+import { occurredAt } from '../intake/write-deliveries.ts';
+import type { DeliveryWriter, OwedDelivery } from '../intake/write-deliveries.ts';
 import { findingText } from '../../contract/finding-text.ts';
 import { findingMessage, forgetFindings, recordFindings } from './findings.sql.ts';
 import type { Finding } from './findings.sql.ts';
-import { withoutDelivery } from './missing-deliveries.sql.ts';
+import { missingDeliveries } from './missing-deliveries.sql.ts';
 import { createOrderSequences, missingNumbers } from './order-sequences.ts';
 import type { OrderSequences } from './order-sequences.ts';
 
@@ -50,7 +50,7 @@ interface Round extends ReconcileParts {
 }
 
 /**
- * A round compares the new events in core's list with the deliveries. It reads up to the intake's position, and never
+ * A round compares the new events in core's list with the deliveries to each receiver. It reads up to the intake's position, and never
  * events of the last minute. It creates missing deliveries and records each as repaired. It also records orders with gaps
  * between their events, and core's finding that orders disagree with their events. One process at a time does this. In the
  * others a round does nothing.
@@ -103,13 +103,16 @@ async function comparePage(
 ): Promise<void> {
   // Deliveries of older events may be deleted already. The hour covers clocks that differ.
   const since = daysAgo(round).getTime() + hourMs;
-  const owed = events.filter((event) => needsDelivery(event) && occurredAt(event) > since);
-  const missing = await withoutDelivery(round.client, owed);
+  const recent = events.filter((event) => occurredAt(event) > since);
+  const owed = await round.writer.owed(recent, 'certain', round.client);
+  const missing = await missingDeliveries(round.client, owed);
   const gaps = await findGaps(events, round);
   await inTransactionOf(round.client, async () => {
-    const { created } = await round.writer.write(missing, move, round.client);
-    const repaired = missing.filter(({ eventId }) => created.has(eventId));
-    const repairs = repaired.map((event) => repairOf(event, round));
+    const created = await round.writer.write(missing, move, round.client);
+    const repaired = missing.filter((each) =>
+      created.some(({ eventId, endpoint }) => each.eventId === eventId && each.endpoint === endpoint),
+    );
+    const repairs = [...new Set(repaired.map(({ event }) => event))].map((event) => repairOf(event, round));
     const recorded = await recordFindings(round.client, [...repairs, ...gaps]);
     reportRepairs(repaired, round);
     for (const gap of gaps) if (recorded.has(gap.id)) reportGap(gap, round);
@@ -127,7 +130,7 @@ const repairOf = (event: OrderEvent, { newId, now }: Round): Finding => ({
   facts: {},
 });
 
-function reportRepairs(repaired: readonly OrderEvent[], { logger }: Round): void {
+function reportRepairs(repaired: readonly OwedDelivery[], { logger }: Round): void {
   if (repaired.length === 0) return;
   const eventIds = repaired.slice(0, examples).map(({ eventId }) => eventId);
   logger.error(

@@ -116,6 +116,11 @@ const statusGauges: readonly StatusGauge[] = [
     read: ({ secretsWithOldKey }) => secretsWithOldKey,
   },
   {
+    name: 'awaited_secrets',
+    help: 'Merchants and webhook endpoints with deliveries that wait until a signing secret is shown.',
+    read: ({ awaitedSecretCount }) => awaitedSecretCount,
+  },
+  {
     name: 'reconciled_seconds_ago',
     help: 'Seconds since the reconciler last finished; NaN before its first run.',
     read: ({ reconciledAt }, secondsSince) => secondsSince(reconciledAt),

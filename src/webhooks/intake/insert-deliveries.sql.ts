@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { LaneKey, WebhookEventType } from '../domain/delivery.ts';
 
 /** A new delivery, due at once, with public ids. */
@@ -38,11 +39,18 @@ const input = rowList<NewDelivery>({
   body: column('bytea', (row) => row.body),
 });
 
+/** The receiver of an event: the key of its lane. */
+export interface EventReceiver {
+  readonly eventId: string;
+  readonly endpoint: string;
+}
+
 /**
  * One short statement and commit, because core's event list waits for the oldest writing transaction. Rows are sorted
  * by key, so that concurrent writers of the same events do not deadlock.
  * Only new deliveries wake a lane, and not before its back-off ends. The lane's row is locked even if it is due
  * already. A release locks the row before it reads the remaining deliveries, so it sees these.
+ * A webhook endpoint that was deleted meanwhile gets nothing more. The lock makes its deletion wait for this transaction.
  */
 const statement = bulkStatement(
   'insert-deliveries',
@@ -50,6 +58,15 @@ const statement = bulkStatement(
   (sql) => `
 with clock as (
   select date_trunc('milliseconds', clock_timestamp()) as now
+), input as (
+  select * from ${sql.input}
+), webhook_endpoint as materialized (
+  select e.merchant_id, e.id from webhooks.webhook_endpoints e
+  where (e.merchant_id, e.id) in (
+    select merchant_id, endpoint from input where ${isWebhookEndpoint('endpoint')}
+  ) and e.deleted_at is null
+  order by e.merchant_id, e.id
+  for key share
 ), inserted as (
   insert into webhooks.deliveries (
     ${input.columns},
@@ -58,9 +75,11 @@ with clock as (
   select
     ${input.columns},
     'PENDING', now, now, now
-  from ${sql.input}, clock
-  order by merchant_id collate "C", event_id collate "C"
-  on conflict (merchant_id, event_id) do nothing
+  from input, clock
+  where not (${isWebhookEndpoint('endpoint')})
+    or exists (select from webhook_endpoint e where e.merchant_id = input.merchant_id and e.id = input.endpoint)
+  order by merchant_id collate "C", event_id collate "C", endpoint collate "C"
+  on conflict (merchant_id, event_id, endpoint) do nothing
   returning merchant_id, environment, endpoint, event_id
 ), woken as (
   insert into webhooks.lanes (merchant_id, environment, endpoint, next_due_at, created_at)
@@ -75,21 +94,21 @@ with clock as (
   select ${sql.reader}, ${sql.cursor}, now from clock where ${sql.reader} is not null
   on conflict (reader) do update set cursor = excluded.cursor, read_at = excluded.read_at
 )
-select event_id from inserted`,
+select event_id, endpoint from inserted`,
 );
 
 /**
- * Creates missing deliveries of events with their lanes, and moves the reader, in one transaction. Returns the event
- * ids of the new deliveries.
+ * Creates missing deliveries of events with their lanes, and moves the reader, in one transaction. Returns the new
+ * deliveries.
  */
 export async function insertDeliveries(
   client: Pool | PoolClient,
   deliveries: readonly NewDelivery[],
   move?: ReaderMove,
-): Promise<ReadonlySet<string>> {
-  const rows = await runStatement<{ event_id: string }>(
+): Promise<readonly EventReceiver[]> {
+  const rows = await runStatement<{ event_id: string; endpoint: string }>(
     client,
     statement.with({ input: deliveries, reader: move?.reader ?? null, cursor: move?.cursor ?? null }),
   );
-  return new Set(rows.map(({ event_id: eventId }) => eventId));
+  return rows.map(({ event_id: eventId, endpoint }) => ({ eventId, endpoint }));
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { DeliveryWriter } from './write-deliveries.ts';
+import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 
 /** An event and its cursor in core's list. */
 export interface PlacedEvent {
@@ -51,16 +51,19 @@ export async function openReaderPosition(
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
   let movedAt = 0;
-  const move = async (events: readonly PlacedEvent[], to: string): Promise<number> => {
-    const { created } = await writer.write(
+  const owedOf = (events: readonly PlacedEvent[]): Promise<readonly OwedDelivery[]> =>
+    writer.owed(
       events.map(({ event }) => event),
-      { reader, cursor: to },
+      'possible',
       client,
     );
+  const move = async (events: readonly PlacedEvent[], to: string): Promise<number> => {
+    const owed = await owedOf(events);
+    const created = await writer.write(owed, { reader, cursor: to }, client);
     cursor = to;
     movedAt = now().getTime();
     for (const { cursor: each } of events) known.set(each, true);
-    return created.size;
+    return created.length;
   };
   if (cursor !== '') known.set(cursor, true);
   return {
@@ -68,10 +71,9 @@ export async function openReaderPosition(
     isKnown: (other) => known.has(other),
     advance: (events) => move(events, events.at(-1)?.cursor ?? cursor),
     async add(events) {
-      const told = events.map(({ event }) => event);
-      const { created } = await writer.write(told, undefined, client);
+      const created = await writer.write(await owedOf(events), undefined, client);
       for (const { cursor: each } of events) known.set(each, true);
-      return created.size;
+      return created.length;
     },
     async restart() {
       known.clear();

@@ -3,29 +3,44 @@ import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
 import { endpointOf } from '../domain/delivery.ts';
+import type { WebhookEventType } from '../domain/delivery.ts';
+import { subscriptionsOf } from '../domain/webhook-endpoint.ts';
 import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
 import { insertDeliveries } from './insert-deliveries.sql.ts';
-import type { NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
+import type { EventReceiver, NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
+import { readSubscriptions } from './read-subscriptions.sql.ts';
 
-/** The result of writing a batch of events. */
-export interface WrittenDeliveries {
-  /** The ids of the events whose deliveries are new. */
-  readonly created: ReadonlySet<string>;
+/** An event and one of its receivers. */
+export interface OwedDelivery extends EventReceiver {
+  readonly event: OrderEvent;
+  readonly eventType: WebhookEventType;
+  readonly url: string;
 }
 
 /** Writes deliveries of events. */
 export interface DeliveryWriter {
   /**
-   * Creates a missing delivery for each event that ended an order with a webhook_url, or a refund of one, and moves the reader. Both happen
-   * in one short transaction. Events older than the retention are skipped, because their delivery may have been sent
-   * and removed. Safe to repeat. Written over `client` when given, else over any connection.
+   * The deliveries that events need: one for the order's webhook_url, and one for each webhook endpoint of the merchant
+   * that receives the type. Only events that ended an order or a refund have some. Events older than the retention have
+   * none, because their deliveries may have been sent and removed. `certainty` decides about endpoints that were created
+   * within a minute of the event.
+   * @throws TypeError for an event that this version does not know.
+   */
+  readonly owed: (
+    events: readonly OrderEvent[],
+    certainty: 'possible' | 'certain',
+    client?: PoolClient,
+  ) => Promise<readonly OwedDelivery[]>;
+  /**
+   * Creates the missing ones of these deliveries, and moves the reader, in one short transaction. Safe to repeat. Written
+   * over `client` when given, else over any connection. Returns the new ones.
    * @throws TypeError for an event that this version does not know; nothing is written then.
    */
   readonly write: (
-    events: readonly OrderEvent[],
+    owed: readonly OwedDelivery[],
     move?: ReaderMove,
     client?: PoolClient,
-  ) => Promise<WrittenDeliveries>;
+  ) => Promise<readonly EventReceiver[]>;
 }
 
 export interface DeliveryWriterParts {
@@ -40,42 +55,65 @@ const dayMs = 24 * 60 * 60_000;
 export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter {
   const { database, retentionDays, newId, now } = parts;
   return {
-    async write(events, move, client) {
+    async owed(events, certainty, client) {
+      const since = now().getTime() - retentionDays * dayMs;
+      const ends = events.flatMap((event) => {
+        const eventType = webhookEventType(event);
+        return eventType === undefined || occurredAt(event) < since ? [] : [{ event, eventType }];
+      });
+      if (ends.length === 0) return [];
+      const merchantIds = new Set(ends.map(({ event }) => event.order?.merchantId ?? ''));
+      // Read after the events were committed, so every endpoint that was created before is there.
+      const subscriptions = await readSubscriptions(client ?? database.pool, [...merchantIds]);
+      return ends.flatMap(({ event, eventType }) => {
+        const { order, eventId } = event;
+        const url = order?.webhookUrl ?? '';
+        const ownUrl = url === '' ? [] : [{ endpoint: endpointOf(url), url }];
+        const facts = {
+          merchantId: order?.merchantId ?? '',
+          environment: environmentOf(event),
+          eventType,
+          occurredAt: occurredAt(event),
+        };
+        const endpoints = subscriptionsOf(facts, subscriptions, certainty).map((each) => ({
+          endpoint: each.endpointId,
+          url: each.url,
+        }));
+        return [...ownUrl, ...endpoints].map((receiver) => ({ event, eventId, eventType, ...receiver }));
+      });
+    },
+    async write(owed, move, client) {
+      if (owed.length === 0 && move === undefined) return [];
       const at = now();
-      const since = at.getTime() - retentionDays * dayMs;
-      const owed = events.filter((event) => needsDelivery(event) && occurredAt(event) >= since);
-      const deliveries = owed.map((event) => newDelivery(event, newId('whd', at)));
-      if (deliveries.length === 0 && move === undefined) return { created: new Set() };
-      const created = await insertDeliveries(client ?? database.pool, deliveries, move);
-      return { created };
+      const bodies = new Map<OrderEvent, Buffer>();
+      const deliveries = owed.map((each): NewDelivery => {
+        const body = bodies.get(each.event) ?? eventBody(each.event);
+        bodies.set(each.event, body);
+        return newDelivery(each, newId('whd', at), body);
+      });
+      return insertDeliveries(client ?? database.pool, deliveries, move);
     },
   };
 }
-
-/** Whether the merchant is notified of the event: it ended an order that has a webhook_url, or a refund of such an order. */
-export const needsDelivery = (event: OrderEvent): boolean =>
-  webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
 
 /** In milliseconds. An event without a time, which no stored event is, counts as the oldest. */
 export const occurredAt = ({ occurTime }: OrderEvent): number =>
   occurTime === undefined ? -Infinity : timestampMs(occurTime);
 
-function newDelivery(event: OrderEvent, id: string): NewDelivery {
-  const { order } = event;
-  const eventType = webhookEventType(event);
-  if (order === undefined || eventType === undefined)
-    throw new TypeError(`event ${event.eventId} has no webhook`);
-  return {
-    merchantId: order.merchantId,
-    id,
-    environment: environmentOf(event),
-    endpoint: endpointOf(order.webhookUrl),
-    eventId: event.eventId,
-    eventType,
-    orderId: order.orderId,
-    orderNumber: order.orderNumber,
-    sequence: event.sequence,
-    url: order.webhookUrl,
-    body: eventBody(event),
-  };
-}
+const newDelivery = (
+  { event, eventId, eventType, endpoint, url }: OwedDelivery,
+  id: string,
+  body: Buffer,
+): NewDelivery => ({
+  merchantId: event.order?.merchantId ?? '',
+  id,
+  environment: environmentOf(event),
+  endpoint,
+  eventId,
+  eventType,
+  orderId: event.order?.orderId ?? '',
+  orderNumber: event.order?.orderNumber ?? '',
+  sequence: event.sequence,
+  url,
+  body,
+});

@@ -35,6 +35,10 @@ set state = 'PENDING', due_at = date_trunc('milliseconds', now()), given_up_at =
     round_attempts = 0, round_started_at = date_trunc('milliseconds', now()),
     redelivery_id = coalesce(${sql.redelivery_id}, redelivery_id)
 where merchant_id = ${sql.merchant_id} and id = any(${sql.ids}) and state = any(${sql.states})
+  and not exists (
+    select from webhooks.webhook_endpoints e
+    where e.merchant_id = deliveries.merchant_id and e.id = deliveries.endpoint and e.deleted_at is not null
+  )
 returning id`,
 );
 
@@ -42,8 +46,8 @@ const anyState: readonly DeliveryState[] = ['PENDING', 'DELIVERED', 'GIVEN_UP'];
 
 /**
  * Makes deliveries of one merchant due now, with a whole new schedule, and wakes their lanes. Open circuits and pauses stay.
- * As always, a later delivery of the same order waits for a pending one. Returns how many deliveries were in one of the
- * states.
+ * As always, a later delivery of the same order waits for a pending one. Deliveries of deleted webhook endpoints stay as
+ * they are. Returns how many deliveries became due.
  */
 export async function makePending(
   client: PoolClient,

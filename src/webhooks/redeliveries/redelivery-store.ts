@@ -36,8 +36,12 @@ export interface RedeliveryRequest {
 }
 
 export interface RedeliveryStore {
-  /** Makes one delivery due now, with a whole new schedule. Returns false when the merchant has no such delivery. */
-  readonly redeliver: (merchantId: string, deliveryId: string, by: Actor) => Promise<boolean>;
+  /** Makes one delivery due now, with a whole new schedule. */
+  readonly redeliver: (
+    merchantId: string,
+    deliveryId: string,
+    by: Actor,
+  ) => Promise<'redelivered' | 'not_found' | 'endpoint_deleted'>;
   /** Starts a redelivery. Returns undefined while another one of the same merchant and environment runs. */
   readonly start: (request: RedeliveryRequest, by: Actor) => Promise<Redelivery | undefined>;
   readonly find: (merchantId: string, redeliveryId: string) => Promise<Redelivery | undefined>;
@@ -112,7 +116,8 @@ export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts
           text: findDelivery,
           values: [merchantId, deliveryId],
         });
-        if (delivery === undefined || (await makePending(client, merchantId, [delivery])) === 0) return false;
+        if (delivery === undefined) return 'not_found';
+        if ((await makePending(client, merchantId, [delivery])) === 0) return 'endpoint_deleted';
         const { environment, endpoint } = delivery;
         await recordAudit(client, newId, now(), by, {
           action: 'delivery.redeliver',
@@ -120,7 +125,7 @@ export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts
           targetId: deliveryId,
           details: { environment, endpoint },
         });
-        return true;
+        return 'redelivered';
       }),
 
     async start({ merchantId, environment, createdFrom, createdTo, states }, by) {

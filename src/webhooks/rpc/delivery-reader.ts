@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type {
   AttemptReport,
   AttemptResult,
@@ -49,6 +50,8 @@ export interface DeliveryFilter {
   readonly orderNumber: string | undefined;
   readonly orderId: string | undefined;
   readonly endpoint: string | undefined;
+  /** "whe_…" */
+  readonly webhookEndpointId: string | undefined;
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
   /** Only deliveries older than this one. */
@@ -96,9 +99,15 @@ const maxAttemptsShown = 200;
 /** Limits for one order. An attempt stores 2 KiB of the answer, so the largest response is far below the message limit. */
 const orderLimits = { deliveries: 20, attempts: 20 };
 
+/** A pending delivery is sent to the present URL of its webhook endpoint. The others have the URL of their last attempt. */
+const currentUrl = `case when state = 'PENDING' and ${isWebhookEndpoint('endpoint')} then coalesce(
+    (select e.url from webhooks.webhook_endpoints e where e.merchant_id = deliveries.merchant_id and e.id = deliveries.endpoint),
+    url
+  ) else url end`;
+
 const columns = `
   id, merchant_id as "merchantId", environment, endpoint, event_id as "eventId", event_type as "eventType",
-  order_id as "orderId", order_number as "orderNumber", sequence, url, state, due_at as "dueAt",
+  order_id as "orderId", order_number as "orderNumber", sequence, ${currentUrl} as url, state, due_at as "dueAt",
   attempt_count as "attemptCount", round_attempts as "roundAttempts", created_at as "createdAt",
   last_attempt_at as "lastAttemptAt", last_result as "lastResult", delivered_at as "deliveredAt", given_up_at as "givenUpAt",
   (select case when l.paused_at is not null then 'PAUSED' when l.resting_until is not null then 'RESTING' else 'OPEN' end
@@ -131,7 +140,7 @@ order by a.number desc`;
 
 const findEarlier = `
 select id, event_type as "eventType" from webhooks.deliveries
-where merchant_id = $1 and order_id = $2 and order_id <> '' and sequence < $3 and state = 'PENDING'
+where merchant_id = $1 and order_id = $2 and order_id <> '' and sequence < $3 and endpoint = $4 and state = 'PENDING'
 order by sequence
 limit 1`;
 
@@ -196,7 +205,7 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
         attempts(merchantId, id, 1),
         runStatement<{ id: string; eventType: string }>(pool, {
           text: findEarlier,
-          values: [merchantId, orderId, sequence],
+          values: [merchantId, orderId, sequence, endpoint],
         }),
         runStatement<{ count: number }>(pool, {
           text: countDueBefore,
@@ -227,6 +236,8 @@ function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: st
   add((value) => `order_number = ${value} and order_number <> ''`, filter.orderNumber);
   add((value) => `order_id = ${value} and order_id <> ''`, filter.orderId);
   add((value) => `endpoint = ${value}`, filter.endpoint);
+  // The condition of the partial index.
+  add((value) => `endpoint = ${value} and ${isWebhookEndpoint('endpoint')}`, filter.webhookEndpointId);
   add((value) => `created_at >= ${value}`, filter.createdFrom);
   add((value) => `id > ${value}`, filter.createdFrom && deliveryIdBefore(filter.createdFrom));
   add((value) => `created_at < ${value}`, filter.createdTo);

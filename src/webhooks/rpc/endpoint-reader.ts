@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import { statusOf } from '../delivery/after-attempt.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
@@ -27,12 +28,18 @@ export interface StoredEndpoint extends LaneKey {
   readonly isHeld: boolean;
   /** Counted up to 10,000. */
   readonly pendingCount: bigint;
+  /** The URL of a webhook endpoint; null for orders' webhook_urls. */
+  readonly url: string | null;
+  /** Whether it is a webhook endpoint that was deleted. */
+  readonly isDeleted: boolean;
 }
 
 export interface EndpointFilter {
   readonly merchantId: string | undefined;
   readonly environment: Environment | undefined;
   readonly onlyInTrouble: boolean;
+  /** Whether webhook endpoints are listed too. */
+  readonly withWebhookEndpoints: boolean;
   /** Only endpoints after this position, as `placeOf` returns it. */
   readonly after: string | undefined;
   readonly limit: number;
@@ -60,10 +67,13 @@ select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.conse
   l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
   l.last_success_at as "lastSuccessAt", l.last_failure_at as "lastFailureAt", l.last_result as "lastResult",
   l.last_attempt_result as "lastAttemptResult", l.failing_since as "failingSince", l.paused_by_answer as "pausedByAnswer",
-  coalesce(l.leased_until > now(), false) as "isHeld", pending.count as "pendingCount"
+  coalesce(l.leased_until > now(), false) as "isHeld", pending.count as "pendingCount",
+  e.url, e.deleted_at is not null as "isDeleted"
 from (
   select *, ${rank} as rank from webhooks.lanes where ${conditions}
-) l, lateral (
+) l
+left join webhooks.webhook_endpoints e on e.merchant_id = l.merchant_id and e.id = l.endpoint
+cross join lateral (
   select count(*) as count from (
     select from webhooks.deliveries d
     where d.merchant_id = l.merchant_id and d.environment = l.environment and d.endpoint = l.endpoint
@@ -81,6 +91,10 @@ const list = (inTrouble: string): string =>
     where ($1::text is null or merchant_id = $1)
       and ($2::webhooks.environment is null or environment = $2)
       and ${inTrouble}
+      and (not (${isWebhookEndpoint('endpoint')}) or ($8 and exists (
+        select from webhooks.webhook_endpoints e
+        where e.merchant_id = lanes.merchant_id and e.id = lanes.endpoint and e.deleted_at is null
+      )))
       and ($3::int is null or (${rank}, merchant_id, environment, endpoint) > ($3, $4, $5::webhooks.environment, $6))
     order by ${rank}, merchant_id, environment, endpoint
     limit $7
@@ -97,7 +111,8 @@ interface Row
 }
 
 /** The statement that reads one page. */
-export function listStatement({ merchantId, environment, onlyInTrouble, after, limit }: EndpointFilter) {
+export function listStatement(filter: EndpointFilter) {
+  const { merchantId, environment, onlyInTrouble, withWebhookEndpoints, after, limit } = filter;
   const [place = null, ...key] = after?.split(' ') ?? [];
   const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
   return {
@@ -110,6 +125,7 @@ export function listStatement({ merchantId, environment, onlyInTrouble, after, l
       afterEnvironment,
       afterEndpoint,
       limit,
+      withWebhookEndpoints,
     ],
   };
 }

@@ -16,7 +16,7 @@ import { explainCoreFailure } from './require-merchant.ts';
 
 export interface ListenParts {
   readonly orders: Client<typeof OrderService>;
-  readonly secrets: Pick<SigningSecrets, 'live'>;
+  readonly secrets: Pick<SigningSecrets, 'live' | 'unseen'>;
   readonly now: () => Date;
   /** The interval of keep-alive messages while there are no events. */
   readonly signOfLifeMs: number;
@@ -97,11 +97,12 @@ async function webhookOf(
   event: OrderEvent,
   eventType: string,
   merchantId: string,
-  secrets: Pick<SigningSecrets, 'live'>,
+  secrets: Pick<SigningSecrets, 'live' | 'unseen'>,
   at: Date,
 ): Promise<Heard> {
   const body = eventBody(event);
-  const live = await secrets.live(merchantId, 'SANDBOX').catch((error: unknown) => {
+  const owner = { merchantId, environment: 'SANDBOX', endpointId: '' } as const;
+  const live = await secrets.live(owner).catch((error: unknown) => {
     if (error instanceof SecretUnusableError) throw rpcError('INTERNAL', error.message, { cause: error });
     throw error;
   });
@@ -110,6 +111,6 @@ async function webhookOf(
     eventType,
     orderNumber: event.order?.orderNumber ?? '',
     body,
-    headers: signedHeaders({ eventId: event.eventId, body, at, secrets: live }),
+    headers: signedHeaders({ eventId: event.eventId, body, at, secrets: live ?? secrets.unseen() }),
   };
 }

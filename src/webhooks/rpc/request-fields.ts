@@ -12,6 +12,8 @@ import {
 } from '../../platform/rpc/page-token.ts';
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
+import { subscribedTypes } from '../domain/webhook-endpoint.ts';
+import type { SubscribedType } from '../domain/webhook-endpoint.ts';
 import { webhookUrlIssue } from '../domain/webhook-url.ts';
 import { deliveryStates } from './webhook-messages.ts';
 
@@ -26,6 +28,8 @@ export interface FieldReader {
   /** Undefined when absent, which means both environments. */
   readonly optionalEnvironment: (number: EnvironmentMessage) => Environment | undefined;
   readonly states: (numbers: readonly DeliveryStateMessage[]) => DeliveryState[];
+  /** Types of event that a webhook endpoint can receive. */
+  readonly eventTypes: (texts: readonly string[]) => SubscribedType[];
   readonly endpoint: (text: string) => string;
   readonly optionalEndpoint: (text: string) => string | undefined;
   readonly url: (text: string, environment: EnvironmentMessage) => string;
@@ -100,6 +104,12 @@ function createReader(note: (field: string, issue: string) => void): FieldReader
       const known = words.filter((word) => numbers.includes(deliveryStates[word]));
       const isKnown = numbers.every((number) => known.some((word) => deliveryStates[word] === number));
       return isKnown ? known : noted('states', `must be ${words.join(', ')}`, known);
+    },
+    eventTypes(texts) {
+      const known = subscribedTypes.filter((type) => texts.includes(type));
+      return texts.every((text) => known.some((type) => type === text))
+        ? known
+        : noted('event_types', `must be ${subscribedTypes.join(', ')}, or empty for every type`, known);
     },
     endpoint,
     optionalEndpoint: (text) => (text === '' ? undefined : endpoint(text)),

@@ -12,6 +12,8 @@ export interface TestEvent {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly url: string;
+  /** The webhook endpoint of the URL: "whe_…"; empty when there is none. */
+  readonly endpointId: string;
 }
 
 export interface SendTestEventParts {
@@ -23,12 +25,12 @@ export interface SendTestEventParts {
 /** Creates a delivery of a test event, due now. Returns its id. */
 export async function sendTestEvent(
   { pool, newId, now }: SendTestEventParts,
-  { merchantId, environment, url }: TestEvent,
+  { merchantId, environment, url, endpointId }: TestEvent,
   by: Actor,
 ): Promise<string> {
   const at = now();
   const [id, eventId] = [newId('whd', at), newId('evt', at)];
-  const endpoint = endpointOf(url);
+  const endpoint = endpointId === '' ? endpointOf(url) : endpointId;
   await inTransaction(pool, [], async (client) => {
     await insertDeliveries(client, [
       {
@@ -49,7 +51,11 @@ export async function sendTestEvent(
       action: 'test_event.send',
       merchantId,
       targetId: id,
-      details: { environment, endpoint },
+      details: {
+        environment,
+        endpoint: endpointOf(url),
+        ...(endpointId && { webhook_endpoint: endpointId }),
+      },
     });
   });
   return id;

@@ -22,6 +22,7 @@ import type {
   Redelivery as RedeliveryMessage,
   SigningSecret as SigningSecretMessage,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { endpointIdOf, endpointOf } from '../domain/delivery.ts';
 import type { AttemptResult, DeliveryState, Environment } from '../domain/delivery.ts';
 import { findingMessage } from '../health/findings.sql.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
@@ -79,7 +80,8 @@ export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
     orderNumber: delivery.orderNumber,
     sequence: delivery.sequence,
     url: delivery.url,
-    endpoint: delivery.endpoint,
+    endpoint: endpointOf(delivery.url),
+    webhookEndpointId: endpointIdOf(delivery),
     state: deliveryStates[delivery.state],
     endpointState: endpointStates[delivery.endpointState],
     attemptCount: delivery.attemptCount,
@@ -113,7 +115,8 @@ export const endpointMessage = (endpoint: StoredEndpoint): Endpoint =>
   create(EndpointSchema, {
     merchantId: endpoint.merchantId,
     environment: environments[endpoint.environment],
-    endpoint: endpoint.endpoint,
+    endpoint: endpoint.url === null ? endpoint.endpoint : endpointOf(endpoint.url),
+    webhookEndpointId: endpointIdOf(endpoint),
     state: endpointStates[endpoint.state],
     consecutiveFailures: endpoint.consecutiveFailures,
     pauseReason: endpoint.pauseReason,
@@ -136,6 +139,7 @@ export const secretMessage = (secret: SigningSecret): SigningSecretMessage =>
     state: secretStates[secret.state],
     ending: secret.ending,
     shown: secret.shown,
+    webhookEndpointId: secret.endpointId,
     createTime: timestampFromDate(secret.createdAt),
     ...timeField('promoteTime', secret.promoteAt),
   });
@@ -175,6 +179,7 @@ export const statusMessage = (
         longestTried: durationFromMs(status.triedMs.longest),
       }),
   secretsWithOldKey: BigInt(status.secretsWithOldKey),
+  awaitedSecretCount: BigInt(status.awaitedSecretCount),
   repairedCount: BigInt(status.repairedCount),
   gaps: status.gaps.map(({ detail }) => detail),
   findings: status.gaps.map(findingMessage),

@@ -14,9 +14,8 @@ import type {
   StartRedeliveryRequest,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { isPublicId } from '../../contract/public-id.ts';
-import type { LaneKey } from '../domain/delivery.ts';
+import type { LaneKey, SecretOwner } from '../domain/delivery.ts';
 import type { RedeliveryRequest } from '../redeliveries/redelivery-store.ts';
-import type { SecretOwner } from '../secrets/secret-rows.ts';
 import type { DeliveryFilter, OrderKey } from './delivery-reader.ts';
 import { isPlace } from './endpoint-reader.ts';
 import type { EndpointFilter } from './endpoint-reader.ts';
@@ -29,9 +28,9 @@ import type { TestEvent } from './send-test-event.ts';
  */
 
 const dayMs = 24 * 60 * 60 * 1000;
-const standardPromoteMs = dayMs;
-const maxPromoteMs = 30 * dayMs;
-const maxReason = 200;
+/** The time until a new secret becomes current. */
+export const promotion = { standardMs: dayMs, maxMs: 30 * dayMs } as const;
+export const maxReason = 200;
 /** The longest order number that core accepts. */
 const maxOrderNumber = 64;
 
@@ -50,6 +49,7 @@ export const secretOwner = (request: PromoteSigningSecretRequest): SecretOwner =
   readFields((fields) => ({
     merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
     environment: fields.environment(request.environment),
+    endpointId: '',
   }));
 
 export const secretToRotate = (request: RotateSigningSecretRequest) =>
@@ -57,8 +57,14 @@ export const secretToRotate = (request: RotateSigningSecretRequest) =>
     owner: {
       merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
       environment: fields.environment(request.environment),
+      endpointId: '',
     },
-    promoteAfterMs: fields.duration(request.promoteAfter, 'promote_after', standardPromoteMs, maxPromoteMs),
+    promoteAfterMs: fields.duration(
+      request.promoteAfter,
+      'promote_after',
+      promotion.standardMs,
+      promotion.maxMs,
+    ),
   }));
 
 export const orderKey = (request: GetOrderDeliveriesRequest): OrderKey =>
@@ -73,11 +79,11 @@ export function deliveriesToList(request: ListDeliveriesRequest): {
   readonly filter: DeliveryFilter;
   readonly key: unknown;
 } {
-  const { merchantId, environment, states, orderNumber, orderId, endpoint } = request;
+  const { merchantId, environment, states, orderNumber, orderId, endpoint, webhookEndpointId } = request;
   const from = request.createTimeFrom;
   const to = request.createTimeTo;
   const key = [
-    [merchantId, environment, states, orderNumber, orderId, endpoint],
+    [merchantId, environment, states, orderNumber, orderId, endpoint, webhookEndpointId],
     [from, to].map((time) => (time === undefined ? null : [String(time.seconds), time.nanos])),
   ];
   const filter = readFields((fields): DeliveryFilter => {
@@ -91,6 +97,7 @@ export function deliveriesToList(request: ListDeliveriesRequest): {
       orderNumber: orderNumber === '' ? undefined : fields.text(orderNumber, 'order_number', maxOrderNumber),
       orderId: fields.optionalId('ord', orderId, 'order_id'),
       endpoint: fields.optionalEndpoint(endpoint),
+      webhookEndpointId: fields.optionalId('whe', webhookEndpointId, 'webhook_endpoint_id'),
       createdFrom,
       createdTo,
       beforeId: fields.pageToken(request.pageToken, key, (text) => isPublicId('whd', text)),
@@ -132,6 +139,7 @@ export const testToSend = (request: SendTestEventRequest): TestEvent =>
     merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
     environment: fields.environment(request.environment),
     url: fields.url(request.url, request.environment),
+    endpointId: '',
   }));
 
 /** `key`: the filters. A page token is valid only with the same ones. */
@@ -139,12 +147,13 @@ export function endpointsToList(request: ListEndpointsRequest): {
   readonly filter: EndpointFilter;
   readonly key: unknown;
 } {
-  const { merchantId, environment, onlyInTrouble } = request;
-  const key = [merchantId, environment, onlyInTrouble];
+  const { merchantId, environment, onlyInTrouble, includeWebhookEndpoints: withWebhookEndpoints } = request;
+  const key = [merchantId, environment, onlyInTrouble, withWebhookEndpoints];
   const filter = readFields((fields) => ({
     merchantId: fields.optionalId('mer', merchantId, 'merchant_id'),
     environment: fields.optionalEnvironment(environment),
     onlyInTrouble,
+    withWebhookEndpoints,
     after: fields.pageToken(request.pageToken, key, isPlace),
     limit: fields.pageSize(request.pageSize),
   }));

@@ -11,6 +11,7 @@ import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
+import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
@@ -100,6 +101,8 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         await requireMerchant(merchants, owner.merchantId, context.signal);
         const { secret, text } = await secrets.rotate(owner, promoteAfterMs, actorOf(context));
         annotate(context, { merchant_id: owner.merchantId, signing_secret_id: secret.id });
+        // Deliveries may have waited for it.
+        onDue();
         return { signingSecret: secretMessage(secret), secret: text };
       },
       async promoteSigningSecret(request, context) {
@@ -142,17 +145,20 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         const [endpoint, surroundings, problem] = await Promise.all([
           findEndpoint(delivery),
           deliveries.surroundings(delivery),
-          delivery.state === 'PENDING'
-            ? secrets.problem(delivery.merchantId, delivery.environment)
-            : undefined,
+          delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
         ]);
         const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
         return explainedMessage(delivery, endpoint, explainDelivery(facts));
       },
       async redeliverDelivery(request, context) {
         const key = requests.deliveryKey(request);
-        const isMade = await redeliveries.redeliver(key.merchantId, key.deliveryId, actorOf(context));
-        if (!isMade) throw deliveryNotFound(key);
+        const made = await redeliveries.redeliver(key.merchantId, key.deliveryId, actorOf(context));
+        if (made === 'not_found') throw deliveryNotFound(key);
+        if (made === 'endpoint_deleted')
+          throw rpcError(
+            'WEBHOOK_ENDPOINT_DELETED',
+            `the webhook endpoint of delivery ${key.deliveryId} was deleted; nothing is sent to it again`,
+          );
         onDue();
         return { delivery: deliveryMessage(await findDelivery(key, context)) };
       },

@@ -1,13 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { Environment } from '../domain/delivery.ts';
-
-/** The owner of secrets. Each merchant has its own in each environment. */
-export interface SecretOwner {
-  readonly merchantId: string;
-  readonly environment: Environment;
-}
+import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
+import type { Environment, SecretOwner } from '../domain/delivery.ts';
 
 /** A stored secret. */
 export interface StoredSecret extends SecretOwner {
@@ -41,68 +36,98 @@ export function liveRows(rows: readonly StoredSecret[], at: Date): LiveRows | un
 }
 
 const select = `
-select merchant_id as "merchantId", environment, id, is_current as "isCurrent", key_id as "keyId", sealed, ending, shown,
-  created_at as "createdAt", promote_at as "promoteAt"
+select merchant_id as "merchantId", environment, endpoint_id as "endpointId", id, is_current as "isCurrent",
+  key_id as "keyId", sealed, ending, shown, created_at as "createdAt", promote_at as "promoteAt"
 from webhooks.signing_secrets
-where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2)
+where merchant_id = $1 and ($2::webhooks.environment is null or environment = $2) and endpoint_id = $3
 order by environment`;
 
-const lockOwner = `select pg_advisory_xact_lock(hashtextextended('webhooks.signing_secrets|' || $1 || '|' || $2, 0))`;
+const lockOwner = `
+select pg_advisory_xact_lock(hashtextextended(concat_ws('|', 'webhooks.signing_secrets', $1::text, $2::text, $3::text), 0))`;
 
 const insert = `
 insert into webhooks.signing_secrets
-  (merchant_id, environment, id, is_current, key_id, sealed, ending, shown, created_at, promote_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+  (merchant_id, environment, endpoint_id, id, is_current, key_id, sealed, ending, shown, created_at, promote_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
 const remove = `
 delete from webhooks.signing_secrets
-where merchant_id = $1 and environment = $2 and is_current = any($3::boolean[])`;
+where merchant_id = $1 and environment = $2 and endpoint_id = $3 and is_current = any($4::boolean[])`;
 
 const promote = `
 update webhooks.signing_secrets set is_current = true, promote_at = null
 where merchant_id = $1 and environment = $2 and id = $3`;
 
-/** A merchant's secrets, of one environment or of both. */
+/**
+ * Sends what waited for the first secret. The schedules count from now on. A statement after the insert of the secret, so
+ * that it sees every lane whose process did not see the secret.
+ */
+const wakeWaiting = `
+with waiting as (
+  select merchant_id, environment, endpoint from webhooks.lanes
+  where merchant_id = $1 and environment = $2::webhooks.environment and awaits_secret_since is not null
+    and case when $3::text = '' then not (${isWebhookEndpoint('endpoint')}) else endpoint = $3 end
+  order by merchant_id, environment, endpoint
+  for no key update
+)
+update webhooks.lanes l
+set awaits_secret_since = null, resumed_at = now(),
+    next_due_at = least(l.next_due_at, greatest(date_trunc('milliseconds', now()), l.resting_until))
+from waiting
+where l.merchant_id = waiting.merchant_id and l.environment = waiting.environment and l.endpoint = waiting.endpoint`;
+
+/** The secrets of one environment or of both: of a webhook endpoint, or of orders' webhook_urls. */
 export const findSecrets = (
   client: Pool | PoolClient,
   merchantId: string,
   environment: Environment | undefined,
+  endpointId: string,
 ): Promise<StoredSecret[]> =>
-  runStatement(client, { text: select, values: [merchantId, environment ?? null] });
+  runStatement(client, { text: select, values: [merchantId, environment ?? null, endpointId] });
 
 /** Owners of next secrets whose promotion time is at or before `at`. */
 export const findDue = (pool: Pool, at: Date, limit: number): Promise<SecretOwner[]> =>
   runStatement(pool, {
-    text: `select merchant_id as "merchantId", environment from webhooks.signing_secrets where promote_at <= $1 limit $2`,
+    text: `
+select merchant_id as "merchantId", environment, endpoint_id as "endpointId"
+from webhooks.signing_secrets where promote_at <= $1 limit $2`,
     values: [at, limit],
   });
 
 /** Changes the secrets of one owner. Concurrent changes wait, also in other processes. */
-export function changeSecrets<T>(
+export const changeSecrets = <T>(
   pool: Pool,
-  { merchantId, environment }: SecretOwner,
+  owner: SecretOwner,
   change: (client: PoolClient, rows: readonly StoredSecret[]) => Promise<T>,
-): Promise<T> {
-  return inTransaction(pool, [], async (client) => {
-    await runStatement(client, { text: lockOwner, values: [merchantId, environment] });
-    return change(client, await findSecrets(client, merchantId, environment));
-  });
+): Promise<T> => inTransaction(pool, [], async (client) => change(client, await lockSecrets(client, owner)));
+
+/** The secrets of one owner. Until the transaction ends, other changes of them wait. */
+export async function lockSecrets(
+  client: PoolClient,
+  { merchantId, environment, endpointId }: SecretOwner,
+): Promise<StoredSecret[]> {
+  // Without an endpoint, the lock is that of processes of the previous version.
+  await runStatement(client, { text: lockOwner, values: [merchantId, environment, endpointId || null] });
+  return findSecrets(client, merchantId, environment, endpointId);
 }
 
+/** Adds a secret. Deliveries that waited for the first one become due. */
 export async function insertSecret(client: PoolClient, row: StoredSecret): Promise<void> {
-  const { merchantId, environment, id, isCurrent, keyId, sealed, ending, shown, createdAt, promoteAt } = row;
-  const values = [merchantId, environment, id, isCurrent, keyId, sealed, ending, shown, createdAt, promoteAt];
+  const { merchantId, environment, endpointId, id, isCurrent, keyId, sealed, ending, shown } = row;
+  const owner = [merchantId, environment, endpointId];
+  const values = [...owner, id, isCurrent, keyId, sealed, ending, shown, row.createdAt, row.promoteAt];
   await runStatement(client, { text: insert, values });
+  await runStatement(client, { text: wakeWaiting, values: owner });
 }
 
 /** Removes the current secret, the next one, or both. */
 export async function removeSecrets(
   client: PoolClient,
-  { merchantId, environment }: SecretOwner,
+  { merchantId, environment, endpointId }: SecretOwner,
   which: { readonly current: boolean; readonly next: boolean },
 ): Promise<void> {
   const states = [...(which.current ? [true] : []), ...(which.next ? [false] : [])];
-  await runStatement(client, { text: remove, values: [merchantId, environment, states] });
+  await runStatement(client, { text: remove, values: [merchantId, environment, endpointId, states] });
 }
 
 /** Makes the next secret the current one, and deletes the previous one. */

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import type { PoolClient } from 'pg';
 import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
-import type { Environment } from '../domain/delivery.ts';
+import type { Environment, SecretOwner } from '../domain/delivery.ts';
 import type { SecretProblem } from '../domain/explain-delivery.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { Resealed } from './reseal-secrets.ts';
@@ -15,10 +16,11 @@ import {
   findSecrets,
   insertSecret,
   liveRows,
+  lockSecrets,
   makeCurrent,
   removeSecrets,
 } from './secret-rows.ts';
-import type { LiveRows, SecretOwner, StoredSecret } from './secret-rows.ts';
+import type { LiveRows, StoredSecret } from './secret-rows.ts';
 import type { LiveSecrets } from './sign.ts';
 
 /** The public facts about a merchant's signing secret, without its text. */
@@ -27,7 +29,7 @@ export interface SigningSecret extends SecretOwner {
   readonly state: 'CURRENT' | 'NEXT';
   /** Its last four characters. */
   readonly ending: string;
-  /** False for a secret that was created to sign a webhook and was never displayed. */
+  /** False for a secret that an earlier version created to sign a webhook, and that was never displayed. */
   readonly shown: boolean;
   readonly createdAt: Date;
   /** When a next secret becomes current automatically. */
@@ -36,14 +38,18 @@ export interface SigningSecret extends SecretOwner {
 
 export interface SigningSecrets {
   /**
-   * The signing secrets, at most 5 seconds old. Creates a secret when there is none.
+   * The signing secrets, at most 5 seconds old; undefined while none was displayed to anyone.
    * @throws SecretUnusableError with the name of the missing or wrong key.
    */
-  readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
-  /** Why the stored secrets cannot be decrypted; undefined when they can, or none is stored. Changes nothing. */
-  readonly problem: (merchantId: string, environment: Environment) => Promise<SecretProblem | undefined>;
-  /** The current secret before the next one, sandbox before production. */
+  readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
+  /** A new secret that is not stored, for what nobody can verify. */
+  readonly unseen: () => LiveSecrets;
+  /** Why nothing can be signed; undefined when it can. Changes nothing. */
+  readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;
+  /** Of orders' webhook_urls: the current secret before the next one, sandbox before production. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<SigningSecret[]>;
+  /** Of a webhook endpoint: the current secret before the next one. */
+  readonly listOf: (owner: SecretOwner) => Promise<SigningSecret[]>;
   /**
    * Creates a secret and returns its text, which is never displayed again. The first secret is current at once, as is
    * the replacement of a secret that was never displayed. With `promoteAfterMs` 0 every secret is. Any other secret is
@@ -54,6 +60,14 @@ export interface SigningSecrets {
     promoteAfterMs: number,
     by: Actor,
   ) => Promise<{ readonly secret: SigningSecret; readonly text: string }>;
+  /** `rotate` of an owner without secrets, in the caller's transaction. */
+  readonly createFirst: (
+    client: PoolClient,
+    owner: SecretOwner,
+    by: Actor,
+  ) => Promise<{ readonly secret: SigningSecret; readonly text: string }>;
+  /** Removes all secrets of an owner, in the caller's transaction. */
+  readonly removeAll: (client: PoolClient, owner: SecretOwner) => Promise<void>;
   /** Makes the next secret the current one; undefined when there is no next secret. */
   readonly promote: (owner: SecretOwner, by: Actor) => Promise<SigningSecret | undefined>;
   /** Promotes next secrets whose time has come. Returns their number. */
@@ -87,68 +101,92 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
   const { newId, now } = parts;
   const { pool } = parts.database;
   const cipher = createSecretCipher(parts.keys, parts.randomBytes);
-  const cache = new LRUCache<string, Promise<Opened>>({
+  const cache = new LRUCache<string, Promise<Opened | undefined>>({
     max: maxOwners,
     ttl: maxAgeMs,
     ttlResolution: 0,
     perf: { now: () => now().getTime() },
   });
-  const nameOf = ({ merchantId, environment }: SecretOwner): string => `${merchantId}|${environment}`;
+  const nameOf = ({ merchantId, environment, endpointId }: SecretOwner): string =>
+    `${merchantId}|${environment}|${endpointId}`;
 
+  const newText = (): string => `whsec_${parts.randomBytes(secretBytes).toString('base64')}`;
   const makeSecret = (
     owner: SecretOwner,
     kind: Pick<StoredSecret, 'shown' | 'isCurrent' | 'promoteAt'>,
     at: Date,
   ) => {
-    const text = `whsec_${parts.randomBytes(secretBytes).toString('base64')}`;
-    const name = { merchantId: owner.merchantId, environment: owner.environment, id: newId('whs', at) };
+    const text = newText();
+    const name = { ...owner, id: newId('whs', at) };
     const row = { ...name, ...cipher.seal(text, name), ...kind, ending: text.slice(-4), createdAt: at };
     return { text, row };
   };
-
-  /** A webhook has to be signed before a secret was requested. */
-  const makeFirst = (owner: SecretOwner): Promise<LiveRows> =>
-    changeSecrets(pool, owner, async (client, rows) => {
-      const at = now();
-      const there = liveRows(rows, at);
-      if (there !== undefined) return there;
-      const { row } = makeSecret(owner, { shown: false, isCurrent: true, promoteAt: null }, at);
-      await insertSecret(client, row);
-      return { current: row };
-    });
 
   /** @throws SecretUnusableError */
   const openAll = (rows: LiveRows): ReadonlyMap<string, string> =>
     new Map(Object.values(rows).map((row: StoredSecret) => [row.id, cipher.open(row, row)] as const));
 
-  const open = async (owner: SecretOwner): Promise<Opened> => {
-    const rows =
-      liveRows(await findSecrets(pool, owner.merchantId, owner.environment), now()) ??
-      (await makeFirst(owner));
+  const find = ({ merchantId, environment, endpointId }: SecretOwner): Promise<StoredSecret[]> =>
+    findSecrets(pool, merchantId, environment, endpointId);
+
+  const open = async (owner: SecretOwner): Promise<Opened | undefined> => {
+    const rows = liveRows(await find(owner), now());
+    if (rows === undefined) return undefined;
     const texts = openAll(rows);
     return { rows, textOf: ({ id }) => texts.get(id) ?? '' };
   };
 
+  const rotate = async (
+    client: PoolClient,
+    rows: readonly StoredSecret[],
+    { owner, promoteAfterMs, by }: Rotation,
+  ): Promise<{ secret: SigningSecret; text: string }> => {
+    const at = now();
+    const live = liveRows(rows, at);
+    const isCurrent = live === undefined || !live.current.shown || promoteAfterMs === 0;
+    const promoteAt = isCurrent ? null : new Date(at.getTime() + promoteAfterMs);
+    const { text, row } = makeSecret(owner, { shown: true, isCurrent, promoteAt }, at);
+    if (isCurrent) {
+      await removeSecrets(client, owner, { current: true, next: true });
+    } else {
+      if (!live.current.isCurrent) await makeCurrent(client, live.current);
+      await removeSecrets(client, owner, { current: false, next: true });
+    }
+    await insertSecret(client, row);
+    await recordAudit(client, newId, at, by, {
+      action: 'signing_secret.rotate',
+      merchantId: owner.merchantId,
+      targetId: row.id,
+      details: { ...auditDetails(owner), promote_time: promoteAt?.toISOString() ?? null },
+    });
+    return { secret: describe(row, isCurrent), text };
+  };
+
   return {
-    async live(merchantId, environment) {
-      const owner = { merchantId, environment };
+    async live(owner) {
       const name = nameOf(owner);
       let opened = cache.get(name);
       if (opened === undefined) {
         opened = open(owner);
         cache.set(name, opened);
-        // A failure is not cached, so the next call tries again.
-        opened.catch(() => cache.peek(name) === opened && cache.delete(name));
+        // Neither a failure nor the absence of a secret is cached, so the next call tries again.
+        const forget = (): unknown => cache.peek(name) === opened && cache.delete(name);
+        opened.then((found) => found ?? forget(), forget);
       }
-      const { rows, textOf } = await opened;
+      const found = await opened;
+      if (found === undefined) return undefined;
+      const { rows, textOf } = found;
       const { current, next } = liveRows(Object.values(rows) as StoredSecret[], now()) ?? rows;
       return { current: textOf(current), ...(next === undefined ? {} : { next: textOf(next) }) };
     },
 
-    async problem(merchantId, environment) {
-      const rows = liveRows(await findSecrets(pool, merchantId, environment), now());
+    unseen: () => ({ current: newText() }),
+
+    async problem(owner) {
+      const rows = liveRows(await find(owner), now());
+      if (rows === undefined) return 'NOT_SHOWN';
       try {
-        if (rows !== undefined) openAll(rows);
+        openAll(rows);
         return undefined;
       } catch (error) {
         if (error instanceof SecretUnusableError) return error.problem;
@@ -158,43 +196,29 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
 
     async list(merchantId, environment) {
       const at = now();
-      const rows = await findSecrets(pool, merchantId, environment);
-      return (['SANDBOX', 'PRODUCTION'] as const).flatMap((each) => {
-        const live = liveRows(
+      const rows = await findSecrets(pool, merchantId, environment, '');
+      return (['SANDBOX', 'PRODUCTION'] as const).flatMap((each) =>
+        describeLive(
           rows.filter((row) => row.environment === each),
           at,
-        );
-        if (live === undefined) return [];
-        const { current, next } = live;
-        return [describe(current, true), ...(next === undefined ? [] : [describe(next, false)])];
-      });
+        ),
+      );
     },
 
+    listOf: async (owner) => describeLive(await find(owner), now()),
+
     async rotate(owner, promoteAfterMs, by) {
-      const made = await changeSecrets(pool, owner, async (client, rows) => {
-        const at = now();
-        const live = liveRows(rows, at);
-        const isCurrent = live === undefined || !live.current.shown || promoteAfterMs === 0;
-        const promoteAt = isCurrent ? null : new Date(at.getTime() + promoteAfterMs);
-        const { text, row } = makeSecret(owner, { shown: true, isCurrent, promoteAt }, at);
-        if (isCurrent) {
-          await removeSecrets(client, owner, { current: true, next: true });
-        } else {
-          if (!live.current.isCurrent) await makeCurrent(client, live.current);
-          await removeSecrets(client, owner, { current: false, next: true });
-        }
-        await insertSecret(client, row);
-        await recordAudit(client, newId, at, by, {
-          action: 'signing_secret.rotate',
-          merchantId: owner.merchantId,
-          targetId: row.id,
-          details: { environment: owner.environment, promote_time: promoteAt?.toISOString() ?? null },
-        });
-        return { secret: describe(row, isCurrent), text };
-      });
+      const made = await changeSecrets(pool, owner, (client, rows) =>
+        rotate(client, rows, { owner, promoteAfterMs, by }),
+      );
       cache.delete(nameOf(owner));
       return made;
     },
+
+    createFirst: async (client, owner, by) =>
+      rotate(client, await lockSecrets(client, owner), { owner, promoteAfterMs: 0, by }),
+
+    removeAll: (client, owner) => removeSecrets(client, owner, { current: true, next: true }),
 
     async promote(owner, by) {
       const promoted = await changeSecrets(pool, owner, async (client, rows) => {
@@ -205,7 +229,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
           action: 'signing_secret.promote',
           merchantId: owner.merchantId,
           targetId: next.id,
-          details: { environment: owner.environment },
+          details: auditDetails(owner),
         });
         return describe(await makeCurrent(client, next), true);
       });
@@ -216,8 +240,8 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
     async promoteDue() {
       const due = await findDue(pool, now(), dueBatch);
       let count = 0;
-      for (const { merchantId, environment } of due) {
-        count += await changeSecrets(pool, { merchantId, environment }, async (client, rows) => {
+      for (const owner of due) {
+        count += await changeSecrets(pool, owner, async (client, rows) => {
           // Another process may have created a secret, or an operator rotated it.
           const current = liveRows(rows, now())?.current;
           if (current === undefined || current.isCurrent) return 0;
@@ -232,11 +256,31 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
   };
 }
 
+interface Rotation {
+  readonly owner: SecretOwner;
+  readonly promoteAfterMs: number;
+  readonly by: Actor;
+}
+
+const auditDetails = ({ environment, endpointId }: SecretOwner) => ({
+  environment,
+  ...(endpointId === '' ? {} : { webhook_endpoint: endpointId }),
+});
+
+/** Empty without secrets. */
+function describeLive(rows: readonly StoredSecret[], at: Date): SigningSecret[] {
+  const live = liveRows(rows, at);
+  if (live === undefined) return [];
+  const { current, next } = live;
+  return [describe(current, true), ...(next === undefined ? [] : [describe(next, false)])];
+}
+
 function describe(row: StoredSecret, isCurrent: boolean): SigningSecret {
-  const { merchantId, environment, id, ending, shown, createdAt, promoteAt } = row;
+  const { merchantId, environment, endpointId, id, ending, shown, createdAt, promoteAt } = row;
   return {
     merchantId,
     environment,
+    endpointId,
     id,
     state: isCurrent ? 'CURRENT' : 'NEXT',
     ending,

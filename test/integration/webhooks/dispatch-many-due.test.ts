@@ -99,7 +99,9 @@ describe.each([
       ]);
       expect([...taken.values()][0]).toHaveLength(8);
       await lockLanes(client, [held.lane]);
-      expect((await releaseLanes(client, [{ lane: held.lane, delayMs: 0 }])).size).toBe(1);
+      expect((await releaseLanes(client, [{ lane: held.lane, delayMs: 0, awaitsSecret: false }])).size).toBe(
+        1,
+      );
     });
 
     expect(read).toBeLessThan(200);

@@ -192,6 +192,53 @@ describe('the order of an order', () => {
     expect(shop.webhooks).toHaveLength(3);
   });
 
+  test('the order of events holds for each webhook endpoint of its own: one that fails holds up no other', async () => {
+    const [broken, working] = [await desk.receive(answer(500)), await desk.receive()];
+    await desk.startDispatcher();
+    const orderId = newRandomId('ord', new Date());
+    const merchantId = newRandomId('mer', new Date());
+    const own = { orderId, merchantId };
+    const addEndpoint = async (url: string): Promise<string> => {
+      const id = newRandomId('whe', new Date());
+      await desk.database.pool.query(
+        `insert into webhooks.webhook_endpoints (merchant_id, id, environment, url, description, created_at, updated_at)
+         values ($1, $2, 'SANDBOX', $3, '', now(), now())`,
+        [merchantId, id, url],
+      );
+      return id;
+    };
+    const [one, two] = [await addEndpoint(broken.origin), await addEndpoint(working.origin)];
+
+    const made = await desk.add(
+      ...[1n, 2n].flatMap((sequence) => [
+        { ...own, sequence, url: broken.origin },
+        { ...own, sequence, url: broken.origin, endpoint: one },
+        { ...own, sequence, url: working.origin, endpoint: two },
+      ]),
+    );
+
+    await desk.untilState(made[5]!.id, 'DELIVERED');
+    await desk.untilAttempts(made[0]!.id, 1);
+    await desk.untilAttempts(made[1]!.id, 1);
+    expect(await Promise.all([made[3]!, made[4]!].map(({ id }) => desk.delivery(id)))).toMatchObject([
+      { state: 'PENDING', attempt_count: 0 },
+      { state: 'PENDING', attempt_count: 0 },
+    ]);
+    expect(working.webhooks.map(({ headers }) => headers['webhook-id'])).toEqual([
+      made[2]!.eventId,
+      made[5]!.eventId,
+    ]);
+    // The endpoint has moved: what is pending goes to its new URL, in order.
+    await desk.database.pool.query('update webhooks.webhook_endpoints set url = $2 where id = $1', [
+      one,
+      `${working.origin}/moved`,
+    ]);
+    await desk.letTimePass(hour);
+    await desk.untilState(made[4]!.id, 'DELIVERED');
+    const moved = working.webhooks.filter(({ target }) => target === '/moved');
+    expect(moved.map(({ headers }) => headers['webhook-id'])).toEqual([made[1]!.eventId, made[4]!.eventId]);
+  });
+
   test('the next event waits for the retries of the one before it, and goes when that is given up', async () => {
     const shop = await desk.receive(answer(500));
     await desk.startDispatcher();

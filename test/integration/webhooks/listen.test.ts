@@ -162,7 +162,7 @@ describe('errors', () => {
   });
 
   test('a secret that cannot be opened is named', async () => {
-    await desk.secrets.live(merchantId, 'SANDBOX');
+    await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
     await desk.database.pool.query(
       `update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`,
       [merchantId],

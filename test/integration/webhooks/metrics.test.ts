@@ -47,7 +47,7 @@ test('core shows how far the broker is behind the database', async () => {
 
 test('attempts are counted and timed, and no metric tells one merchant from another', async () => {
   const receiver = await startReceiver();
-  const { id: merchantId } = await stack.createMerchant();
+  const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
   await stack
     .client(OrderService, 'writer')
     .registerOrder(registration({ merchantId, orderNumber: 'C-1', webhookUrl: receiver.origin }));

@@ -127,6 +127,7 @@ test('before anything has happened nothing is taken in, and nothing is due', asy
     givenUpTestCount: 0,
     triedMs: undefined,
     secretsWithOldKey: 0,
+    awaitedSecretCount: 0,
     reconciledAt: undefined,
     repairedCount: 0,
     gaps: [],

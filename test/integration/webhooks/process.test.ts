@@ -50,7 +50,7 @@ async function startWith(
 /** Orders of a new merchant that end at once. */
 async function endOrders(stack: Stack, count: number, webhookUrl: string): Promise<void> {
   const orders = stack.client(OrderService, 'writer');
-  const { id: merchantId } = await stack.createMerchant();
+  const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
   for (let index = 0; index < count; index += 1)
     await orders.registerOrder(registration({ merchantId, orderNumber: `N-${index}`, webhookUrl }));
   const database = new pg.Client({ connectionString: stack.databaseUrl });

@@ -3,6 +3,8 @@ import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { SubscribedType } from '../../../src/webhooks/domain/webhook-endpoint.ts';
+import { createWebhookEndpoints } from '../../../src/webhooks/endpoints/webhook-endpoints.ts';
 import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcile-deliveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';
@@ -79,6 +81,33 @@ async function expiredOrders(count: number): Promise<{ merchantId: string; rows:
   return { merchantId, rows };
 }
 
+/** The id of a webhook endpoint that receives these types; all when empty. */
+async function endpointOf(
+  merchantId: string,
+  url: string,
+  eventTypes: readonly SubscribedType[],
+): Promise<string> {
+  const now = (): Date => new Date();
+  const { pool } = desk.database;
+  const secrets = { createFirst: unused, removeAll: unused };
+  const endpoints = createWebhookEndpoints({ pool, secrets, newId: newRandomId, now });
+  const wanted = {
+    merchantId,
+    environment: 'SANDBOX',
+    url,
+    description: '',
+    eventTypes,
+    withoutSecret: true,
+  } as const;
+  const created = await endpoints.create(wanted, { actor: 'test', requestId: '' });
+  if (created.type !== 'created') throw new Error(created.type);
+  return created.endpoint.id;
+}
+
+const unused = (): never => {
+  throw new Error('no secret is wanted');
+};
+
 const deliveriesOf = async (merchantId: string): Promise<readonly DeliveryRow[]> =>
   (await desk.deliveries()).filter((row) => row.merchant_id === merchantId);
 
@@ -139,6 +168,50 @@ describe('a round of the reconciler', () => {
       [merchantId],
     );
     expect(due).toHaveLength(1);
+  });
+
+  test('compares each receiver: a webhook endpoint is owed what was committed after it was created, and no more', async () => {
+    const { id: merchantId } = await desk.stack.createMerchant();
+    await desk.expireOrders(merchantId, ['E-1']);
+    await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
+    await desk.desk.query(`update webhooks.event_readers set cursor = '' where reader = 'reconcile'`);
+    const endpoints = [
+      await endpointOf(merchantId, 'https://all.example', []),
+      await endpointOf(merchantId, 'https://expired.example', ['order.expired']),
+      await endpointOf(merchantId, 'https://refunds.example', ['refund.completed']),
+    ];
+    const created = `update webhooks.webhook_endpoint_types set since = since - interval '2 minutes' where merchant_id = $1`;
+    // The first order is too old for the endpoints by now, and the next ones are not.
+    await desk.desk.query(
+      `update webhooks.webhook_endpoint_types set since = since + interval '2 minutes' where merchant_id = $1`,
+      [merchantId],
+    );
+    await reconcile();
+    expect(await deliveriesOf(merchantId)).toHaveLength(1);
+    await desk.desk.query(created, [merchantId]);
+    await desk.expireOrders(merchantId, ['E-2']);
+    const whole = await waitUntil('each receiver has its delivery', async () => {
+      const rows = (await deliveriesOf(merchantId)).filter((row) => row.order_number === 'E-2');
+      return rows.length === 3 && rows;
+    });
+    await untilRead();
+    expect(new Set(whole.map(({ body }) => body.toString())).size).toBe(1);
+    expect(whole.map(({ endpoint }) => endpoint).sort()).toEqual(
+      ['https://shop.example', endpoints[0], endpoints[1]].sort(),
+    );
+    const lost = `delete from webhooks.deliveries where merchant_id = $1 and endpoint = $2`;
+    await desk.desk.query(lost, [merchantId, endpoints[1]]);
+    await desk.desk.query(created, [merchantId]);
+
+    const round = await reconcile();
+
+    expect(round).toMatchObject({ woken: 1 });
+    const repaired = (await deliveriesOf(merchantId)).filter(({ endpoint }) => endpoint === endpoints[1]);
+    expect(repaired.some(({ order_number: number }) => number === 'E-2')).toBe(true);
+    expect(await findings()).toContainEqual(
+      expect.objectContaining({ merchant_id: merchantId, code: 'DELIVERY_CREATED', is_repaired: true }),
+    );
+    expect(await reconcile()).toEqual({ woken: 0, errors: [] });
   });
 
   test('leaves what happened in the last minute to the next one', async () => {

@@ -20,7 +20,7 @@ let merchantId: string;
 let receiver: Receiver;
 
 beforeEach(async () => {
-  ({ id: merchantId } = await stack.createMerchant());
+  ({ id: merchantId } = await stack.createMerchant({ signsWebhooks: true }));
   receiver = await startReceiver();
 });
 

@@ -2,6 +2,7 @@ import type { DescMethodStreaming, DescMethodUnary } from '@bufbuild/protobuf';
 import type { ConnectError, Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { roles } from '../../../src/contract/roles.ts';
@@ -13,7 +14,8 @@ import { openWebhookDesk } from './webhook-desk.ts';
 import type { WebhookDesk } from './webhook-desk.ts';
 
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
-type MethodName = keyof typeof WebhookService.method;
+const methods = { ...WebhookService.method, ...WebhookEndpointService.method };
+type MethodName = keyof typeof methods;
 const open: Readonly<Record<MethodName, readonly Role[]>> = {
   listSigningSecrets: ['dashboard', 'operator', 'reader'],
   rotateSigningSecret: ['dashboard', 'operator'],
@@ -31,6 +33,16 @@ const open: Readonly<Record<MethodName, readonly Role[]>> = {
   resumeEndpoint: ['dashboard', 'operator'],
   listenToSandboxEvents: ['operator'],
   getPipelineStatus: ['dashboard', 'operator', 'reader'],
+  createWebhookEndpoint: ['dashboard', 'operator'],
+  listWebhookEndpoints: ['dashboard', 'operator', 'reader'],
+  getWebhookEndpoint: ['dashboard', 'operator', 'reader'],
+  updateWebhookEndpoint: ['dashboard', 'operator'],
+  pauseWebhookEndpoint: ['dashboard', 'operator'],
+  resumeWebhookEndpoint: ['dashboard', 'operator'],
+  deleteWebhookEndpoint: ['dashboard', 'operator'],
+  rotateWebhookEndpointSecret: ['dashboard', 'operator'],
+  promoteWebhookEndpointSecret: ['dashboard', 'operator'],
+  testWebhookEndpoint: ['dashboard', 'operator'],
 };
 
 let stack: Stack;
@@ -46,7 +58,7 @@ afterAll(async () => {
 
 /** Calls with an empty request: whoever is let in is told what is missing or is answered. */
 async function verdict(transport: Transport, name: MethodName): Promise<string> {
-  const method: DescMethodUnary | DescMethodStreaming = WebhookService.method[name];
+  const method: DescMethodUnary | DescMethodStreaming = methods[name];
   try {
     if (method.methodKind === 'unary') await transport.unary(method, undefined, 10_000, undefined, {});
     else {
@@ -65,7 +77,7 @@ async function* once<T>(message: T): AsyncIterable<T> {
 }
 
 test('the table has a row for every method', () => {
-  expect(Object.keys(open).sort()).toEqual(Object.keys(WebhookService.method).sort());
+  expect(Object.keys(open).sort()).toEqual(Object.keys(methods).sort());
 });
 
 /** Both protocols, each with a connection of its own that ends with the call. */

@@ -293,6 +293,8 @@ describe('one delivery', () => {
     const orderId = newRandomId('ord', new Date());
     const [first = ''] = await desk.deliver(merchantId, { orderId, eventType: 'order.failed' });
     const [second = ''] = await desk.deliver(merchantId, { orderId, sequence: 4n });
+    const awaiting = await reader().explainDelivery({ merchantId, deliveryId: second });
+    await operator().rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
     await operator().pauseEndpoint({
       merchantId,
       environment: Environment.SANDBOX,
@@ -308,6 +310,10 @@ describe('one delivery', () => {
     const behind = await reader().explainDelivery({ merchantId, deliveryId: second });
     const due = await reader().explainDelivery({ merchantId, deliveryId: first });
 
+    expect(awaiting.explanation).toMatchObject({
+      cause: DeliveryCause.SIGNING_SECRET_NOT_SHOWN,
+      nextSteps: [DeliveryNextStep.CREATE_SIGNING_SECRET],
+    });
     expect(paused.explanation).toMatchObject({
       cause: DeliveryCause.ENDPOINT_PAUSED,
       nextSteps: [DeliveryNextStep.RESUME_ENDPOINT],
@@ -337,7 +343,7 @@ describe('one delivery', () => {
 
   test('whose secret has no key is explained, not failed', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
-    await desk.secrets.live(merchantId, 'SANDBOX');
+    await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
     await sql(`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`, [merchantId]);
     const other = await openWebhookDesk(stack);
     try {

@@ -137,6 +137,7 @@ describe('listing', () => {
       merchantId: undefined,
       environment: 'SANDBOX',
       onlyInTrouble: true,
+      withWebhookEndpoints: true,
       after: `1 mer_${'0'.repeat(22)}2500 SANDBOX https://shop-2500.example`,
       limit: 51,
     } as const;

@@ -33,7 +33,8 @@ const listed = async () => (await desk.client('reader').listSigningSecrets({ mer
 /** Whether a receiver that knows just this secret takes what is signed now. */
 async function verifies(secret: string): Promise<boolean> {
   const body = Buffer.from('{"id":"evt_1"}');
-  const secrets = await desk.secrets.live(merchantId, 'SANDBOX');
+  const secrets = await desk.secrets.live({ merchantId, environment: 'SANDBOX', endpointId: '' });
+  if (secrets === undefined) throw new Error('no secret was shown');
   const headers = signedHeaders({ eventId: 'evt_1', body, at: new Date(), secrets });
   try {
     new Webhook(secret).verify(body.toString(), headers);

@@ -45,7 +45,7 @@ afterAll(async () => {
 const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
   createSigningSecrets({ database, keys: [key], newId: newRandomId, randomBytes, now: () => clock, ...own });
 
-const sandbox = () => ({ merchantId, environment: 'SANDBOX' as const });
+const sandbox = () => ({ merchantId, environment: 'SANDBOX' as const, endpointId: '' });
 const stored = async (): Promise<unknown[]> => {
   const { rows } = await database.pool.query<object>(
     'select * from webhooks.signing_secrets order by is_current desc',
@@ -54,49 +54,66 @@ const stored = async (): Promise<unknown[]> => {
 };
 
 describe('the first secret', () => {
-  test('is made when something has to be signed, current and not shown', async () => {
-    const secrets = openSecrets();
+  test('does not exist before it is shown, and signs within the next call, in every process', async () => {
+    const [one, other] = [openSecrets(), openSecrets()];
 
-    const live = await secrets.live(merchantId, 'SANDBOX');
+    expect(await Promise.all([one.live(sandbox()), other.live(sandbox())])).toEqual([undefined, undefined]);
+    expect(await one.problem(sandbox())).toBe('NOT_SHOWN');
+    expect(await stored()).toHaveLength(0);
+    const { secret, text } = await one.rotate(sandbox(), day, by);
 
-    expect(live).toEqual({ current: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) });
-    expect(await secrets.list(merchantId, undefined)).toMatchObject([
-      { state: 'CURRENT', shown: false, ending: live.current.slice(-4), promoteAt: null },
+    expect(secret).toMatchObject({ state: 'CURRENT', shown: true, promoteAt: null, ending: text.slice(-4) });
+    expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(await Promise.all([one.live(sandbox()), other.live(sandbox())])).toEqual([
+      { current: text },
+      { current: text },
     ]);
+    expect(await one.problem(sandbox())).toBeUndefined();
   });
 
-  test('is one, however many ask for it at once in several processes', async () => {
+  test('is one, however many create it at once in several processes', async () => {
     const processes = [openSecrets(), openSecrets(), openSecrets(), openSecrets()];
 
-    const lives = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => processes[index % 4]!.live(merchantId, 'SANDBOX')),
+    const made = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => processes[index % 4]!.rotate(sandbox(), day, by)),
     );
 
-    expect(new Set(lives.map(({ current }) => current)).size).toBe(1);
-    expect(await stored()).toHaveLength(1);
+    expect(made.filter(({ secret }) => secret.state === 'CURRENT')).toHaveLength(1);
+    expect(await stored()).toHaveLength(2);
   });
 
-  test('differs from that of the other environment and of another merchant', async () => {
+  test('differs by environment, merchant and webhook endpoint', async () => {
     const secrets = openSecrets();
     const other = newRandomId('mer', new Date());
-    const lives = await Promise.all([
-      secrets.live(merchantId, 'SANDBOX'),
-      secrets.live(merchantId, 'PRODUCTION'),
-      secrets.live(other, 'SANDBOX'),
-    ]);
-    expect(new Set(lives.map(({ current }) => current)).size).toBe(3);
+    const owners = [
+      sandbox(),
+      { ...sandbox(), environment: 'PRODUCTION' as const },
+      { ...sandbox(), merchantId: other },
+      { ...sandbox(), endpointId: newRandomId('whe', new Date()) },
+    ];
+    const made = await Promise.all(owners.map((owner) => secrets.rotate(owner, day, by)));
+
+    expect(await Promise.all(owners.map((owner) => secrets.live(owner)))).toEqual(
+      made.map(({ text }) => ({ current: text })),
+    );
     expect(await secrets.list(other, undefined)).toHaveLength(1);
+    expect((await secrets.list(merchantId, undefined)).map(({ id }) => id)).toEqual([
+      made[0]?.secret.id,
+      made[1]?.secret.id,
+    ]);
+    expect(await secrets.listOf(owners[3]!)).toMatchObject([{ id: made[3]?.secret.id }]);
   });
 
-  test('is current at once when it is asked for, and so is one in place of a secret nobody was shown', async () => {
+  test('of an earlier version, that nobody was shown, signs until one is shown, which replaces it at once', async () => {
     const secrets = openSecrets();
-    const asked = await secrets.rotate({ merchantId, environment: 'PRODUCTION' }, day, by);
-    await secrets.live(merchantId, 'SANDBOX');
-    const replaced = await secrets.rotate(sandbox(), day, by);
+    const unseen = await secrets.rotate(sandbox(), day, by);
+    await database.pool.query('update webhooks.signing_secrets set shown = false');
+    expect(await openSecrets().live(sandbox())).toEqual({ current: unseen.text });
 
-    expect(asked.secret).toMatchObject({ state: 'CURRENT', shown: true, promoteAt: null });
-    expect(replaced.secret).toMatchObject({ state: 'CURRENT', shown: true });
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: replaced.text });
+    const { secret, text } = await secrets.rotate(sandbox(), day, by);
+
+    expect(secret).toMatchObject({ state: 'CURRENT', shown: true });
+    expect(await secrets.live(sandbox())).toEqual({ current: text });
   });
 });
 
@@ -107,12 +124,12 @@ describe('rotation', () => {
     const second = await secrets.rotate(sandbox(), day, by);
 
     expect(second.secret).toMatchObject({ state: 'NEXT', promoteAt: new Date(clock.getTime() + day) });
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: first.text, next: second.text });
     passTime(day - 1);
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: first.text, next: second.text });
     passTime(1);
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
-    expect(await openSecrets().live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: second.text });
+    expect(await openSecrets().live(sandbox())).toEqual({ current: second.text });
     expect(await secrets.list(merchantId, 'SANDBOX')).toMatchObject([
       { id: second.secret.id, state: 'CURRENT', promoteAt: null },
     ]);
@@ -136,10 +153,10 @@ describe('rotation', () => {
     const first = await secrets.rotate(sandbox(), day, by);
     await secrets.rotate(sandbox(), day, by);
     const third = await secrets.rotate(sandbox(), day, by);
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: third.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: first.text, next: third.text });
     passTime(day);
     const fourth = await secrets.rotate(sandbox(), day, by);
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: third.text, next: fourth.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: third.text, next: fourth.text });
   });
 
   test('at once when asked so', async () => {
@@ -148,7 +165,7 @@ describe('rotation', () => {
     await secrets.rotate(sandbox(), day, by);
     const last = await secrets.rotate(sandbox(), 0, by);
     expect(last.secret.state).toBe('CURRENT');
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: last.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: last.text });
     expect(await stored()).toHaveLength(1);
   });
 
@@ -159,7 +176,7 @@ describe('rotation', () => {
     const second = await secrets.rotate(sandbox(), day, by);
 
     expect(await secrets.promote(sandbox(), by)).toMatchObject({ id: second.secret.id, state: 'CURRENT' });
-    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
+    expect(await secrets.live(sandbox())).toEqual({ current: second.text });
     expect(await secrets.promote(sandbox(), by)).toBeUndefined();
   });
 
@@ -171,19 +188,19 @@ describe('rotation', () => {
       openSecrets().rotate(sandbox(), day, by),
       openSecrets().rotate(sandbox(), day, by),
     ]);
-    const live = await openSecrets().live(merchantId, 'SANDBOX');
-    expect(live.current).toBe(first.text);
-    expect(made.map(({ text }) => text)).toContain(live.next);
+    const live = await openSecrets().live(sandbox());
+    expect(live?.current).toBe(first.text);
+    expect(made.map(({ text }) => text)).toContain(live?.next);
     expect(await stored()).toHaveLength(2);
   });
 
   test('another process signs with what is new after at most 5 seconds', async () => {
     const [here, there] = [openSecrets(), openSecrets()];
     const first = await here.rotate(sandbox(), day, by);
-    expect(await there.live(merchantId, 'SANDBOX')).toEqual({ current: first.text });
+    expect(await there.live(sandbox())).toEqual({ current: first.text });
     const second = await here.rotate(sandbox(), day, by);
     passTime(5_001);
-    expect(await there.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+    expect(await there.live(sandbox())).toEqual({ current: first.text, next: second.text });
   });
 
   test('is in the audit log with the change, without the secret', async () => {
@@ -236,8 +253,12 @@ describe('encryption at rest', () => {
 
   test('a new first key takes over, in batches, while both are known', async () => {
     const old = openSecrets();
-    const merchants = Array.from({ length: 250 }, () => newRandomId('mer', new Date()));
-    const before = await Promise.all(merchants.map((id) => old.live(id, 'SANDBOX')));
+    const owners = Array.from({ length: 250 }, (_, index) => ({
+      ...sandbox(),
+      merchantId: newRandomId('mer', new Date()),
+      endpointId: index % 2 === 0 ? '' : newRandomId('whe', new Date()),
+    }));
+    const before = await Promise.all(owners.map((owner) => old.rotate(owner, day, by)));
     const newKey = namedKey('k2');
     const rotating = [openSecrets({ keys: [newKey, key] }), openSecrets({ keys: [newKey, key] })];
 
@@ -246,31 +267,32 @@ describe('encryption at rest', () => {
     expect(rounds.reduce((sum, { resealed }) => sum + resealed, 0)).toBe(250);
     expect(await rotating[0]!.reseal()).toEqual({ resealed: 0, unusable: 0 });
     const withNewOnly = openSecrets({ keys: [newKey] });
-    const after = await Promise.all(merchants.map((id) => withNewOnly.live(id, 'SANDBOX')));
-    expect(after).toEqual(before);
+    const after = await Promise.all(owners.map((owner) => withNewOnly.live(owner)));
+    expect(after).toEqual(before.map(({ text }) => ({ current: text })));
   });
 
   test('a secret of an unknown key is named, holds up no other, and can be replaced at once', async () => {
-    await openSecrets().live(merchantId, 'SANDBOX');
-    const other = newRandomId('mer', new Date());
+    await openSecrets().rotate(sandbox(), day, by);
+    const other = { ...sandbox(), merchantId: newRandomId('mer', new Date()) };
     const without = openSecrets({ keys: [namedKey('k2')] });
 
-    await expect(without.live(merchantId, 'SANDBOX')).rejects.toThrow('encrypted with the key "k1"');
-    expect(await without.live(other, 'SANDBOX')).toMatchObject({ current: expect.any(String) });
+    await expect(without.live(sandbox())).rejects.toThrow('encrypted with the key "k1"');
+    await without.rotate(other, day, by);
+    expect(await without.live(other)).toMatchObject({ current: expect.any(String) });
     expect(await without.reseal()).toMatchObject({
       resealed: 0,
       unusable: 1,
       problem: { problem: { kind: 'KEY_MISSING', keyName: 'k1' } },
     });
     const { text } = await without.rotate(sandbox(), 0, by);
-    expect(await without.live(merchantId, 'SANDBOX')).toEqual({ current: text });
+    expect(await without.live(sandbox())).toEqual({ current: text });
   });
 
   test('a row copied to another merchant signs for nobody', async () => {
     const secrets = openSecrets();
-    await secrets.live(merchantId, 'SANDBOX');
+    await secrets.rotate(sandbox(), day, by);
     const thief = newRandomId('mer', new Date());
     await database.pool.query('update webhooks.signing_secrets set merchant_id = $1', [thief]);
-    await expect(secrets.live(thief, 'SANDBOX')).rejects.toThrow('cannot be decrypted');
+    await expect(secrets.live({ ...sandbox(), merchantId: thief })).rejects.toThrow('cannot be decrypted');
   });
 });

@@ -4,6 +4,7 @@ import type { Client } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
@@ -20,6 +21,7 @@ import type { Database } from '../../../src/webhooks/database/database.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { webhookEndpointService } from '../../../src/webhooks/rpc/webhook-endpoint-service.ts';
 import { webhookService } from '../../../src/webhooks/rpc/webhook-service.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
@@ -32,8 +34,9 @@ export interface WebhookDesk {
   readonly grpcAddress: string;
   readonly connectUrl: string;
   readonly client: (role: Role) => Client<typeof WebhookService>;
+  readonly endpointClient: (role: Role) => Client<typeof WebhookEndpointService>;
   /** How often work was announced. */
-  readonly rings: { due: number; redelivery: number };
+  readonly rings: { due: number; redelivery: number; deleted: number };
   /** Begins to stop, as a process does. */
   readonly drain: () => void;
   /** Puts deliveries there as the intake does; each field that a test does not name is its own. */
@@ -57,6 +60,7 @@ const quietStatus: PipelineStatus = {
   givenUpTestCount: 3,
   triedMs: { shortest: 40_000, longest: 273_600_000 },
   secretsWithOldKey: 9,
+  awaitedSecretCount: 2,
   reconciledAt: undefined,
   repairedCount: 10,
   gaps: [
@@ -89,17 +93,28 @@ export async function openWebhookDesk(
   const now = (): Date => new Date();
   const keys = [{ name: 'k1', key: randomBytes(32) }] as const;
   const secrets = createSigningSecrets({ database, keys, newId: newRandomId, randomBytes, now });
-  const rings = { due: 0, redelivery: 0 };
+  const rings = { due: 0, redelivery: 0, deleted: 0 };
   const draining = new AbortController();
+  const merchants = createClient(MerchantService, core);
+  const onDue = () => void (rings.due += 1);
+  const endpointService = webhookEndpointService({
+    database,
+    secrets,
+    merchants,
+    newId: newRandomId,
+    now,
+    onDue,
+    onDeleted: () => void (rings.deleted += 1),
+  });
   const service = webhookService({
     database,
     secrets,
-    merchants: createClient(MerchantService, core),
+    merchants,
     orders: createClient(OrderService, core),
     readStatus: () => Promise.resolve(quietStatus),
     newId: newRandomId,
     now,
-    onDue: () => void (rings.due += 1),
+    onDue,
     onRedelivery: () => void (rings.redelivery += 1),
     draining: draining.signal,
     signOfLifeMs,
@@ -111,21 +126,24 @@ export async function openWebhookDesk(
     roles,
   );
   if (typeof tokens === 'string') throw new Error(tokens);
-  const services = [guard(service, { tokens, logger, newRequestId: v7, explain: explainDatabaseError })];
+  const guards = { tokens, logger, newRequestId: v7, explain: explainDatabaseError };
+  const services = [guard(service, guards), guard(endpointService, guards)];
   const grpc = await startGrpcServer({ host: '127.0.0.1', port: 0, services, logger });
   const connect = await startConnectServer({ host: '127.0.0.1', port: 0, services, logger });
   const transports = new Map<Role, ReturnType<typeof createGrpcTransport>>();
+  const transportOf = (role: Role) => {
+    const transport =
+      transports.get(role) ?? createGrpcTransport({ addresses: [grpc.address], token: stack.tokens[role] });
+    transports.set(role, transport);
+    return transport;
+  };
   return {
     database,
     secrets,
     grpcAddress: grpc.address,
     connectUrl: `http://${connect.address}`,
-    client(role) {
-      const transport =
-        transports.get(role) ?? createGrpcTransport({ addresses: [grpc.address], token: stack.tokens[role] });
-      transports.set(role, transport);
-      return createClient(WebhookService, transport);
-    },
+    client: (role) => createClient(WebhookService, transportOf(role)),
+    endpointClient: (role) => createClient(WebhookEndpointService, transportOf(role)),
     rings,
     drain: () => draining.abort(),
     async deliver(merchantId, own = {}, count = 1) {

@@ -1,3 +1,4 @@
+import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { create } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -38,6 +39,7 @@ async function findings(status: Status | ConnectError, serving = ServingStatus.S
   });
   const clients = {
     webhooks: createClient(WebhookService, transport),
+    webhookEndpoints: createClient(WebhookEndpointService, transport),
     health: createClient(Health, transport),
     close: () => undefined,
   };
@@ -51,7 +53,7 @@ test('every check of a healthy pipeline is ok', async () => {
   expect(found.map(({ check, result }) => [check, result])).toEqual(
     [
       ...['reachable', 'broker', 'event intake', 'deliveries', 'abandoned', 'endpoints'],
-      ...['signing secrets', 'reconciler'],
+      ...['signing secrets', 'awaited secrets', 'reconciler'],
     ].map((check) => [check, 'ok']),
   );
 });
@@ -83,6 +85,12 @@ test.each<[string, Status, string, RegExp]>([
     { eventLag: undefined },
     'event intake warning lag_unknown',
     /number of events .* unknown/,
+  ],
+  [
+    'deliveries that wait for a signing secret',
+    { awaitedSecretCount: 2n },
+    'awaited secrets warning secret_not_shown',
+    /^deliveries to 2 receivers wait until a signing secret is shown$/,
   ],
   ['a disconnected broker', { isBrokerConnected: false }, 'broker warning disconnected', /not connected/],
   [

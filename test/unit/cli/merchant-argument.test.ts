@@ -133,7 +133,7 @@ describe('a command about a merchant', () => {
     [`key revoke ${one}`, "missing required argument 'api_key_id'"],
     ['key revoke', "missing required argument 'api_key_id'"],
     [`key revoke ${one} key_1 more`, 'too many arguments'],
-    [`webhook pause ${one} shop`, "command-argument value 'shop' is invalid for argument 'endpoint'"],
+    [`webhook pause ${one} shop`, "command-argument value 'shop' is invalid for argument 'host'"],
   ])('still refuses what is not whole or not right: %s', async (line, message) => {
     const { exitCode, stderr, asked } = await run([one], line);
 

@@ -107,6 +107,9 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['webhook test mer_1', "required option '--url <url>' not specified"],
     ['webhook pause mer_1 shop.example:443', 'A complete webhook_url is also accepted.'],
     ['webhook secret rotate mer_1 --promote-after never', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
+    ['webhook endpoint create mer_1', "required option '--url <url>' not specified"],
+    ['webhook endpoint create mer_1 --url https://a.example --types order.failed,', 'or all.'],
+    ['webhook endpoint pause mer_1', "missing required argument 'endpoint_id'"],
     [
       'webhook show mer_1 whd_1',
       'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=',

@@ -68,7 +68,8 @@ const samples: readonly (readonly [name: RegExp, value: string])[] = [
   [/--outcome/, 'paid'],
   [/pat_|^<id>$/, 'pat_1'],
   [/--wallet/, 'walleta'],
-  [/endpoint|url|forward/i, 'https://shop.example'],
+  [/endpoint_id|webhook-endpoint/, 'whe_1'],
+  [/endpoint|host|url|forward/i, 'https://shop.example'],
 ];
 
 const isToFillIn = (word: string): boolean => /<[^>]+>|…|\$/.test(word);

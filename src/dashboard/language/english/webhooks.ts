@@ -85,6 +85,9 @@ export const webhooks = {
       paused: 'Its endpoint is paused. Nothing is sent until the endpoint is resumed.',
       gone: 'Its endpoint answered 410 Gone, and is paused. Nothing is sent until the endpoint is resumed.',
       secret: 'It cannot be signed, because the gateway cannot decrypt your signing secret.',
+      secretNotShown:
+        'It waits until you create a signing secret. Without one, your server could not verify it.',
+      endpointDeleted: 'It was abandoned, because its webhook endpoint was deleted.',
       earlier: (event: string) => `It waits for an earlier event of the same order: ${event}.`,
       circuitOpen: (failures: string) =>
         `The circuit of its endpoint is open after ${counted(failures, 'failure')} in a row. One delivery at a time probes the endpoint, and the others wait.`,
@@ -100,6 +103,7 @@ export const webhooks = {
       resume: 'If the receiver works, resume its endpoint.',
       restore:
         'Ask the operator of this gateway to restore the encryption key. If the key is lost, create a new signing secret.',
+      createSecret: 'Create a signing secret.',
       earlier: 'See why the earlier delivery waits.',
       checkWebhooks: 'Tell the operator of this gateway.',
     },

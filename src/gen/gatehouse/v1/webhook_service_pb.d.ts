@@ -55,7 +55,7 @@ export declare type SigningSecret = Message<"gatehouse.v1.SigningSecret"> & {
   ending: string;
 
   /**
-   * False when Gatehouse created the secret, because a webhook had to be signed before a user created one.
+   * False when an earlier version created the secret, because a webhook had to be signed before a user created one.
    *
    * @generated from field: bool shown = 6;
    */
@@ -74,6 +74,13 @@ export declare type SigningSecret = Message<"gatehouse.v1.SigningSecret"> & {
    * @generated from field: google.protobuf.Timestamp promote_time = 8;
    */
   promoteTime?: Timestamp | undefined;
+
+  /**
+   * The webhook endpoint whose deliveries it signs: "whe_…". Empty when it signs the deliveries to orders' webhook_urls.
+   *
+   * @generated from field: string webhook_endpoint_id = 9;
+   */
+  webhookEndpointId: string;
 };
 
 /**
@@ -382,6 +389,13 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
    * @generated from field: int32 last_status_code = 20;
    */
   lastStatusCode: number;
+
+  /**
+   * The webhook endpoint that receives it: "whe_…". Empty for the webhook_url of an order.
+   *
+   * @generated from field: string webhook_endpoint_id = 21;
+   */
+  webhookEndpointId: string;
 };
 
 /**
@@ -508,7 +522,7 @@ export declare type ListDeliveriesRequest = Message<"gatehouse.v1.ListDeliveries
   orderId: string;
 
   /**
-   * Only those to this endpoint.
+   * Only those to orders' webhook_urls at this endpoint.
    *
    * @generated from field: string endpoint = 6;
    */
@@ -541,6 +555,13 @@ export declare type ListDeliveriesRequest = Message<"gatehouse.v1.ListDeliveries
    * @generated from field: string page_token = 10;
    */
   pageToken: string;
+
+  /**
+   * Only those to this webhook endpoint: "whe_…".
+   *
+   * @generated from field: string webhook_endpoint_id = 11;
+   */
+  webhookEndpointId: string;
 };
 
 /**
@@ -1337,6 +1358,13 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
    * @generated from field: int32 last_status_code = 15;
    */
   lastStatusCode: number;
+
+  /**
+   * The webhook endpoint whose state this is: "whe_…". Empty for orders' webhook_urls.
+   *
+   * @generated from field: string webhook_endpoint_id = 16;
+   */
+  webhookEndpointId: string;
 };
 
 /**
@@ -1385,6 +1413,13 @@ export declare type ListEndpointsRequest = Message<"gatehouse.v1.ListEndpointsRe
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Also lists the webhook endpoints of WebhookEndpointService.
+   *
+   * @generated from field: bool include_webhook_endpoints = 6;
+   */
+  includeWebhookEndpoints: boolean;
 };
 
 /**
@@ -1748,6 +1783,13 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
    * @generated from field: repeated gatehouse.v1.ReconcilerFinding findings = 18;
    */
   findings: ReconcilerFinding[];
+
+  /**
+   * Merchants and webhook endpoints with deliveries that wait until a signing secret is shown.
+   *
+   * @generated from field: int64 awaited_secret_count = 19;
+   */
+  awaitedSecretCount: bigint;
 };
 
 /**
@@ -2078,6 +2120,20 @@ export enum DeliveryCause {
    * @generated from enum value: DELIVERY_CAUSE_NO_SENDER = 12;
    */
   NO_SENDER = 12,
+
+  /**
+   * Waits: no signing secret was shown to anyone, so the receiver could not verify it.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_SIGNING_SECRET_NOT_SHOWN = 13;
+   */
+  SIGNING_SECRET_NOT_SHOWN = 13,
+
+  /**
+   * Abandoned: its webhook endpoint was deleted.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_WEBHOOK_ENDPOINT_DELETED = 14;
+   */
+  WEBHOOK_ENDPOINT_DELETED = 14,
 }
 
 /**
@@ -2139,6 +2195,20 @@ export enum DeliveryNextStep {
    * @generated from enum value: DELIVERY_NEXT_STEP_WAIT = 6;
    */
   WAIT = 6,
+
+  /**
+   * Create a signing secret, with RotateSigningSecret or RotateWebhookEndpointSecret.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_CREATE_SIGNING_SECRET = 7;
+   */
+  CREATE_SIGNING_SECRET = 7,
+
+  /**
+   * Nothing: it is never sent again.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_NONE = 8;
+   */
+  NONE = 8,
 }
 
 /**
@@ -2262,8 +2332,12 @@ export declare const ReconcilerFindingCodeSchema: GenEnum<ReconcilerFindingCode>
 /**
  * Webhooks to merchants: signing secrets, deliveries and their attempts, endpoints. Served by the `webhooks` process.
  *
- * An endpoint is the scheme, host and port of a merchant's webhook_urls in one environment. Deliveries to one endpoint are
- * sent a few at a time. They wait together while its circuit is open because it failed, or while it is paused.
+ * An endpoint of this service is a host: the scheme, host and port of a merchant's webhook_urls in one environment.
+ * Deliveries to one endpoint are sent a few at a time. They wait together while its circuit is open because it failed, or
+ * while it is paused. The webhook endpoints that a merchant creates are in WebhookEndpointService. Each of them has such a
+ * state of its own.
+ *
+ * Deliveries wait until a signing secret of their merchant, or of their webhook endpoint, was shown to someone.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -2271,7 +2345,7 @@ export declare const ReconcilerFindingCodeSchema: GenEnum<ReconcilerFindingCode>
  */
 export declare const WebhookService: GenService<{
   /**
-   * Lists a merchant's signing secrets, without the secrets themselves. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists the signing secrets of a merchant's orders with a webhook_url, without the secrets themselves. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListSigningSecrets
    */
@@ -2283,7 +2357,8 @@ export declare const WebhookService: GenService<{
   /**
    * Creates a new signing secret and shows it once. It is current at once if it is the first of the merchant and
    * environment, or if the current one was never shown. Otherwise it signs `webhook-signature` beside the current one at
-   * once, and becomes current when it is promoted or at its promote_time. It replaces an existing next secret.
+   * once, and becomes current when it is promoted or at its promote_time. It replaces an existing next secret. The first
+   * one releases the deliveries that wait for it.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.RotateSigningSecret
@@ -2326,7 +2401,7 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Reads the deliveries of one order, each with its attempts. There are none before the order ends, for an order without a
-   * webhook_url, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * receiver, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetOrderDeliveries
    */
@@ -2347,7 +2422,7 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Sends a delivered or abandoned delivery again, with the same id and body and a whole new schedule. A pending delivery
-   * is sent now. Errors: as GetDelivery.
+   * is sent now. Errors: as GetDelivery; FAILED_PRECONDITION WEBHOOK_ENDPOINT_DELETED.
    *
    * @generated from rpc gatehouse.v1.WebhookService.RedeliverDelivery
    */

@@ -1,0 +1,180 @@
+import { Argument } from 'commander';
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  EndpointSchema,
+  EndpointState,
+  EndpointStateSchema,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { readEndpoint } from './endpoint.ts';
+import {
+  environmentOption,
+  environmentWord,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
+
+interface ListOptions extends PageOptions {
+  readonly environment?: Environment;
+  readonly trouble?: true;
+}
+
+interface ChangeOptions {
+  readonly environment: Environment;
+  readonly reason?: string;
+}
+
+/** `webhook hosts`, `webhook pause` and `webhook resume` */
+export function addHostCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
+  webhook
+    .command('hosts')
+    .alias('endpoints')
+    .description(
+      "list the hosts of orders' webhook_urls, and webhook endpoints, with their states: paused ones first, then those with an open circuit",
+    )
+    .argument('[merchant_id]', 'mer_…; default: all merchants')
+    .option('--trouble', 'only those that are paused or have an open circuit')
+    .addOption(environmentOption())
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((merchantId: string | undefined, options: ListOptions) =>
+      run(({ webhooks }) => list(webhooks, merchantId ?? '', options)),
+    );
+
+  onMerchantAnd(
+    webhook
+      .command('pause')
+      .description(
+        "send nothing to a host of orders' webhook_urls until it is resumed; its deliveries are kept",
+      )
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .option('--reason <text>', 'the reason, shown with the host'),
+    new Argument('<host>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    findMerchant,
+    (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
+      run(async ({ webhooks }) => {
+        const reply = await webhooks.pauseEndpoint({ merchantId, environment, endpoint, reason });
+        const paused = answered(reply.endpoint);
+        return describe(
+          paused,
+          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\n${resume(paused)}`,
+        );
+      }),
+  );
+
+  onMerchantAnd(
+    webhook
+      .command('resume')
+      .description("send to a host of orders' webhook_urls again now: end a pause, or close an open circuit")
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
+    new Argument('<host>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    findMerchant,
+    (merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
+      run(async ({ webhooks }) => {
+        const reply = await webhooks.resumeEndpoint({ merchantId, environment, endpoint });
+        const resumed = answered(reply.endpoint);
+        const next =
+          resumed.pendingCount === 0n
+            ? 'No delivery is pending. New ones are sent at once.'
+            : `Due deliveries are sent now. Those that failed are sent when they are due next. Follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+        return describe(resumed, next);
+      }),
+  );
+}
+
+const resume = (endpoint: Endpoint): string =>
+  `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
+
+/** The state of a host or webhook endpoint, and its reason. */
+export function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
+  if (state === EndpointState.PAUSED) return pauseReason === '' ? 'paused' : `paused: ${pauseReason}`;
+  if (state === EndpointState.RESTING)
+    return `circuit open after ${consecutiveFailures} failures in a row, probed from ${showTime(probeTime)} on`;
+  if (state === EndpointState.OPEN) return 'active';
+  return wordOf(EndpointStateSchema, state) ?? '';
+}
+
+async function list(
+  webhooks: WebhookClients['webhooks'],
+  merchantId: string,
+  options: ListOptions,
+): Promise<Output> {
+  const { environment = Environment.UNSPECIFIED, trouble: onlyInTrouble = false } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await webhooks.listEndpoints({
+      ...{ ...request, merchantId, environment, onlyInTrouble, includeWebhookEndpoints: true },
+    });
+    return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'HOST, MERCHANT' },
+    { head: 'ENVIRONMENT' },
+    { head: 'WAITING', right: true },
+    { head: 'STATE, LAST RESULT', gives: true },
+  ];
+  const rows = page.items.map((endpoint) => [
+    [endpoint.endpoint, endpoint.webhookEndpointId, endpoint.merchantId]
+      .filter((line) => line !== '')
+      .join('\n'),
+    environmentWord(endpoint.environment),
+    String(endpoint.pendingCount),
+    `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
+  ]);
+  const nothing = onlyInTrouble ? 'No host is paused or has an open circuit' : 'There are no hosts';
+  const who = merchantId === '' ? '' : ` of merchant ${merchantId}`;
+  return {
+    json: {
+      endpoints: page.items.map((endpoint) => plainJson(EndpointSchema, endpoint)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      rows.length === 0
+        ? `${nothing} in ${showEnvironment(environment)}${who}`
+        : `${table(columns, rows, width)}${adviseOn(page.items)}${showMore(page)}`,
+  };
+}
+
+/** The result of the latest attempt, and its time. */
+export function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoint): string {
+  if (lastResult === '') return 'nothing sent yet';
+  const times = [showTime(lastSuccessTime), showTime(lastFailureTime)].sort();
+  return `${lastResult}  ${times.at(-1) ?? ''}`;
+}
+
+function adviseOn(endpoints: readonly Endpoint[]): string {
+  if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
+  return [
+    '\n\nAn open circuit is probed automatically. To resume once the receiver works:',
+    `gatehouse webhook resume <merchant_id> <host> --environment <name>`,
+    `gatehouse webhook endpoint resume <merchant_id> <endpoint_id>`,
+  ].join('\n');
+}
+
+const describe = (endpoint: Endpoint, next: string): Output => ({
+  json: plainJson(EndpointSchema, endpoint),
+  text: [
+    fields([
+      ['Host', endpoint.endpoint],
+      ['Merchant', endpoint.merchantId],
+      ['Environment', showEnvironment(endpoint.environment)],
+      ['State', showTreatment(endpoint)],
+      ['Waiting', String(endpoint.pendingCount)],
+      ['Last result', endpoint.lastResult],
+      ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
+      ['Last failure', showTime(endpoint.lastFailureTime, 'never')],
+    ]),
+    next,
+  ].join('\n\n'),
+});

@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { WebhookEndpoint } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import {
+  DeliveryCause,
+  DeliveryNextStep,
+  DeliveryState,
+  EndpointState,
+  SigningSecretState,
+} from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+// The RPCs of webhook endpoints over PostgreSQL. Nothing is sent here.
+
+let stack: Stack;
+let desk: WebhookDesk;
+let merchantId: string;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const operator = () => desk.endpointClient('operator');
+const url = 'https://shop.example/hook';
+const create = (
+  own: { url?: string; environment?: Environment; eventTypes?: string[]; withoutSecret?: boolean } = {},
+) => operator().createWebhookEndpoint({ merchantId, environment: Environment.SANDBOX, url, ...own });
+const list = () => desk.endpointClient('reader').listWebhookEndpoints({ merchantId });
+const keyOf = (endpoint: WebhookEndpoint | undefined) => ({
+  merchantId,
+  webhookEndpointId: endpoint?.webhookEndpointId ?? '',
+});
+const sql = <Row extends object>(text: string, values: unknown[]) =>
+  desk.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+const abandon = () =>
+  abandonDeleted(
+    {
+      pool: desk.database.pool,
+      logger: createLogger({ process: 'test', instance: 'webhooks', level: 'silent' }),
+    },
+    new AbortController().signal,
+  );
+/** Deliveries of a webhook endpoint. */
+const deliver = (endpoint: WebhookEndpoint | undefined, count = 1) =>
+  desk.deliver(merchantId, { endpoint: endpoint?.webhookEndpointId ?? '', url }, count);
+
+describe('creating', () => {
+  test('shows the secret once, and the list shows the endpoint without it', async () => {
+    const { webhookEndpoint, secret } = await create({ eventTypes: ['refund.failed', 'order.completed'] });
+
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(webhookEndpoint).toMatchObject({
+      webhookEndpointId: expect.stringMatching(/^whe_/),
+      merchantId,
+      environment: Environment.SANDBOX,
+      url,
+      eventTypes: ['order.completed', 'refund.failed'],
+      awaitsSecret: false,
+      status: { state: EndpointState.OPEN, pendingCount: 0n, endpoint: 'https://shop.example' },
+      signingSecrets: [{ shown: true, state: SigningSecretState.CURRENT, ending: secret.slice(-4) }],
+    });
+    const { webhookEndpoints, awaitedSecrets } = await list();
+    expect(webhookEndpoints).toEqual([webhookEndpoint]);
+    expect(awaitedSecrets).toEqual([]);
+    expect(JSON.stringify(webhookEndpoints, (_key, value: unknown) => String(value))).not.toContain(secret);
+    // The merchant's own secret, of orders' webhook_urls, is another one.
+    expect((await desk.client('reader').listSigningSecrets({ merchantId })).signingSecrets).toEqual([]);
+  });
+
+  test('names every invalid field', async () => {
+    const failure = await failureOf(
+      operator().createWebhookEndpoint({
+        merchantId: 'mer_1',
+        environment: Environment.PRODUCTION,
+        url: 'http://shop.example',
+        description: 'a\nb',
+        eventTypes: ['order.created'],
+      }),
+    );
+    expect(failure).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: {
+        merchant_id: expect.any(String),
+        url: 'must start with https:// in production',
+        description: expect.any(String),
+        event_types: expect.stringContaining('order.completed, order.failed'),
+      },
+    });
+    const unknown = { merchantId: newRandomId('mer', new Date()), environment: Environment.SANDBOX, url };
+    expect(await failureOf(operator().createWebhookEndpoint(unknown))).toMatchObject({
+      reason: 'MERCHANT_NOT_FOUND',
+    });
+  });
+
+  test('a URL is taken once in an environment, and ten endpoints are the most, however many are created at once', async () => {
+    const first = await create();
+    expect(await failureOf(create())).toMatchObject({ reason: 'WEBHOOK_ENDPOINT_EXISTS' });
+    await create({ environment: Environment.PRODUCTION });
+
+    const others = await Promise.allSettled(
+      Array.from({ length: 14 }, (_, index) => create({ url: `${url}/${index}` })),
+    );
+
+    expect(others.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
+    expect(await failureOf(create({ url: `${url}/more` }))).toMatchObject({
+      reason: 'TOO_MANY_WEBHOOK_ENDPOINTS',
+    });
+    await operator().deleteWebhookEndpoint(keyOf(first.webhookEndpoint));
+    await create();
+  });
+});
+
+describe('changing', () => {
+  test('keeps what is not named, and pending deliveries have the new URL', async () => {
+    const { webhookEndpoint } = await create({ eventTypes: ['order.failed'] });
+    const key = keyOf(webhookEndpoint);
+    const [deliveryId = ''] = await deliver(webhookEndpoint);
+    const newUrl = 'https://new.example/hook';
+
+    const renamed = await operator().updateWebhookEndpoint({ ...key, description: 'Books' });
+    const moved = await operator().updateWebhookEndpoint({ ...key, url: newUrl, types: {} });
+
+    expect(renamed.webhookEndpoint).toMatchObject({
+      url,
+      description: 'Books',
+      eventTypes: ['order.failed'],
+    });
+    expect(moved.webhookEndpoint).toMatchObject({ url: newUrl, description: 'Books', eventTypes: [] });
+    const { delivery } = await desk.client('reader').getDelivery({ merchantId, deliveryId });
+    expect(delivery).toMatchObject({
+      url: newUrl,
+      endpoint: 'https://new.example',
+      webhookEndpointId: key.webhookEndpointId,
+    });
+    const other = await create();
+    expect(
+      await failureOf(operator().updateWebhookEndpoint({ ...keyOf(other.webhookEndpoint), url: newUrl })),
+    ).toMatchObject({ reason: 'WEBHOOK_ENDPOINT_EXISTS' });
+    expect(await failureOf(operator().updateWebhookEndpoint({ ...key, url: 'ftp://a' }))).toMatchObject({
+      issues: { url: expect.any(String) },
+    });
+  });
+
+  test('pausing and resuming stop and start this endpoint, and no other on its host', async () => {
+    const { webhookEndpoint } = await create();
+    const other = await create({ url: `${url}/other` });
+    const key = keyOf(webhookEndpoint);
+
+    const paused = await operator().pauseWebhookEndpoint({ ...key, reason: 'We move our server' });
+
+    expect(paused.webhookEndpoint?.status).toMatchObject({
+      state: EndpointState.PAUSED,
+      pauseReason: 'We move our server',
+    });
+    const states = (await list()).webhookEndpoints.map(({ status }) => status?.state);
+    expect(states).toEqual([EndpointState.PAUSED, EndpointState.OPEN]);
+    const inTrouble = await desk
+      .client('reader')
+      .listEndpoints({ merchantId, onlyInTrouble: true, includeWebhookEndpoints: true });
+    expect(inTrouble.endpoints).toMatchObject([
+      { endpoint: 'https://shop.example', webhookEndpointId: key.webhookEndpointId },
+    ]);
+    // Programs that do not know webhook endpoints get hosts only.
+    expect((await desk.client('reader').listEndpoints({ merchantId })).endpoints).toEqual([]);
+    const rings = desk.rings.due;
+    const resumed = await operator().resumeWebhookEndpoint(key);
+    expect(resumed.webhookEndpoint?.status?.state).toBe(EndpointState.OPEN);
+    expect(desk.rings.due).toBe(rings + 1);
+    expect(other.webhookEndpoint?.status?.state).toBe(EndpointState.OPEN);
+  });
+
+  test('a secret is rotated and promoted for its endpoint alone', async () => {
+    const { webhookEndpoint } = await create();
+    const other = await create({ url: `${url}/other` });
+    const key = keyOf(webhookEndpoint);
+
+    const { signingSecret, secret } = await operator().rotateWebhookEndpointSecret(key);
+
+    expect(signingSecret).toMatchObject({
+      state: SigningSecretState.NEXT,
+      webhookEndpointId: key.webhookEndpointId,
+      ending: secret.slice(-4),
+    });
+    const promoted = await operator().promoteWebhookEndpointSecret(key);
+    expect(promoted.signingSecret).toMatchObject({
+      state: SigningSecretState.CURRENT,
+      ending: secret.slice(-4),
+    });
+    expect(await failureOf(operator().promoteWebhookEndpointSecret(key))).toMatchObject({
+      reason: 'NO_NEXT_SECRET',
+    });
+    const { webhookEndpoints } = await list();
+    expect(webhookEndpoints.map(({ signingSecrets }) => signingSecrets.length)).toEqual([1, 1]);
+    expect(webhookEndpoints[1]?.signingSecrets).toEqual(other.webhookEndpoint?.signingSecrets);
+  });
+
+  test('every change is in the audit log with its person, and no secret or path of a URL is', async () => {
+    const { webhookEndpoint, secret } = await create();
+    const key = keyOf(webhookEndpoint);
+    await operator().updateWebhookEndpoint({ ...key, types: { eventTypes: ['order.failed'] } });
+    await operator().pauseWebhookEndpoint(key);
+    await operator().resumeWebhookEndpoint(key);
+    await operator().testWebhookEndpoint(key);
+    await operator().rotateWebhookEndpointSecret(key);
+    await operator().deleteWebhookEndpoint(key);
+
+    const entries = await sql<{ action: string; details: object }>(
+      'select action, details from webhooks.audit_outbox where merchant_id = $1 order by id',
+      [merchantId],
+    );
+
+    expect(entries.map(({ action }) => action).sort()).toEqual(
+      [
+        'signing_secret.rotate',
+        'signing_secret.rotate',
+        'test_event.send',
+        ...['create', 'delete', 'pause', 'resume', 'update'].map((action) => `webhook_endpoint.${action}`),
+      ].sort(),
+    );
+    const text = JSON.stringify(entries);
+    for (const hidden of [secret, '/hook']) expect(text).not.toContain(hidden);
+  });
+});
+
+describe('deleting', () => {
+  test('abandons what is pending, in batches and visibly, and nothing is sent to it again', async () => {
+    const { webhookEndpoint } = await create();
+    const kept = await create({ url: `${url}/kept` });
+    const key = keyOf(webhookEndpoint);
+    const [deliveryId = ''] = await deliver(webhookEndpoint, 1_203);
+    await deliver(kept.webhookEndpoint);
+
+    await operator().deleteWebhookEndpoint(key);
+    // The intake had read the endpoint before, and writes only now.
+    await deliver(webhookEndpoint);
+    await Promise.all([abandon(), abandon()]);
+    await abandon();
+
+    const counts = await sql<{ endpoint: string; state: string; count: string }>(
+      'select endpoint, state, count(*) from webhooks.deliveries where merchant_id = $1 group by 1, 2 order by 3 desc',
+      [merchantId],
+    );
+    expect(counts).toEqual([
+      { endpoint: key.webhookEndpointId, state: 'GIVEN_UP', count: '1203' },
+      { endpoint: kept.webhookEndpoint?.webhookEndpointId, state: 'PENDING', count: '1' },
+    ]);
+    const { explanation, delivery } = await desk.client('reader').explainDelivery({ merchantId, deliveryId });
+    expect(delivery).toMatchObject({
+      state: DeliveryState.GIVEN_UP,
+      lastResult: 'abandoned: its webhook endpoint was deleted',
+    });
+    expect(explanation).toMatchObject({
+      cause: DeliveryCause.WEBHOOK_ENDPOINT_DELETED,
+      nextSteps: [DeliveryNextStep.NONE],
+    });
+    expect(
+      await failureOf(desk.client('operator').redeliverDelivery({ merchantId, deliveryId })),
+    ).toMatchObject({
+      reason: 'WEBHOOK_ENDPOINT_DELETED',
+    });
+    expect((await list()).webhookEndpoints).toHaveLength(1);
+    const calls = [
+      operator().getWebhookEndpoint(key),
+      operator().resumeWebhookEndpoint(key),
+      operator().deleteWebhookEndpoint(key),
+      operator().rotateWebhookEndpointSecret(key),
+      operator().testWebhookEndpoint(key),
+    ];
+    expect(await Promise.all(calls.map(refusalOf))).toEqual(calls.map(() => 'WEBHOOK_ENDPOINT_NOT_FOUND'));
+    const secrets = await sql('select from webhooks.signing_secrets where endpoint_id = $1', [
+      key.webhookEndpointId,
+    ]);
+    expect(secrets).toHaveLength(0);
+  });
+});
+
+test('an endpoint of another merchant does not exist', async () => {
+  const { webhookEndpoint } = await create();
+  const { id: thief } = await stack.createMerchant();
+  const key = { ...keyOf(webhookEndpoint), merchantId: thief };
+  const calls = [
+    operator().getWebhookEndpoint(key),
+    operator().updateWebhookEndpoint({ ...key, url: 'https://thief.example' }),
+    operator().deleteWebhookEndpoint(key),
+    operator().rotateWebhookEndpointSecret(key),
+  ];
+  expect(await Promise.all(calls.map(refusalOf))).toEqual(calls.map(() => 'WEBHOOK_ENDPOINT_NOT_FOUND'));
+});
