@@ -7,7 +7,7 @@ import { startWebhookTraffic } from './webhook-traffic.ts';
 import type { WebhookTraffic } from './webhook-traffic.ts';
 import { shared } from '../support/shared-stack.ts';
 
-// The broker is fan-out: without it, or with nothing left of what it stored, merchants are told later, and of everything.
+// Without the broker, or after it lost its messages, merchants get every webhook, only later.
 
 const nats = shared(
   async () => {
@@ -49,6 +49,8 @@ test('orders go on and are told of while the broker is away, and when it is back
 
   await nats.stop();
   await traffic.untilMore(300);
+  const { isBrokerConnected } = await stack.webhookClient('reader').getPipelineStatus({});
+  expect(isBrokerConnected).toBe(false);
   await nats.start();
   await traffic.untilMore(100);
 

@@ -176,17 +176,6 @@ describe('watching events', () => {
     expect(entries.map(({ event }) => event?.order?.orderNumber)).toEqual(seen);
   });
 
-  test('ends with SERVER_DRAINING when its core is stopped, which then exits with 0', async () => {
-    const core = await stack.startCore();
-    const watched = watch(followerOf(String(core.ready['grpc'])), { merchantId });
-    await waitUntil('it has begun', () => watched.messages.length > 0);
-
-    const exitCode = await core.stop('SIGTERM');
-
-    expect(await watched.ended).toMatchObject({ code: 'Unavailable', reason: 'SERVER_DRAINING' });
-    expect(exitCode).toBe(0);
-  });
-
   test('costs nothing any more once its client has left', async () => {
     const follower = followerOf(stack.addresses[0]);
     const endedBefore = endedWatches();

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
@@ -73,8 +73,11 @@ async function beginStop(): Promise<{ exitCode: Promise<number | null> }> {
   return { exitCode };
 }
 
-test('running calls end, new ones are refused, and the process ends with 0', async () => {
+test('running calls end, new ones are refused, idle connections are closed, and the process exits with 0', async () => {
   const held = await holdRegistrations(stack.databaseUrl);
+  const idle = connectTcp({ port: portOf(core.ready['connect']), host: '127.0.0.1' });
+  const idleClosed = new Promise<void>((resolve) => idle.once('close', () => resolve()));
+  await answerOf(idle);
   const { orders } = grpcClient();
   const connectOrders = [connectClient('1.1'), connectClient('2')];
   const running: Promise<unknown>[] = [];
@@ -87,6 +90,7 @@ test('running calls end, new ones are refused, and the process ends with 0', asy
   }
   const settled = Promise.all(running.map((call) => call.catch((error: unknown) => error)));
   const { exitCode } = await beginStop();
+  await idleClosed;
   const refused = await Promise.allSettled([
     orders.registerOrder(order()),
     ...connectOrders.map((each) => each.registerOrder(order(), headers())),
@@ -98,20 +102,6 @@ test('running calls end, new ones are refused, and the process ends with 0', asy
   expect(core.log.at(-1)).toMatchObject({ msg: 'stopped' });
 });
 
-test('an idle HTTP/1.1 connection is closed at once, while another call still runs', async () => {
-  const held = await holdRegistrations(stack.databaseUrl);
-  const idle = connectTcp({ port: portOf(core.ready['connect']), host: '127.0.0.1' });
-  const closed = new Promise<void>((resolve) => idle.once('close', () => resolve()));
-  await answerOf(idle);
-  const running = grpcClient().orders.registerOrder(order());
-  await held.untilWaiting();
-  const { exitCode } = await beginStop();
-  await closed;
-  await held.release();
-  await expect(running).resolves.toMatchObject({ repeated: false });
-  expect(await exitCode).toBe(0);
-});
-
 /** Makes one call over HTTP/1.1 and leaves the connection open, as browsers and proxies do. */
 function answerOf(socket: Socket): Promise<string> {
   socket.write(
@@ -120,27 +110,21 @@ function answerOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())));
 }
 
-describe('streams', () => {
-  test.each(['gRPC', 'Connect over HTTP/1.1', 'Connect over HTTP/2'])(
-    'a watcher over %s receives SERVER_DRAINING, so that it resumes elsewhere',
-    async (protocol) => {
-      const orders =
-        protocol === 'gRPC' ? grpcClient().orders : connectClient(protocol.endsWith('2') ? '2' : '1.1');
-      let exitCode: Promise<number | null> | undefined;
-      const watching = (async () => {
-        for await (const { cursor } of orders.watchOrderEvents({ onlyNew: true }, headers())) {
-          expect(cursor).not.toBe('');
-          exitCode ??= core.stop();
-        }
-      })();
-      const error = await watching.catch((thrown: unknown) => thrown);
-      expect(describeFailure(ConnectError.from(error))).toMatchObject({
-        code: Code[Code.Unavailable],
-        reason: 'SERVER_DRAINING',
-      });
-      expect(await exitCode).toBe(0);
-    },
+test('watchers receive SERVER_DRAINING over every protocol, so that they resume elsewhere', async () => {
+  const watchers = [grpcClient().orders, connectClient('1.1'), connectClient('2')];
+  let begun = 0;
+  const ends = watchers.map(async (orders) => {
+    for await (const { cursor } of orders.watchOrderEvents({ onlyNew: true }, headers())) {
+      if (cursor !== '') begun += 1;
+    }
+  });
+  const errors = Promise.all(ends.map((end) => end.catch((thrown: unknown) => thrown)));
+  await waitUntil('all watch', () => begun >= watchers.length);
+  const exitCode = await core.stop();
+  expect((await errors).map((error) => describeFailure(ConnectError.from(error)))).toEqual(
+    watchers.map(() => expect.objectContaining({ code: Code[Code.Unavailable], reason: 'SERVER_DRAINING' })),
   );
+  expect(exitCode).toBe(0);
 });
 
 test('a call that does not end is cut off, and the process ends with 0 all the same', async () => {

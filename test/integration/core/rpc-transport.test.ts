@@ -15,7 +15,7 @@ import { registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { insist, waitUntil } from '../../support/wait-until.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -238,20 +238,6 @@ describe('several addresses', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
-  test('one core killed under traffic loses no call', async () => {
-    const victim = await startCoreAt();
-    const orders = ordersAt([addressOf(victim), stack.addresses[0]!]);
-    await waitUntil('the victim has answered', async () => {
-      await failureOf(orders.getOrder(missing(), { headers: { 'x-request-id': 'victim' } }));
-      return linesOf(victim, 'victim').length > 0;
-    });
-    const calls = Array.from({ length: 300 }, () => orders.registerOrder(order()));
-    const killed = victim.stop('SIGKILL');
-    const outcomes = await Promise.allSettled(calls);
-    await killed;
-    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
-  });
-
   test('one core that hangs is left out after a while, and the others go on', async () => {
     const hanging = await startCoreAt();
     const orders = ordersAt([addressOf(hanging), stack.addresses[0]!]);
@@ -267,16 +253,6 @@ describe('several addresses', () => {
       return inARow === 10;
     });
   });
-});
-
-test('a core that comes back is used again', async () => {
-  const first = await startCoreAt();
-  const orders = ordersAt([addressOf(first)]);
-  await orders.registerOrder(order());
-  await first.stop();
-  expect(await failureOf(orders.registerOrder(order()))).toMatchObject({ code: 'Unavailable' });
-  await startCoreAt(addressOf(first).split(':')[1]);
-  await insist('calls succeed again', () => orders.registerOrder(order()));
 });
 
 describe('close', () => {

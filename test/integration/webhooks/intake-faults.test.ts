@@ -29,47 +29,6 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
 }
 
 describe('the intake misses nothing', () => {
-  test('when the whole store of the broker is lost, and uses it again by itself', async () => {
-    const desk = await open();
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
-    const intake = startIntake();
-    await expireOrders(merchantId, numbered('A', 20));
-    await untilAllTakenIn(20);
-
-    await expireOrders(merchantId, numbered('B', 20));
-    await broker.stop();
-    await broker.wipe();
-    await expireOrders(merchantId, numbered('C', 20));
-    await broker.start();
-    await expireOrders(merchantId, numbered('D', 20));
-    await untilAllTakenIn(80);
-    const more = await untilBrought(desk, intake.brought);
-
-    const rows = await untilAllTakenIn(80 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
-  });
-
-  test('when the store is deleted under the running broker', async () => {
-    const desk = await open();
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
-    const { id: merchantId } = await stack.createMerchant();
-    const intake = startIntake();
-    await expireOrders(merchantId, numbered('A', 20));
-    await untilAllTakenIn(20);
-
-    await broker.wipe();
-    await expireOrders(merchantId, numbered('B', 20));
-    await untilAllTakenIn(40);
-    broker.kill();
-    await expireOrders(merchantId, numbered('C', 20));
-    await untilAllTakenIn(60);
-    const more = await untilBrought(desk, intake.brought);
-
-    const rows = await untilAllTakenIn(60 + more);
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
-  });
-
   test('when stream and consumer are deleted under it', async () => {
     const desk = await open();
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
@@ -111,21 +70,6 @@ describe('the intake misses nothing', () => {
     const rows = await untilAllTakenIn(40 + more);
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(intake.log.filter(({ msg }) => msg === 'ingesting events')).toHaveLength(1);
-  });
-
-  test('when the broker is killed while events come', async () => {
-    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
-    const { id: merchantId } = await stack.createMerchant();
-    startIntake();
-    const expiring = Array.from({ length: 10 }, (_, round) =>
-      expireOrders(merchantId, numbered(`K-${round}`, 30)),
-    );
-    broker.kill();
-    await Promise.all(expiring);
-
-    const rows = await untilAllTakenIn(300);
-
-    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
   });
 
   test('when it begins without a broker, and when it was away itself', async () => {

@@ -67,37 +67,6 @@ const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
     return new Set(ids).size >= count;
   });
 
-test('SIGTERM lets what is on its way have its answer: nothing is sent twice', async () => {
-  const stack = await openStack(1);
-  const held: (() => void)[] = [];
-  const receiver = await openReceiver(({ response }) => void held.push(() => response.writeHead(200).end()));
-  await endOrders(stack, 1, receiver.origin);
-  await waitUntil('it is on its way', () => held.length === 1);
-
-  const stopped = stack.webhooks[0]?.stop('SIGTERM');
-  await waitUntil('the process stops', () => stack.webhooks[0]?.log.some(({ msg }) => msg === 'stopping'));
-  held.forEach((release) => release());
-  expect(await stopped).toBe(0);
-
-  const next = await stack.startWebhooks();
-  await waitUntil('nothing is pending', async () => {
-    const { pendingCount, isTakingIn } = await stack.webhookClient('reader', next).getPipelineStatus({});
-    return isTakingIn && pendingCount === 0n;
-  });
-  expect(receiver.webhooks).toHaveLength(1);
-});
-
-test('without the broker, every order’s webhook is still sent', async () => {
-  const stack = await openStack(1, { GATEHOUSE_NATS_URL: `nats://${await deadAddress()}` });
-  const receiver = await openReceiver();
-
-  await endOrders(stack, 5, receiver.origin);
-
-  await deliveredTo(receiver, 5);
-  const { isBrokerConnected } = await stack.webhookClient('reader').getPipelineStatus({});
-  expect(isBrokerConnected).toBe(false);
-});
-
 test('without core the process starts, sends what it has taken in, and goes on when core is there', async () => {
   const stack = await openStack(0);
   const receiver = await openReceiver(answer(503));
