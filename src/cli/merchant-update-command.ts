@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
+import { MemberRole, MemberRoleSchema } from '../gen/gatehouse/v1/account_service_pb.js';
 import { MerchantTermsSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type {
   ApprovalLimit,
@@ -14,6 +15,7 @@ import type { PaymentOption } from '../contract/payment-option.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
 import { answered } from './output.ts';
+import { wordOf } from './plain-json.ts';
 import type { Output, Runner } from './output.ts';
 import { onMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
@@ -26,7 +28,7 @@ interface UpdateOptions {
   readonly currencies?: string[];
   readonly largestAmounts?: Pick<LargestAmount, 'currency' | 'amount'>[];
   readonly requestsPerSecond?: number;
-  readonly refundApprovalAbove?: Pick<ApprovalLimit, 'currency' | 'amount'>[];
+  readonly refundApprovalAbove?: Pick<ApprovalLimit, 'currency' | 'amount' | 'role'>[];
   readonly contactPhone?: string;
   readonly contactEmail?: string;
 }
@@ -50,6 +52,24 @@ function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[]
     if (currency === undefined || amount === undefined)
       throw new InvalidArgumentError('Write it as ETB=50000, with commas between several, or none.');
     return { currency: currency.toUpperCase(), amount };
+  });
+}
+
+const limitRoles = { owner: MemberRole.OWNER, developer: MemberRole.DEVELOPER } as const;
+
+function readLimits(text: string): Pick<ApprovalLimit, 'currency' | 'amount' | 'role'>[] {
+  return entriesOf(text).map((entry) => {
+    const [, role, limit = entry] = /^\s*(owner|developer):(.*)$/.exec(entry) ?? [];
+    const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(limit) ?? [];
+    if (currency === undefined || amount === undefined)
+      throw new InvalidArgumentError(
+        'Write it as ETB=1000, or for a role as developer:ETB=200 or owner:ETB=5000, with commas between several, or none.',
+      );
+    return {
+      currency: currency.toUpperCase(),
+      amount,
+      role: role === undefined ? MemberRole.UNSPECIFIED : limitRoles[role as keyof typeof limitRoles],
+    };
   });
 }
 
@@ -103,9 +123,9 @@ export function addMerchantUpdateCommand(
       )
       .addOption(
         new Option(
-          '--refund-approval-above <code=amount,…>',
-          "refunds of an order above this in total need a second person's approval, such as ETB=1000, or none",
-        ).argParser(readAmounts),
+          '--refund-approval-above <limit,…>',
+          "refunds of an order above this in total need a second person's approval, such as ETB=1000, or developer:ETB=200 for a dashboard role, or none",
+        ).argParser(readLimits),
       )
       .addOption(
         new Option(
@@ -147,7 +167,8 @@ export function addMerchantUpdateCommand(
         });
         return describe(
           answered(reply.merchant),
-          'All processes apply the change to new orders within 5 seconds.',
+          'All processes apply the change within 5 seconds. New orders get the new terms, and refunds the new approval limits. ' +
+            'Existing orders keep their terms.',
         );
       }),
   );
@@ -162,6 +183,9 @@ const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTer
     requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
   });
 
+const limitText = ({ amount, currency, role }: ApprovalLimit): string =>
+  `above ${amount} ${currency}${role === MemberRole.UNSPECIFIED ? '' : ` for role ${wordOf(MemberRoleSchema, role)}`}`;
+
 /** A merchant's terms, rules for refunds and contact, line by line. Empty values are left out. */
 export function termsFields({ terms, contact, refundPolicy }: Merchant): [string, string][] {
   if (terms === undefined) return [];
@@ -172,7 +196,7 @@ export function termsFields({ terms, contact, refundPolicy }: Merchant): [string
     ['In production', terms.productionPaymentOptions.join(', ')],
     ['Currencies', terms.currencies.join(', ')],
     ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
-    ['Refund approval', approval.map(({ amount, currency }) => `above ${amount} ${currency}`).join(', ')],
+    ['Refund approval', approval.map(limitText).join(', ')],
     ['Contact', ways.join(', ')],
     ['Requests', terms.requestsPerSecond === 0 ? '' : `${terms.requestsPerSecond} a second for each key`],
   ];

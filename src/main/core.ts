@@ -69,6 +69,7 @@ import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
 import { createCreateRefund } from '../core/payments/refunds/create-refund.ts';
+import { createFindRefundingRole } from '../core/payments/refunds/find-refunding-role.ts';
 import { createDecideApproval } from '../core/payments/refunds/decide-approval.ts';
 import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
 import { refundService } from '../core/payments/refunds/refund-service.ts';
@@ -156,6 +157,7 @@ const changes = createOrderChanges({
 });
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
+const findRole = createFindRefundingRole(database);
 const feed = createEventFeed(database, eventSignal);
 const orderParts = { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now };
 const tokens = createCheckoutTokens(
@@ -244,7 +246,8 @@ const services = [
     reversals: createReversals(paymentParts),
   }),
   refundService({
-    createRefund: createCreateRefund({ ...paymentParts, findMerchant, wallets }),
+    createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, wallets }),
+    findRole,
     decideApproval: createDecideApproval(paymentParts),
     reader: createRefundReader(database, wallets),
     work: refundWork,

@@ -136,7 +136,13 @@ describe('refund show and list', () => {
 
 describe('refund approve and decline', () => {
   test("above the merchant's amount another person decides, and the holders of one token are one person", async () => {
-    const updated = await cli.run('merchant', 'update', merchantId, '--refund-approval-above', 'ETB=20');
+    const updated = await cli.run(
+      'merchant',
+      'update',
+      merchantId,
+      '--refund-approval-above',
+      'ETB=20,developer:ETB=5',
+    );
     const order = await cli.json('order', 'show', merchantId, 'D-1');
     const orderId = String(order['order_id']);
     const inSandbox = { merchantId, environment: Environment.SANDBOX };
@@ -158,7 +164,8 @@ describe('refund approve and decline', () => {
     const approved = await cli.run('refund', 'approve', merchantId, refund?.refundId ?? '');
     const freed = await cli.run('merchant', 'update', merchantId, '--refund-approval-above', 'none');
 
-    expect(updated.stdout).toMatch(/^Refund approval +above 20 ETB$/m);
+    expect(updated.stdout).toMatch(/^Refund approval +above 20 ETB, above 5 ETB for role developer$/m);
+    expect(updated.stdout).toContain('refunds the new approval limits');
     expect(awaiting).toMatchObject({ exitCode: 1 });
     expect(awaiting.stdout).toMatch(/^Status +awaiting_approval$/m);
     expect(awaiting.stdout).toContain(`gatehouse refund approve ${merchantId} ${id}`);

@@ -24,6 +24,7 @@ import { Migration020Refunds } from './migrations/migration-020-refunds.ts';
 import { Migration021PayerPayments } from './migrations/migration-021-payer-payments.ts';
 import { Migration022MerchantWallets } from './migrations/migration-022-merchant-wallets.ts';
 import { Migration023RefundRequests } from './migrations/migration-023-refund-requests.ts';
+import { Migration024RefundRoleLimits } from './migrations/migration-024-refund-role-limits.ts';
 import { Migration030SettledStraysWithoutOrder } from './migrations/migration-030-settled-strays-without-order.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
@@ -58,6 +59,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration021PayerPayments,
         Migration022MerchantWallets,
         Migration023RefundRequests,
+        Migration024RefundRoleLimits,
         Migration030SettledStraysWithoutOrder,
       ],
       migrationLock: 7_142_001,

@@ -14,6 +14,7 @@ import type {
   StrayPaymentStatus,
 } from '../domain/order.ts';
 import type { ApiKeyScope } from '../domain/api-key-life-cycle.ts';
+import type { RefundLimits, RefundPolicy } from '../domain/refund-limits.ts';
 import type { RefundProgress } from '../domain/refund-record.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
@@ -53,7 +54,8 @@ export const MerchantRow = defineEntity({
     contactPhone: p.text().default(''),
     contactEmail: p.text().default(''),
     /** Decimal text by currency. */
-    refundApprovalLimits: p.json<Record<string, string>>(),
+    refundApprovalLimits: p.json<RefundLimits>(),
+    refundRoleLimits: p.json<RefundPolicy['refundRoleLimits']>(),
     createdAt: time(),
     updatedAt: time(),
   },

@@ -89,16 +89,15 @@ export function refundAmount(
 
 /**
  * Whether a second person must approve. The order's refunds count together, so that several small ones do not avoid the limit.
- * `limits` is decimal text by ISO 4217 code.
+ * `limit` is decimal text in the order's currency; '' is no limit.
  */
 export function needsApproval(
   { order, refunds }: Pick<RefundBasis, 'order' | 'refunds'>,
   minorUnits: bigint,
-  limits: Readonly<Record<string, string>>,
+  limit: string,
 ): boolean {
   const { currency } = order.amount;
-  const limit = limits[currency.code];
-  if (limit === undefined) return false;
+  if (limit === '') return false;
   if (limit === '0') return true;
   const money = Money.parse(limit, 'limit', currency);
   if (!money.ok) throw new RangeError(`${limit} ${currency.code} was stored and is no amount`);

@@ -5,6 +5,7 @@ import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
+import type { RefundPolicy } from '../domain/refund-limits.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 
 /** A merchant's contact for customers; '' for missing values. */
@@ -14,12 +15,10 @@ export interface MerchantContact {
 }
 
 /** The facts about a merchant that every request needs. */
-export interface MerchantTerms extends AgreedTerms, MerchantStanding {
+export interface MerchantTerms extends AgreedTerms, MerchantStanding, RefundPolicy {
   readonly name: string;
   readonly contact: MerchantContact;
   readonly sessionLifetimeMs: number;
-  /** Refunds of an order above this need a second person: decimal text by ISO 4217 code. */
-  readonly refundApprovalLimits: Readonly<Record<string, string>>;
 }
 
 /** The terms of a merchant, by its public id; undefined when there is no such merchant. */

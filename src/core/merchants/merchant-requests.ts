@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
+import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type {
   ApprovalLimit,
@@ -14,12 +15,14 @@ import { Currency } from '../domain/currency.ts';
 import type { Issue } from '../domain/issue.ts';
 import { Money } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/order.ts';
+import type { RefundLimits, RefundingRole } from '../domain/refund-limits.ts';
 import { offeredOptions } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
+import { refundingRoles } from '../rpc/refund-policy-message.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MerchantUpdate } from './merchant-store.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
@@ -61,9 +64,7 @@ export function parseUpdate(
         : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
       ...(terms === undefined ? {} : termFields(terms, accepted, wallets)),
       ...(contact === undefined ? {} : contactFields(contact)),
-      ...(refundPolicy === undefined
-        ? {}
-        : { refundApprovalLimits: parseApprovalLimits(refundPolicy.approvalLimits, accepted) }),
+      ...(refundPolicy === undefined ? {} : approvalLimitFields(refundPolicy.approvalLimits, accepted)),
     }),
   );
   if (Object.keys(values).length === 0)
@@ -86,12 +87,18 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `
 
 /** The new values in the form of the audit log: one word or line each. */
 function shown(
-  value: string | number | readonly string[] | Readonly<Record<string, string>>,
+  value: string | number | readonly string[] | Readonly<Record<string, string | RefundLimits>>,
 ): string | number {
   if (typeof value === 'string' || typeof value === 'number') return value;
+  const amounts = (limits: RefundLimits) =>
+    Object.entries(limits).map(([currency, amount]) => `${amount} ${currency}`);
   const parts = Array.isArray(value)
     ? (value as readonly string[])
-    : Object.entries(value).map(([currency, amount]) => `${amount} ${currency}`);
+    : Object.entries(value).flatMap(([name, amount]) =>
+        typeof amount === 'string'
+          ? amounts({ [name]: amount })
+          : amounts(amount).map((each) => `${name.toLowerCase()} ${each}`),
+      );
   return parts.length === 0 ? 'no limit' : parts.join(', ');
 }
 
@@ -170,11 +177,42 @@ function parseLargestAmounts(
   return ok(parsed);
 }
 
+const limitsField = 'refund_policy.approval_limits';
+
+/** The limits of everybody, and those of each role. A change replaces both. */
+function approvalLimitFields(limits: readonly ApprovalLimit[], accepted: readonly string[]) {
+  const byRole = (role: MemberRole) => limits.filter((limit) => limit.role === role);
+  return {
+    refundApprovalLimits: parseApprovalLimits(byRole(MemberRole.UNSPECIFIED), accepted),
+    refundRoleLimits: parseRoleLimits(limits, accepted),
+  };
+}
+
+function parseRoleLimits(
+  limits: readonly ApprovalLimit[],
+  accepted: readonly string[],
+): Result<Partial<Record<RefundingRole, RefundLimits>>, Issue> {
+  const known: readonly MemberRole[] = [MemberRole.UNSPECIFIED, ...Object.values(refundingRoles)];
+  if (limits.some(({ role }) => !known.includes(role)))
+    return err({
+      field: limitsField,
+      issue: 'must name the role owner or developer, or no role: no other role can refund',
+    });
+  const parsed: Partial<Record<RefundingRole, RefundLimits>> = {};
+  for (const word of Object.keys(refundingRoles) as RefundingRole[]) {
+    const own = limits.filter(({ role }) => role === refundingRoles[word]);
+    const amounts = parseApprovalLimits(own, accepted);
+    if (!amounts.ok) return amounts;
+    if (own.length > 0) parsed[word] = amounts.value;
+  }
+  return ok(parsed);
+}
+
 function parseApprovalLimits(
   limits: readonly ApprovalLimit[],
   accepted: readonly string[],
 ): Result<Record<string, string>, Issue> {
-  const field = 'refund_policy.approval_limits';
+  const field = limitsField;
   const parsed: Record<string, string> = {};
   for (const { currency: code, amount } of limits) {
     const currency = Currency.parse(code, field, accepted);

@@ -18,6 +18,7 @@ import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';
 import type { Wallet } from '../domain/wallet.ts';
+import { approvalLimitMessages } from '../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
 import { contactOf, termsOf } from './merchant-store.ts';
@@ -130,11 +131,6 @@ function merchantMessage(merchant: Merchant): MerchantMessage {
     updateTime: timestampFromDate(merchant.updatedAt),
     terms: termsMessage(termsOf(merchant)),
     contact: contactOf(merchant),
-    refundPolicy: {
-      approvalLimits: Object.entries(merchant.refundApprovalLimits).map(([currency, amount]) => ({
-        currency,
-        amount,
-      })),
-    },
+    refundPolicy: { approvalLimits: approvalLimitMessages(merchant) },
   });
 }

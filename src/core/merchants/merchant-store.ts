@@ -113,6 +113,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
           sessionLifetimeSeconds,
           largestAmounts: {},
           refundApprovalLimits: {},
+          refundRoleLimits: {},
           createdAt: at,
           updatedAt: at,
         });
@@ -128,11 +129,12 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
       const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
       const sessionLifetimeMs = sessionLifetimeSeconds * 1000;
       const contact = contactOf(merchant);
-      const { refundApprovalLimits } = merchant;
+      const { refundApprovalLimits, refundRoleLimits } = merchant;
       return {
         name,
         contact,
         refundApprovalLimits,
+        refundRoleLimits,
         status,
         productionActivated,
         sessionLifetimeMs,

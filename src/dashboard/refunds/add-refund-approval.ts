@@ -1,6 +1,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { ApprovalLimit } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { pathIn, placeOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -9,6 +10,14 @@ import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { refundWords } from './refund-writing.ts';
+
+/** Whose limits a form sets: those of everybody, and those of the roles that refund in the dashboard. */
+const holders = [
+  { name: 'everybody', role: MemberRole.UNSPECIFIED, prefix: 'limit_' },
+  { name: 'developers', role: MemberRole.DEVELOPER, prefix: 'developer_limit_' },
+  { name: 'owners', role: MemberRole.OWNER, prefix: 'owner_limit_' },
+] as const;
+type Holder = (typeof holders)[number];
 
 /** Decimal text of an amount, or zero. */
 const amountPattern = /^\d{1,12}(?:\.\d{1,4})?$/;
@@ -25,7 +34,9 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
   const path = '/m/:merchantId/refund-approval';
   const selfOf = (request: FastifyRequest): string =>
     pathIn({ ...placeOf(request), environment: undefined }, 'refund-approval');
-  const fieldName = (currency: string): string => `limit_${currency}`;
+  const fieldName = ({ prefix }: Holder, currency: string): string => `${prefix}${currency}`;
+  const nameOf = ({ role, currency }: Pick<ApprovalLimit, 'role' | 'currency'>): string =>
+    fieldName(holders.find((holder) => holder.role === role) ?? holders[0], currency);
 
   const read = async (request: FastifyRequest) => {
     const { merchantId } = placeOf(request);
@@ -52,7 +63,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
         return users.filter((user) => !user.isDisabled && isOwner(user)).length;
       }),
     ]);
-    const stored = Object.fromEntries(limits.map(({ currency, amount }) => [fieldName(currency), amount]));
+    const stored = Object.fromEntries(limits.map((limit) => [nameOf(limit), limit.amount]));
     const isOverTaken = filled?.isOverTaken === true;
     const values = filled === undefined || isOverTaken ? stored : filled.values;
     reply.code(filled?.status ?? 200);
@@ -69,11 +80,13 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
         isLoneOwner: owners.isThere && owners.value < 2,
         seen: merchant.updateTime === undefined ? '' : timestampDate(merchant.updateTime).toISOString(),
         errors: filled?.errors ?? {},
-        limits: currencies.map((currency) => ({
-          name: fieldName(currency),
-          label: words.limit(currency),
-          value: values[fieldName(currency)] ?? '',
-          error: filled?.errors[fieldName(currency)],
+        groups: holders.map((holder) => ({
+          ...words.groups[holder.name],
+          limits: currencies.map((currency) => {
+            const name = fieldName(holder, currency);
+            const label = words.limit(currency);
+            return { name, label, value: values[name] ?? '', error: filled?.errors[name] };
+          }),
         })),
       },
     });
@@ -84,13 +97,15 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
   app.post(path, async (request, reply) => {
     const words = wordsFor(request, refundWords).approval;
     const { currencies } = await read(request);
-    const given = currencies.map((currency) => {
-      const amount = fieldOf(request.body, fieldName(currency)).trim();
-      return { currency, amount: /^0+(?:\.0+)?$/.test(amount) ? '0' : amount };
-    });
-    const values = Object.fromEntries(given.map(({ currency, amount }) => [fieldName(currency), amount]));
+    const given = holders.flatMap((holder) =>
+      currencies.map((currency) => {
+        const amount = fieldOf(request.body, fieldName(holder, currency)).trim();
+        return { role: holder.role, currency, amount: /^0+(?:\.0+)?$/.test(amount) ? '0' : amount };
+      }),
+    );
+    const values = Object.fromEntries(given.map((limit) => [nameOf(limit), limit.amount]));
     const wrongOf = (wrong: typeof given) =>
-      Object.fromEntries(wrong.map(({ currency }) => [fieldName(currency), words.wrongAmount]));
+      Object.fromEntries(wrong.map((limit) => [nameOf(limit), words.wrongAmount]));
     const set = given.filter(({ amount }) => amount !== '');
     const errors = wrongOf(set.filter(({ amount }) => !amountPattern.test(amount)));
     if (Object.keys(errors).length > 0) return show(request, reply, { values, errors, status: 400 });

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
@@ -156,7 +157,9 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     const phone = payment?.phone ?? words.noPhone;
     const option = optionText(payment?.paymentOption ?? order.paymentOption, writing);
     const isHeld = isAboveLimit(amount, refundable);
-    const { approvalAbove: limit } = refundable;
+    const { approvalAbove: limit, approvalRole } = refundable;
+    const needsApproval =
+      approvalRole === MemberRole.UNSPECIFIED ? words.needsApproval : words.needsApprovalOfRole;
     return sendPage(request, reply, {
       template: 'refunds/confirm',
       title: words.title,
@@ -170,7 +173,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
         approval: !isHeld
           ? undefined
           : /[1-9]/.test(limit)
-            ? words.needsApproval(write(limit))
+            ? needsApproval(write(limit))
             : words.needsApprovalAlways,
         submit: isHeld ? words.ask(write(amount)) : words.submit(write(amount)),
         values: { amount, reason, refund_number },

@@ -1,6 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import {
@@ -13,6 +15,7 @@ import type { Refund } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { NotRefundable, RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { publicId, storedId } from '../../support/ids.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -335,6 +338,55 @@ describe('who may refund', () => {
       'refund.create dashboard:usr_a',
       'refund.create dashboard:usr_a',
     ]);
+  });
+
+  test('a role’s own limit holds refunds of its members only, and is in the audit log', async () => {
+    const owner = MemberRole.OWNER;
+    const approvalLimits = [
+      { currency: 'ETB', amount: '50' },
+      { currency: 'ETB', amount: '0', role: MemberRole.DEVELOPER },
+      { currency: 'ETB', amount: '100', role: owner },
+    ];
+    const { merchant } = await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });
+    expect(merchant?.refundPolicy?.approvalLimits).toHaveLength(3);
+    const viewer = [{ currency: 'ETB', amount: '1', role: MemberRole.VIEWER }];
+    const wrong = merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits: viewer } });
+    expect(await refusalOf(wrong)).toBe('INVALID_FIELDS');
+    const { orderId } = await paidOrder();
+    const dashboard = stack.client(RefundService, 'dashboard');
+    const users = { dev: publicId('usr', v7()), boss: publicId('usr', v7()) };
+    for (const [id, role] of [
+      [users.dev, 'DEVELOPER'],
+      [users.boss, 'OWNER'],
+    ] as const) {
+      await desk.query(
+        `insert into core.users (id, email, email_key, name, language, is_operator, password_hash, created_at, updated_at)
+         values ($1, $2, $2, 'Somebody', 'en', false, '$argon2id$', now(), now())`,
+        [storedId('usr', id), `${id}@shop.example`],
+      );
+      await desk.query(
+        'insert into core.memberships (merchant_id, user_id, role, created_at, updated_at) values ($1, $2, $3, now(), now())',
+        [storedId('mer', merchantId), storedId('usr', id), role],
+      );
+    }
+    const as = (user: string) => ({ headers: { 'x-gatehouse-actor': user } });
+    const limitOf = async (user: string) => {
+      const found = await dashboard.getRefundable({ merchantId, environment, orderId }, as(user));
+      return [found.approvalAbove, found.approvalRole];
+    };
+
+    expect(await limitOf(users.dev)).toEqual(['0', MemberRole.DEVELOPER]);
+    expect(await limitOf(users.boss)).toEqual(['100', owner]);
+    expect(await left(orderId)).toMatchObject({ approvalAbove: '50', approvalRole: MemberRole.UNSPECIFIED });
+    const statusOf = async (number: string, amount: string, user: string) =>
+      (await dashboard.createRefund(asked(number, amount), as(user))).refund?.status;
+    expect(await statusOf('R-1', '1', users.dev)).toBe(RefundStatus.AWAITING_APPROVAL);
+    expect(await statusOf('R-2', '60', users.boss)).toBe(RefundStatus.REQUESTED);
+    expect((await refund('R-3', '1')).status).toBe(RefundStatus.AWAITING_APPROVAL);
+    expect(await statusOf('R-4', '38.50', users.boss)).toBe(RefundStatus.AWAITING_APPROVAL);
+    const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
+    const update = entries.find(({ action }) => action === 'merchant.update');
+    expect(update?.details).toMatchObject({ refund_role_limits: 'owner 100 ETB, developer 0 ETB' });
   });
 
   test('an API key may when it has the scope, which no key has by itself and a successor inherits', async () => {

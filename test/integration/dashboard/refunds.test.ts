@@ -266,6 +266,38 @@ describe('a refund above the limit', () => {
     await setLimit('', orderId);
   });
 
+  test('of a role is set in the same form, and the confirmation names it', async () => {
+    const orderId = await paidOrder('ROLE');
+    const path = `/m/${shop.id}/refund-approval`;
+    const seen = hiddenField(await owner.get(path), 'seen') ?? '';
+    const fields = { limit_ETB: '50', developer_limit_ETB: '20', owner_limit_ETB: '90' };
+    expect((await owner.post(path, { seen, ...fields })).status).toBe(303);
+    const shown = (await owner.get(path)).body;
+    for (const [name, value] of Object.entries(fields))
+      expect(shown).toMatch(new RegExp(`name="${name}"[^>]*value="${value}"`));
+    await waitUntil('core uses the limit', async () => {
+      const asked = { merchantId: shop.id, environment, orderId };
+      return (await refunds.getRefundable(asked)).approvalAbove === '50';
+    });
+    const confirmed = async (visitor: DashboardVisitor, amount: string) => {
+      const { form, refund_number } = await openForm(visitor, orderId);
+      return plain((await visitor.post(`${form}/check`, { amount, reason: 'Back', refund_number })).body);
+    };
+
+    expect(await confirmed(developer, '20.01')).toContain(
+      'Your role can refund up to ETB 20.00 of an order alone.',
+    );
+    expect(await confirmed(developer, '20')).not.toContain('until another owner approves');
+    expect(await confirmed(owner, '90')).not.toContain('until another owner approves');
+    await refund(developer, orderId, '20.01');
+    await refund(owner, orderId, '60');
+    expect((await refundsOf(orderId)).map(({ status }) => RefundStatus[status])).toEqual([
+      'REQUESTED',
+      'AWAITING_APPROVAL',
+    ]);
+    await setLimit('', orderId);
+  });
+
   test('is set by owners, and a wrong or outdated form changes nothing', async () => {
     const path = `/m/${shop.id}/refund-approval`;
     const limits = async () => {

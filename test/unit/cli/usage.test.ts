@@ -96,7 +96,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
       'refund list --status lost',
       'Use one of: awaiting_approval, requested, sent, unknown, completed, failed.',
     ],
-    ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=50000'],
+    ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=1000'],
     ['webhook deliveries', 'the merchant is missing'],
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],

@@ -35,7 +35,7 @@ const paid = buildOrder({
   latestAttempt: buildAttempt({ status: 'SUCCEEDED' }),
   lastEventSequence: 3,
 });
-const limits = { ETB: '60' };
+const limit = '60';
 const start = Date.UTC(2026, 2, 1, 13);
 
 /** What a wallet does with the request of one name: it pays at most once, whatever it answers. */
@@ -158,7 +158,7 @@ function play(
         requestedBy: `dashboard:${each.by}`,
         createdAt: now,
       };
-      const made = createRefund(order, facts, needsApproval(basis, amount.value, limits));
+      const made = createRefund(order, facts, needsApproval(basis, amount.value, limit));
       return put(made.refund, made.changed);
     }
     const refund = refunds[each.index % Math.max(1, refunds.length)];

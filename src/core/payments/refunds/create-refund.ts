@@ -9,6 +9,7 @@ import { RefundRow } from '../../database/entities.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import type { Changed, Environment, OrderInFull } from '../../domain/order.ts';
+import { refundLimitOf } from '../../domain/refund-limits.ts';
 import { createRefund } from '../../domain/refund.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import { differingFields, needsApproval, refundAmount, refundable } from '../../domain/refundable.ts';
@@ -22,6 +23,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId, orderOfNumber } from '../changes/read-order.ts';
 import { addRefund, refundOf } from '../changes/refund-row.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
+import type { FindRefundingRole } from './find-refunding-role.ts';
 
 /** A request for a refund. */
 export interface RefundRequest {
@@ -51,6 +53,7 @@ export type CreateRefund = (request: RefundRequest, by: Actor) => Promise<Create
 export interface CreateRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly findMerchant: FindMerchant;
+  readonly findRole: FindRefundingRole;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
 }
@@ -70,12 +73,14 @@ interface Decided {
 export function createCreateRefund({
   changes,
   findMerchant,
+  findRole,
   wallets,
   newId,
 }: CreateRefundParts): CreateRefund {
   return async (request, by) => {
     const { merchantId, environment, refundNumber, reason } = request;
-    const { refundApprovalLimits: limits } = await requireMerchant(findMerchant, merchantId, environment);
+    const terms = await requireMerchant(findMerchant, merchantId, environment);
+    const role = await findRole(merchantId, by);
     const key = { merchantId: storedId('mer', merchantId), environment, refundNumber };
     const lock = lockOf(request);
     const created = await changes.change(
@@ -130,7 +135,8 @@ export function createCreateRefund({
             requestedBy: by.actor,
             createdAt: now,
           };
-          const isHeld = needsApproval(basis, minorUnits.value, limits);
+          const limit = refundLimitOf(terms, role, currency.code);
+          const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
           return ok({ ...createRefund(order, facts, isHeld), makesDue: !isHeld, repeated: false });
         },
         write(em, { refund, repeated }, { now }): CreatedRefund {

@@ -15,6 +15,7 @@ import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
 import { Money } from '../../domain/money.ts';
 import type { Environment } from '../../domain/order.ts';
+import { refundLimitOf } from '../../domain/refund-limits.ts';
 import type { NotRefundable } from '../../domain/refundable.ts';
 import { err, ok } from '../../domain/result.ts';
 import { parseText } from '../../domain/text.ts';
@@ -22,9 +23,11 @@ import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
 import { refundMessage } from '../../rpc/refund-message.ts';
+import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import type { CreateRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
+import type { FindRefundingRole } from './find-refunding-role.ts';
 import type { RefundReader } from './find-refunds.ts';
 import {
   parseCreateRefund,
@@ -48,6 +51,7 @@ export interface RefundServiceParts {
   readonly reader: RefundReader;
   readonly work: RefundWork;
   readonly findMerchant: FindMerchant;
+  readonly findRole: FindRefundingRole;
   readonly mayKeyRefund: MayKeyRefund;
 }
 
@@ -56,7 +60,7 @@ const readers = [...creators, 'reader'] as const;
 
 /** gatehouse.v1.RefundService. */
 export function refundService(parts: RefundServiceParts): RpcService {
-  const { createRefund, decideApproval, reader, work, findMerchant, mayKeyRefund } = parts;
+  const { createRefund, decideApproval, reader, work, findMerchant, findRole, mayKeyRefund } = parts;
 
   /** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
   const creatorOf = async (
@@ -101,7 +105,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const { items, nextPageToken } = pageOf(found, filter.limit, key);
         return { refunds: items.map(refundMessage), nextPageToken };
       },
-      async getRefundable(request) {
+      async getRefundable(request, context) {
         const key = valuesOrThrow(
           combine({
             merchantId: parseId('mer', request.merchantId, 'merchant_id'),
@@ -115,7 +119,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const { order, possible, pendingMinorUnits } = found;
         const { currency } = order.amount;
         const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
-        const limits = (await findMerchant(key.merchantId))?.refundApprovalLimits ?? {};
+        const terms = await findMerchant(key.merchantId);
+        const role = await findRole(key.merchantId, actorOf(context));
+        const limit = terms === undefined ? undefined : refundLimitOf(terms, role, currency.code);
         return {
           notRefundable: possible.ok
             ? NotRefundableMessage.UNSPECIFIED
@@ -126,7 +132,8 @@ export function refundService(parts: RefundServiceParts): RpcService {
           currency: currency.code,
           partial: possible.ok && possible.value.isPartial,
           decimals: possible.ok ? possible.value.decimals : currency.exponent,
-          approvalAbove: limits[currency.code] ?? '',
+          approvalAbove: limit?.amount ?? '',
+          approvalRole: refundingRoleNumber(limit?.role),
         };
       },
       async approveRefund(request, context) {

@@ -69,6 +69,8 @@ export const refunds = {
       `${amount} will go back to ${phone} by ${option}. This cannot be undone.`,
     needsApproval: (limit: string) =>
       `Refunds of an order above ${limit} in total need a second person. Nothing is sent to the wallet until another owner approves.`,
+    needsApprovalOfRole: (limit: string) =>
+      `Your role can refund up to ${limit} of an order alone. This refund is above that, so nothing is sent to the wallet until another owner approves.`,
     needsApprovalAlways:
       'Each refund needs a second person. Nothing is sent to the wallet until another owner approves.',
     amount: 'Amount',
@@ -203,7 +205,24 @@ export const refunds = {
     title: 'Refund approval',
     lead: 'Refunds above an amount can wait for a second person. An owner who did not request the refund approves or declines it.',
     limit: (currency: string) => `Approval above, in ${currency}`,
-    hint: 'The limit counts all refunds of one order together. Enter 0 for every refund. Leave it empty for none.',
+    hint: 'A limit counts all refunds of one order together. Enter 0 to hold every refund.',
+    groups: {
+      everybody: {
+        title: 'Everybody',
+        text: 'For every request, unless a role below has its own limit. Leave a field empty for no limit.',
+        none: 'No limit: one person is enough.',
+      },
+      developers: {
+        title: 'Developers',
+        text: 'How much a developer may refund of an order alone. Leave a field empty to use the limit for everybody.',
+        none: 'The limit for everybody.',
+      },
+      owners: {
+        title: 'Owners',
+        text: 'How much an owner may refund of an order alone. Leave a field empty to use the limit for everybody.',
+        none: 'The limit for everybody.',
+      },
+    },
     wrong: 'Nothing was saved. Correct the fields marked below.',
     wrongAmount: 'Enter digits with a point before decimals, such as 1500 or 99.50.',
     submit: 'Save',
@@ -214,9 +233,8 @@ export const refunds = {
     },
     oneOwner:
       'This merchant has one owner. Refunds that this owner requests above a limit can be withdrawn, and nobody can approve them. Invite another owner first.',
-    apiKeys: 'The limits also apply to refunds that your server requests by the API.',
+    apiKeys: 'Refunds that your server requests by the API have the limit for everybody.',
     current: 'Limits',
-    none: 'No limit: one person is enough.',
   },
   waiting: {
     title: 'Refunds that wait for approval',

@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { MemberRole } from "./account_service_pb.js";
 
 /**
  * Describes the file gatehouse/v1/merchant_service.proto.
@@ -102,7 +103,7 @@ export declare const MerchantSchema: GenMessage<Merchant>;
 export declare type RefundPolicy = Message<"gatehouse.v1.RefundPolicy"> & {
   /**
    * Refunds of one order above this amount in total await the approval of a second person. At most one amount for each
-   * currency, or "0" for every refund. Other currencies need no approval.
+   * currency and role, or "0" for every refund. Other currencies need no approval.
    *
    * @generated from field: repeated gatehouse.v1.ApprovalLimit approval_limits = 1;
    */
@@ -116,7 +117,8 @@ export declare type RefundPolicy = Message<"gatehouse.v1.RefundPolicy"> & {
 export declare const RefundPolicySchema: GenMessage<RefundPolicy>;
 
 /**
- * The largest amount in a currency that one person may refund alone.
+ * The largest amount in a currency that one person may refund alone. The limit of the person's role takes precedence over the
+ * limit without a role.
  *
  * @generated from message gatehouse.v1.ApprovalLimit
  */
@@ -134,6 +136,14 @@ export declare type ApprovalLimit = Message<"gatehouse.v1.ApprovalLimit"> & {
    * @generated from field: string amount = 2;
    */
   amount: string;
+
+  /**
+   * OWNER or DEVELOPER: the limit of members with this role who request a refund in the dashboard. Unspecified: the limit of all
+   * other requests, such as those of API keys and services.
+   *
+   * @generated from field: gatehouse.v1.MemberRole role = 3;
+   */
+  role: MemberRole;
 };
 
 /**

@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment, Refund, RefundStatus } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { MemberRole } from "./account_service_pb.js";
 import type { ReversalDone, ReversalPending, ReversalRefused } from "./stray_payment_service_pb.js";
 import type { WalletExchange } from "./payment_attempt_service_pb.js";
 
@@ -384,11 +385,18 @@ export declare type GetRefundableResponse = Message<"gatehouse.v1.GetRefundableR
   decimals: number;
 
   /**
-   * The merchant's limit: an order's refunds above this amount in total await a second person's approval. Empty without one.
+   * The limit of the caller: an order's refunds above this amount in total await a second person's approval. Empty without one.
    *
    * @generated from field: string approval_above = 8;
    */
   approvalAbove: string;
+
+  /**
+   * The role of the caller's user, when the limit is that of the role. Unspecified for the merchant's general limit.
+   *
+   * @generated from field: gatehouse.v1.MemberRole approval_role = 9;
+   */
+  approvalRole: MemberRole;
 };
 
 /**
