@@ -5,7 +5,7 @@ import { key256 } from '../platform/settings/key-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
-import { checkWallet } from '../wallets/check-wallet.ts';
+import { checkWallet, noCallbackUrl } from '../wallets/check-wallet.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import type { WalletConnector } from '../wallets/connector/wallet-connector.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
@@ -91,8 +91,7 @@ async function withConnector<Result>(
   work: (connector: WalletConnector) => Promise<Result> | Result,
 ): Promise<Result> {
   const connector = await createConnector(chosen, {
-    // No payment is requested, so no callback follows.
-    callbackBaseUrl: () => 'https://gatehouse.invalid',
+    callbackBaseUrl: noCallbackUrl,
     currencies: chosen.currencies,
     timeouts: { connectMs: 5_000, callMs: timeoutMs },
     maxConnections: 4,

@@ -13,7 +13,7 @@ export interface AccountCheckParts {
   /** The wallet's id. */
   readonly wallet: string;
   readonly environment: Environment;
-  readonly accounts: Pick<AccountConnectors, 'open'>;
+  readonly accounts: Pick<AccountConnectors, 'openForCheck'>;
   readonly merchantWallets: Client<typeof MerchantWalletService>;
   readonly newRequestId: () => string;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAcc
   const { name, wallet, environment, accounts, merchantWallets, logger, newRequestId, stop } = parts;
 
   const check = async (account: WalletAccount): Promise<{ result: WalletAccountCheck; detail: string }> => {
-    const opened = await accounts.open(account);
+    const opened = await accounts.openForCheck(account);
     if ('unusable' in opened) return { result: WalletAccountCheck.REFUSED, detail: opened.unusable };
     try {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(checkMs)]);

@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { SettingsError } from '../platform/settings/read-settings.ts';
+import { noCallbackUrl } from './check-wallet.ts';
 import type { ConnectorOptions } from './connector/connector-kind.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import { createConnector } from './create-connector.ts';
@@ -35,8 +36,8 @@ export interface AccountConnectors {
     work: (connector: WalletConnector) => Promise<T>,
     unusable: (detail: string) => T,
   ) => Promise<T>;
-  /** Opens a connector that is not shared, for a check of the credentials without a cached access token. */
-  readonly open: (account: AccountReference) => Promise<OpenAccount | { readonly unusable: string }>;
+  /** Opens a connector that is not shared, for a check of the credentials: without a cached access token, and without callbacks. */
+  readonly openForCheck: (account: AccountReference) => Promise<OpenAccount | { readonly unusable: string }>;
   readonly close: () => Promise<void>;
 }
 
@@ -62,13 +63,16 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
   /** The least recently used first. */
   const entries = new Map<string, Entry>();
 
-  const open = async (account: AccountReference): Promise<OpenAccount | { readonly unusable: string }> => {
+  const open = async (
+    account: AccountReference,
+    connectorOptions: ConnectorOptions,
+  ): Promise<OpenAccount | { readonly unusable: string }> => {
     try {
       const { values, wallet } = await client.getWalletAccountSettings(account, { timeoutMs: 5_000 });
       if (wallet !== settings.wallet) return { unusable: `the account belongs to the wallet ${wallet}` };
       const merged = withMerchantValues(settings.kind, settings.settings, values);
       const secrets = secretsAmong(settings.kind, values);
-      const connector = await createConnector({ ...settings, settings: merged }, options);
+      const connector = await createConnector({ ...settings, settings: merged }, connectorOptions);
       return { connector, mask: (text) => masked(text, secrets) };
     } catch (error) {
       const detail = detailOf(error);
@@ -95,7 +99,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
   return {
     async use(account, work, unusable) {
       const id = account.walletAccountId;
-      const entry = entries.get(id) ?? { opening: open(account), users: 0, idleSinceMs: 0 };
+      const entry = entries.get(id) ?? { opening: open(account, options), users: 0, idleSinceMs: 0 };
       entries.delete(id);
       entries.set(id, entry);
       entry.users += 1;
@@ -111,7 +115,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
         closeIdle();
       }
     },
-    open,
+    openForCheck: (account) => open(account, { ...options, callbackBaseUrl: noCallbackUrl }),
     async close() {
       clearInterval(sweep);
       const all = [...entries.values()];

@@ -11,12 +11,16 @@ export interface WalletCheck {
   readonly detail: string;
 }
 
+/** The callback address of a connector that only checks credentials. Nobody waits for an answer that comes by callback. */
+export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
+
 /**
  * Tries the credentials without moving money: it asks the wallet about a payment that does not exist. A wallet that answers
- * anything but "unauthenticated" has accepted them. A wallet that issues no access token has refused them.
+ * anything but "unauthenticated" has accepted them. A wallet that issues no access token has refused them. A connector that
+ * cannot ask about such a payment has only its health check, for which the wallet issues an access token.
  */
 export async function checkWallet(connector: WalletConnector, signal: AbortSignal): Promise<WalletCheck> {
-  const { result: health } = await connector.health({ signal });
+  const { result: health, exchanges: ofHealth } = await connector.health({ signal });
   const id = randomUUID();
   const { result, exchanges } = connector.capabilities.recovery
     ? await connector.recover(id, { signal })
@@ -31,10 +35,17 @@ export async function checkWallet(connector: WalletConnector, signal: AbortSigna
         },
         { signal },
       );
+  const byAnswer = (): WalletCheck['credentials'] => {
+    if ([...ofHealth, ...exchanges].some(refusesToken)) return 'refused';
+    if (exchanges.length > 0) return credentialsBy(result);
+    return health.kind === 'available' ? 'accepted' : 'unknown';
+  };
+  const credentials = byAnswer();
   return {
     health: health.kind,
-    credentials: exchanges.some(refusesToken) ? 'refused' : credentialsBy(result),
-    detail: [health, result]
+    credentials,
+    // What the wallet says about a payment that does not exist is of interest only if it explains a problem.
+    detail: (credentials === 'accepted' ? [health] : [health, result])
       .map((each) => ('detail' in each ? each.detail : ''))
       .filter((text) => text !== '')
       .join('; '),

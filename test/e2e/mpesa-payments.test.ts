@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { WalletAccountCheck } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { startInline } from '../support/inline-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
-import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
+import { addAccount, createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 
 // M-Pesa's outcome comes by callbacks: the notes and the replaced references must survive the way through core.
 
@@ -108,11 +109,12 @@ describe.each([
 ])("a merchant's own account at %s", (wallet, prefix) => {
   const { consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password } =
     credentials;
+  const values = {
+    ...{ consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password },
+  };
   let owner: TestMerchant;
   beforeAll(async () => {
-    owner = await createMerchantWithAccount(stack, wallet, {
-      ...{ consumer_key, consumer_secret, short_code, passkey, initiator_name, initiator_password },
-    });
+    owner = await createMerchantWithAccount(stack, wallet, values);
   });
 
   test('is paid, refuses to return a part, and returns the whole', async () => {
@@ -135,5 +137,18 @@ describe.each([
 
     expect(await refundAs(stack, owner, orderNumber)).toBe('COMPLETED');
     expect(await chargesTo(phone)).toEqual(['100, returned 100']);
+  });
+
+  test('is refused with a wrong consumer secret, which the detail names', async () => {
+    const wrong = await addAccount(stack, owner, wallet, { ...values, consumer_secret: 'wrong' });
+
+    expect(wrong).toMatchObject({
+      check: WalletAccountCheck.REFUSED,
+      checkDetail: expect.stringContaining('check the consumer key and the consumer secret'),
+    });
+  });
+
+  test('is checked without a callback that nobody expects', () => {
+    expect(stack.wallets[0]?.log.filter(({ msg }) => msg === 'callback refused')).toEqual([]);
   });
 });

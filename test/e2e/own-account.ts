@@ -37,6 +37,25 @@ export async function postAs(
   };
 }
 
+/** Adds an own account of a merchant, and waits for the check of its credentials. */
+export async function addAccount(
+  stack: Stack,
+  { id: merchantId }: TestMerchant,
+  wallet: string,
+  values: Readonly<Record<string, string>>,
+) {
+  const owners = stack.client(MerchantWalletService, 'dashboard');
+  const environment = Environment.SANDBOX;
+  const { account } = await owners.addWalletAccount({ merchantId, environment, wallet, values });
+  return waitUntil('the account is checked', async () => {
+    const { wallets } = await owners.listMerchantWallets({ merchantId, environment });
+    const now = wallets
+      .flatMap(({ accounts }) => accounts)
+      .find(({ walletAccountId }) => walletAccountId === account?.walletAccountId);
+    return now?.check === WalletAccountCheck.WAITING ? undefined : now;
+  });
+}
+
 /**
  * A merchant whose payments at a wallet use its own account with these values, after the provider has accepted them. Its key for
  * the sandbox may refund.
@@ -46,27 +65,18 @@ export async function createMerchantWithAccount(
   wallet: string,
   values: Readonly<Record<string, string>>,
 ): Promise<TestMerchant> {
-  const environment = Environment.SANDBOX;
   const owners = stack.client(MerchantWalletService, 'dashboard');
   const keys = stack.client(ApiKeyService, 'operator');
   const merchant = await stack.createMerchant();
   const { id: merchantId } = merchant;
   const { apiKeys } = await keys.listApiKeys({ merchantId });
   for (const key of apiKeys) {
-    if (key.environment !== environment) continue;
+    if (key.environment !== Environment.SANDBOX) continue;
     await keys.setApiKeyScopes({ merchantId, apiKeyId: key.apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
   }
-  const { account } = await owners.addWalletAccount({ merchantId, environment, wallet, values });
-  const walletAccountId = account?.walletAccountId ?? '';
-  const checked = await waitUntil('the account is checked', async () => {
-    const { wallets } = await owners.listMerchantWallets({ merchantId, environment });
-    const now = wallets
-      .flatMap(({ accounts }) => accounts)
-      .find((each) => each.walletAccountId === walletAccountId);
-    return now?.check === WalletAccountCheck.WAITING ? undefined : now;
-  });
-  if (checked.check !== WalletAccountCheck.ACCEPTED) {
-    throw new Error(`the account is not accepted: ${checked.checkDetail}`);
+  const { walletAccountId, check, checkDetail } = await addAccount(stack, merchant, wallet, values);
+  if (check !== WalletAccountCheck.ACCEPTED || checkDetail !== '') {
+    throw new Error(`the check says ${WalletAccountCheck[check]}: ${checkDetail}`);
   }
   await owners.promoteWalletAccount({ merchantId, walletAccountId });
   return merchant;
