@@ -12,7 +12,7 @@ import {
   PaymentTypeSchema,
   RefundSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
-import type { Order, OrderEvent, Refund } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentSchema, StrayPaymentStatus } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -32,7 +32,9 @@ import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { showStrays, straysOf } from './stray-payment-commands.ts';
+import { orderKey } from './order-key.ts';
 import { refundsOf, showRefundsOf } from './show-refund.ts';
+import type { RefundsOfOrder } from './show-refund.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
@@ -65,9 +67,7 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
     find,
     (merchantId: string, name: string, options: { environment: Environment }) =>
       run(async ({ orders, strayPayments, refunds }) => {
-        const key = isOrderId(name)
-          ? ({ case: 'orderId', value: name } as const)
-          : ({ case: 'orderNumber', value: name } as const);
+        const key = orderKey(name);
         const order = answered((await orders.getOrder({ merchantId, ...options, key })).order);
         const [events, strays, refunded] = await Promise.all([
           readEvents(orders, order),
@@ -95,7 +95,6 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
 }
 
 /** The form of Gatehouse's own ids. An order with an order_number of this form can be found by its order_id. */
-const isOrderId = (name: string): boolean => /^ord_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
 
 async function readEvents(orders: Orders, order: Order): Promise<readonly OrderEvent[]> {
   const { merchantId, environment, orderId } = order;
@@ -120,10 +119,10 @@ interface OrderStory {
   readonly order: Order;
   readonly events: readonly OrderEvent[];
   readonly strays: readonly StrayPayment[];
-  readonly refunds: readonly Refund[];
+  readonly refunds: RefundsOfOrder;
 }
 
-function show({ order, events, strays, refunds }: OrderStory): Output {
+function show({ order, events, strays, refunds: { latest: refunds, hasMore } }: OrderStory): Output {
   const attempts = attemptsOf(events);
   const sections = (width: number): string[] => [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
@@ -149,7 +148,7 @@ function show({ order, events, strays, refunds }: OrderStory): Output {
     ...(strays.length === 0
       ? []
       : [`Stray payments of the order\n${showStrays(strays, order, width)}${explainHold(order, strays)}`]),
-    ...(refunds.length === 0 ? [] : [`Refunds of the order\n${showRefundsOf(refunds, width)}`]),
+    ...(refunds.length === 0 ? [] : [showRefundsOf(order, { latest: refunds, hasMore }, width)]),
     `History\n${showTimeline(order, events, width)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []
@@ -161,6 +160,7 @@ function show({ order, events, strays, refunds }: OrderStory): Output {
       payment_attempts: attempts.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
       stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
       refunds: refunds.map((refund) => plainJson(RefundSchema, refund)),
+      has_more_refunds: hasMore,
       events: events.map((event) => plainJson(OrderEventSchema, event)),
     },
     text: (width) => sections(width).join('\n\n'),

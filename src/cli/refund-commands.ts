@@ -16,12 +16,13 @@ import {
   statusesOption,
   timeOption,
 } from './options.ts';
+import { orderKey } from './order-key.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
-import { describeRefund, showRefundTable } from './show-refund.ts';
+import { describeRefund, showRefunds } from './show-refund.ts';
 
 export interface RefundParts {
   readonly run: Runner;
@@ -48,7 +49,6 @@ interface ListOptions extends PageOptions {
   readonly to?: Timestamp;
 }
 
-const isOrderId = (name: string): boolean => /^ord_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
 const isRefundId = (name: string): boolean => /^rfd_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
 
 /** `refund …` */
@@ -82,7 +82,7 @@ export function addRefundCommands(program: Command, { run, findMerchant, now, re
           {
             merchantId,
             environment: options.environment,
-            order: isOrderId(name) ? { case: 'orderId', value: name } : { case: 'orderNumber', value: name },
+            order: orderKey(name),
             amount: options.amount ?? '',
             reason: options.reason,
             refundNumber: options.refundNumber ?? `cli-${randomUUID()}`,
@@ -165,6 +165,8 @@ async function list(refunds: CoreClients['refunds'], options: ListOptions): Prom
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      page.items.length === 0 ? 'No such refunds' : `${showRefundTable(page.items, width)}${showMore(page)}`,
+      page.items.length === 0
+        ? 'No such refunds'
+        : `${showRefunds(page.items, width, 'with their orders')}${showMore(page)}`,
   };
 }

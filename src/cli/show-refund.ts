@@ -80,48 +80,52 @@ function nextStep(refund: Refund): string {
 export const showCommand = ({ merchantId, refundId }: Refund): string =>
   `gatehouse refund show ${merchantId} ${refundId}`;
 
-export function showRefundTable(refunds: readonly Refund[], width: number): string {
+/** A table of refunds. Refunds of several orders are shown with their orders. */
+export function showRefunds(
+  refunds: readonly Refund[],
+  width: number,
+  orders: 'with their orders' | 'of one order',
+): string {
+  const isOfOne = orders === 'of one order';
   const columns = [
     { head: 'REFUND, NUMBER', gives: true },
     { head: 'STATUS' },
     { head: 'AMOUNT', right: true },
-    { head: 'ORDER, CREATED' },
+    { head: isOfOne ? 'CREATED' : 'ORDER, CREATED' },
   ];
-  const rows = refunds.map((refund) => [
-    [refund.refundId, refund.refundNumber].join('\n'),
-    [showRefundStatus(refund), refund.failureReason].filter(Boolean).join('\n'),
-    showAmount(refund),
-    [
-      refund.orderNumber,
-      showTime(refund.createTime),
-      refund.merchantId,
-      showEnvironment(refund.environment),
-    ].join('\n'),
-  ]);
+  const rows = refunds.map((refund) => {
+    const { orderNumber, createTime, merchantId, environment } = refund;
+    const created = showTime(createTime);
+    return [
+      [refund.refundId, refund.refundNumber].join('\n'),
+      [showRefundStatus(refund), refund.failureReason].filter(Boolean).join('\n'),
+      showAmount(refund),
+      isOfOne ? created : [orderNumber, created, merchantId, showEnvironment(environment)].join('\n'),
+    ];
+  });
   return table(columns, rows, width);
 }
 
-/** The refunds of an order, newest first. */
+/** The latest refunds of an order, newest first, and whether it has more. */
+export interface RefundsOfOrder {
+  readonly latest: readonly Refund[];
+  readonly hasMore: boolean;
+}
+
 export async function refundsOf(
   refunds: CoreClients['refunds'],
   { merchantId, orderId }: Order,
-): Promise<readonly Refund[]> {
-  return (await refunds.listRefunds({ merchantId, orderId })).refunds;
+): Promise<RefundsOfOrder> {
+  const { refunds: latest, nextPageToken } = await refunds.listRefunds({ merchantId, orderId });
+  return { latest, hasMore: nextPageToken !== '' };
 }
 
-/** Lists the refunds of one order. */
-export function showRefundsOf(refunds: readonly Refund[], width: number): string {
-  const columns = [
-    { head: 'REFUND, NUMBER', gives: true },
-    { head: 'STATUS' },
-    { head: 'AMOUNT', right: true },
-    { head: 'CREATED' },
-  ];
-  const rows = refunds.map((refund) => [
-    [refund.refundId, refund.refundNumber].join('\n'),
-    [showRefundStatus(refund), refund.failureReason].filter(Boolean).join('\n'),
-    showAmount(refund),
-    showTime(refund.createTime),
-  ]);
-  return table(columns, rows, width);
+/** The section of an order's refunds. If there are more, it ends with the command that lists them. */
+export function showRefundsOf(
+  { orderId }: Order,
+  { latest, hasMore }: RefundsOfOrder,
+  width: number,
+): string {
+  const more = `\n\nThese are the latest ${latest.length}. To list all of them:\ngatehouse refund list --order ${orderId} --limit 1000`;
+  return `Refunds of the order\n${showRefunds(latest, width, 'of one order')}${hasMore ? more : ''}`;
 }

@@ -1,18 +1,19 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { isPublicId, noMerchantId } from '../../contract/public-id.ts';
 import { viewerOf } from '../access/place.ts';
 import { ask, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { readForm } from '../forms/read-form.ts';
+import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { merchantNames } from './merchant-names.ts';
-import { numberText, writingFor } from './operator-writing.ts';
+import { numberText, pageQuery, textIn, writingFor } from './operator-writing.ts';
 import {
   outcomeNumbers,
   settlementRow,
@@ -22,9 +23,9 @@ import {
 } from './settlement-views.ts';
 
 const path = '/operator/settlements';
-/** The longest waiting, and the latest decisions. */
-const mostWaiting = 100;
-const mostDecided = 20;
+/** The sizes of a page of each list. */
+const waitingPerPage = 50;
+const decidedPerPage = 20;
 
 const Proposal = Type.Object({
   merchant_id: Type.String({ pattern: '^mer_[0-9a-z]{26}$' }),
@@ -40,9 +41,15 @@ const Proposal = Type.Object({
   provider_reference: Type.String({ maxLength: 100 }),
 });
 
+/** A proposal that was not stored, and why. */
+interface Failed {
+  readonly values: Readonly<Record<string, string>>;
+  readonly problem: string;
+}
+
 /** The page on which two operators settle by hand what a wallet does not decide. */
 export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
-  app.get(path, async (request, reply) => {
+  const show = async (request: FastifyRequest, reply: FastifyReply, failed?: Failed) => {
     const writing = writingFor(request, timeZone);
     const words = wordsFor(request, settlementWords);
     const { userId } = viewerOf(request);
@@ -50,15 +57,20 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
       request,
       async (options) => (await clients.accounts.listUsers({}, options)).users,
     );
+    const waitingToken = failed?.values['page'] ?? textIn(request.query, 'page');
+    const decidedToken = textIn(request.query, 'decided');
     const own = { ...writing, own: words, users: operators.isThere ? operators.value : [], now: now() };
     const [waiting, decided] = await Promise.all([
       panel(request, async (options) => {
-        const answer = await clients.settlements.listUnsettled({ pageSize: mostWaiting }, options);
+        const page = { pageSize: waitingPerPage, pageToken: waitingToken };
+        const answer = await clients.settlements.listUnsettled(page, options);
         const names = await merchantNames(request, clients, answer.unsettled);
         return {
           total: answer.totalCount === 0n ? undefined : words.total(numberText(answer.totalCount, writing)),
+          next: pageQuery({}, answer.nextPageToken),
           rows: answer.unsettled.map((each: Unsettled) => ({
             ...unsettledRow(each, userId, own),
+            ...(failed?.values['subject_id'] === each.subject.value ? { failed } : {}),
             merchantName:
               each.merchantId === noMerchantId
                 ? words.noMerchant
@@ -67,28 +79,53 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
         };
       }),
       panel(request, async (options) => {
-        const { settlements } = await clients.settlements.listSettlements({ pageSize: mostDecided }, options);
-        return settlements.map((each: Settlement) => settlementRow(each, own));
+        const page = { pageSize: decidedPerPage, pageToken: decidedToken };
+        const { settlements, nextPageToken } = await clients.settlements.listSettlements(page, options);
+        return {
+          rows: settlements.map((each: Settlement) => settlementRow(each, own)),
+          older:
+            nextPageToken === ''
+              ? undefined
+              : `?${new URLSearchParams({ decided: nextPageToken }).toString()}`,
+        };
       }),
     ]);
+    const isShown = waiting.isThere && waiting.value.rows.some((row) => 'failed' in row);
+    reply.code(failed === undefined ? 200 : 400);
     return sendPage(request, reply, {
       template: 'operator/settlements',
       title: words.title,
       area: 'operatorSettlements',
       words,
-      view: { path, waiting, decided },
+      view: {
+        path,
+        waiting,
+        decided,
+        page: waitingToken,
+        // The item of a failed proposal may wait no more.
+        problem: isShown ? undefined : failed?.problem,
+      },
     });
-  });
+  };
 
+  app.get(path, (request, reply) => show(request, reply));
+
+  const refusalText = (request: FastifyRequest, { reason, fields }: RpcFailure): string => {
+    const { refusals, otherRefusal, propose } = wordsFor(request, settlementWords);
+    // Core refuses an empty text, and the transaction of another order.
+    if (fields.some(({ field }) => field === 'provider_reference')) return propose.wrongReference;
+    if (reason === 'INVALID_FIELDS') return propose.incomplete;
+    return refusals[reason] ?? otherRefusal;
+  };
   const result = (request: FastifyRequest, answer: Answer<unknown>, done: string): void => {
-    const { refusals, otherRefusal } = wordsFor(request, settlementWords);
     if (answer.ok) flash(request, { tone: 'good', text: done });
-    else flash(request, { tone: 'bad', text: refusals[answer.refusal.reason] ?? otherRefusal });
+    else flash(request, { tone: 'bad', text: refusalText(request, answer.refusal) });
   };
 
   app.post(`${path}/propose`, async (request, reply) => {
     const words = wordsFor(request, settlementWords);
     const form = readForm(Proposal, request.body, shellWords[request.language].forms);
+    const values = { ...form.values, page: fieldOf(request.body, 'page') };
     if (form.ok) {
       const { merchant_id, kind, subject_id, outcome, reason, provider_reference } = form.value;
       const answer = await ask(request, (options) =>
@@ -103,9 +140,13 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
           options,
         ),
       );
-      result(request, answer, words.propose.done);
-    } else flash(request, { tone: 'bad', text: words.propose.incomplete });
-    return reply.redirect(path, 303);
+      if (answer.ok) {
+        flash(request, { tone: 'good', text: words.propose.done });
+        return reply.redirect(path, 303);
+      }
+      return show(request, reply, { values, problem: refusalText(request, answer.refusal) });
+    }
+    return show(request, reply, { values, problem: words.propose.incomplete });
   });
 
   const keyOf = (request: FastifyRequest) => {

@@ -3,6 +3,7 @@ import { OrderStatus, PaymentAttemptStatus, PaymentType } from '../../gen/gateho
 import type { Order, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
@@ -181,6 +182,14 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         hasHiddenCheckout:
           !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         link: isLink(order) ? pathIn(place, `links/${orderId}`) : undefined,
+        // Only operators may open the page of what waits for a person.
+        settlements:
+          request.viewer?.isOperator === true &&
+          (openAttempt(paymentAttempts) !== undefined ||
+            refunds.isOpen ||
+            story.strayPayments.some(({ status }) => status === StrayPaymentStatus.REVERSAL_REFUSED))
+            ? '/operator/settlements'
+            : undefined,
         mayQueryWallet: mayChange && openAttempt(paymentAttempts) !== undefined,
         mayCancel:
           mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,

@@ -15,7 +15,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
-import { refusalOf, wrongFields } from '../../support/rpc-failure.ts';
+import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { sharedAccountDesk } from './account-desk.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
@@ -67,8 +67,8 @@ const story = ({ orderId }: { readonly orderId: string }) =>
   stack.client(OrderStoryService, 'operator').getOrderStory({ merchantId, environment, orderId });
 
 /** A payment of which its wallet says nothing, since hours. */
-async function undecided(orderNumber = 'D-1'): Promise<Payment> {
-  const payment = await desk.startDirect({ merchantId, orderNumber });
+async function undecided(orderNumber = 'D-1', phone = '0911223344'): Promise<Payment> {
+  const payment = await desk.startDirect({ merchantId, orderNumber, phone });
   await desk.settle(payment, outcomes.unknown());
   await desk.query(
     `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
@@ -77,6 +77,30 @@ async function undecided(orderNumber = 'D-1'): Promise<Payment> {
   );
   return payment;
 }
+
+test('what waits is listed in pages, the longest waiting first, with its total on each', async () => {
+  const started: string[] = [];
+  for (const [index, hours] of [5, 7, 5].entries()) {
+    const { attemptId } = await undecided(`PAGE-${index}`, `091122334${index}`);
+    started.push(attemptId);
+    await desk.query(
+      `update core.payment_attempts set prompt_until = date_trunc('hour', now()) - make_interval(hours => $2) where id = $1`,
+      [storedId('pat', attemptId), hours],
+    );
+  }
+  const seen: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await settlements.listUnsettled({ merchantId, pageSize: 1, pageToken });
+    expect([page.unsettled.length, page.totalCount]).toEqual([1, 3n]);
+    seen.push(...page.unsettled.map(({ subject }) => subject.value ?? ''));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+
+  expect(seen).toEqual([started[1], started[0], started[2]]);
+  const other = await settlements.listUnsettled({ merchantId, pageSize: 1 });
+  expect(await wrongFields(settlements.listUnsettled({ pageToken: other.nextPageToken }))).toBe('page_token');
+});
 
 describe('an undecided payment', () => {
   test('is listed with its age, keeps its order PENDING, and completes it when two operators settle it as paid', async () => {
@@ -165,9 +189,10 @@ test('a stray payment that its wallet will not return is settled as returned, wi
   expect((await settlements.listUnsettled({ merchantId })).unsettled).toMatchObject([
     { subject, amount: '99.00' },
   ]);
-  expect(
-    await wrongFields(settlements.proposeSettlement({ ...returned, outcome: SettlementOutcome.PAID }, as(0))),
-  ).toBe('outcome');
+  const kept = await failureOf(
+    settlements.proposeSettlement({ ...returned, outcome: SettlementOutcome.PAID }, as(0)),
+  );
+  expect(JSON.stringify(kept)).toContain('must be RETURNED: stray money belongs to no order');
 
   const settlementId = await settle(subject, SettlementOutcome.RETURNED);
 

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -7,6 +8,7 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
@@ -369,6 +371,30 @@ describe('the list of refunds', () => {
   });
 });
 
+test('home shows the money that core counts as refunded', async () => {
+  const orderId = await paidOrder('HOME');
+  await answer(await refund(developer, orderId, '12.34'), done);
+  const quarterMs = 900_000;
+  const fromMs = Math.floor(Date.now() / quarterMs) * quarterMs - 4 * quarterMs;
+  const span = { fromTime: timestampFromMs(fromMs), toTime: timestampFromMs(fromMs + 8 * quarterMs) };
+  const counted = await waitUntil('core has counted the refunds', async () => {
+    const { total, behindSince } = await stack
+      .client(ReportService, 'reader')
+      .getOrderReport({ merchantId: shop.id, environment, ...span });
+    const rows = await refunds.listRefunds({
+      merchantId: shop.id,
+      environment,
+      statuses: [RefundStatus.COMPLETED],
+    });
+    const cents = rows.refunds.reduce((sum, each) => sum + Math.round(Number(each.amount) * 100), 0);
+    const [sum] = total?.refunded ?? [];
+    return behindSince === undefined && sum?.amount === (cents / 100).toFixed(2) && sum.amount;
+  });
+
+  const home = plain((await viewer.get(`/m/${shop.id}/sandbox`)).body);
+  expect(home).toMatch(new RegExp(`Refunded</dt><dd class="tile-value"><div>ETB ${counted}`));
+});
+
 describe('money that waits for a person', () => {
   test('is settled by two operators: one proposes with the wallet’s reference, and another confirms', async () => {
     const [first, second] = await Promise.all([desk.users.operator(), desk.users.operator()]);
@@ -402,8 +428,12 @@ describe('money that waits for a person', () => {
     };
 
     expect((await owner.post(`${page}/propose`, proposal)).status).toBe(404);
-    await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '' });
-    expect((await proposer.get(page)).body).toContain('Nothing was proposed.');
+    expect((await proposer.get(order)).body).toContain(`href="${page}"`);
+    expect((await owner.get(order)).body).not.toContain(`href="${page}"`);
+    const incomplete = await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '' });
+    expect([incomplete.status, incomplete.body.includes('Nothing was proposed.')]).toEqual([400, true]);
+    expect(incomplete.body).toContain('value="The wallet &lt;b&gt;answered&lt;/b&gt; case 7"');
+    expect(incomplete.body).toMatch(/value="paid" checked/);
     await proposer.post(`${page}/propose`, { ...proposal, outcome: 'notPaid' });
     const wrong = (await proposer.get(page)).body;
     await proposer.post(`${/action="([^"]*\/withdraw)"/.exec(wrong)?.[1]}`);

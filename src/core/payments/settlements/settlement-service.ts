@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { rpcService } from '../../../contract/rpc-service.ts';
-import { isPublicId, publicId, storedId } from '../../../contract/public-id.ts';
+import { isPublicId, publicId, storedId, uuidOfId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import { SettlementService, UnsettledSchema } from '../../../gen/gatehouse/v1/settlement_service_pb.js';
 import type {
@@ -10,7 +10,7 @@ import type {
   Settlement as SettlementMessage,
 } from '../../../gen/gatehouse/v1/settlement_service_pb.js';
 import { annotate } from '../../../platform/rpc/call-context.ts';
-import { pageOf } from '../../../platform/rpc/page-token.ts';
+import { pageOf, pageTokenIssue, readPageToken } from '../../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { helperOf } from '../../accounts/helper-of.ts';
 import type { Database } from '../../database/database.ts';
@@ -31,7 +31,7 @@ import type { SettlementState } from '../../rpc/settlement-message.ts';
 import type { SettledSubject } from './settlement-subject.ts';
 import type { Proposal, Settlements } from './settlements.ts';
 import { readUnsettled } from './unsettled.sql.ts';
-import type { UnsettledMoney } from './unsettled.sql.ts';
+import type { UnsettledMoney, UnsettledPlace } from './unsettled.sql.ts';
 
 const reasonLength = 500;
 const referenceLength = 100;
@@ -48,18 +48,24 @@ export function settlementService({ database, settlements, now }: SettlementServ
     SettlementService,
     {
       async listUnsettled(request) {
-        const { merchantId, limit } = valuesOrThrow(
+        const key = [request.merchantId];
+        const { merchantId, limit, after } = valuesOrThrow(
           combine({
             merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
             limit: parsePageSize(request.pageSize),
+            after: parsePlace(request.pageToken, key),
           }),
         );
         const stored = merchantId === undefined ? undefined : storedId('mer', merchantId);
-        const { items, counts } = await readUnsettled(database.pool, { merchantId: stored, limit });
-        const proposals = await openProposals(items);
+        const filter = { merchantId: stored, limit: limit + 1, after };
+        const { items: found, counts } = await readUnsettled(database.pool, filter);
+        const placed = found.map((item) => ({ id: placeOf(item), item }));
+        const { items, nextPageToken } = pageOf(placed, limit, key);
+        const proposals = await openProposals(items.map(({ item }) => item));
         return {
-          unsettled: items.map((item) => unsettledMessage(item, proposals.get(item.id))),
+          unsettled: items.map(({ item }) => unsettledMessage(item, proposals.get(item.id))),
           totalCount: counts.attempt + counts.stray + counts.refund,
+          nextPageToken,
         };
       },
       async proposeSettlement(request, context) {
@@ -148,6 +154,16 @@ export function settlementService({ database, settlements, now }: SettlementServ
   }
 }
 
+/** The place of an item in the list: since when it waits, and its id. */
+const placeOf = ({ since, id }: UnsettledMoney): string => `${since.getTime()}/${id}`;
+
+function parsePlace(token: string, filter: unknown): Result<UnsettledPlace | undefined, Issue> {
+  if (token === '') return ok(undefined);
+  const [, since, id = ''] = /^([0-9]{1,15})\/(.*)$/.exec(readPageToken(token, filter) ?? '') ?? [];
+  const uuid = uuidOfId(id);
+  return uuid === undefined ? err(pageTokenIssue) : ok({ since: new Date(Number(since)), id: uuid });
+}
+
 interface SettlementFilter {
   readonly merchantId: PublicId<'mer'> | undefined;
   readonly orderId: PublicId<'ord'> | undefined;
@@ -226,9 +242,15 @@ function parseOutcome({ outcome, subject }: ProposeSettlementRequest): Result<Se
   const possible: readonly SettlementOutcome[] = subject.case === undefined ? all : outcomesOf[subject.case];
   const found = possible.find((word) => settlementOutcomes[word] === outcome);
   return found === undefined
-    ? err({ field: 'outcome', issue: `must be ${possible.join(' or ')}` })
+    ? err({ field: 'outcome', issue: `must be ${possible.join(' or ')}${whyAlone(subject)}` })
     : ok(found);
 }
+
+/** Why a stray payment has one outcome, and what to do instead of another. */
+const whyAlone = ({ case: kind }: ProposeSettlementRequest['subject']): string =>
+  kind === 'strayPaymentId'
+    ? ': stray money belongs to no order, so nobody can keep it. Return it outside of the wallet first. A payer who still wants to buy pays a new order'
+    : '';
 
 function parseStates({ statuses }: ListSettlementsRequest): Result<SettlementState[], Issue> {
   const words = Object.keys(settlementStates) as SettlementState[];

@@ -19,6 +19,12 @@ export interface UnsettledMoney {
   readonly since: Date;
 }
 
+/** The place of an item in the list, with its stored id. */
+export interface UnsettledPlace {
+  readonly since: Date;
+  readonly id: string;
+}
+
 export interface Unsettled {
   /** The longest waiting first. */
   readonly items: readonly UnsettledMoney[];
@@ -46,7 +52,15 @@ interface Row {
  */
 export async function readUnsettled(
   pool: Pool,
-  { merchantId, limit }: { readonly merchantId: StoredId<'mer'> | undefined; readonly limit: number },
+  {
+    merchantId,
+    limit,
+    after,
+  }: {
+    readonly merchantId: StoredId<'mer'> | undefined;
+    readonly limit: number;
+    readonly after?: UnsettledPlace | undefined;
+  },
 ): Promise<Unsettled> {
   const rows = await runStatement<Row>(pool, {
     text: `
@@ -67,12 +81,15 @@ with waiting as (
   from core.refunds r
   where r.due_at is not null and r.maybe_sent and r.created_at < now() - interval '1 hour'
 )
-select w.*, count(*) filter (where kind = 'attempt') over ()::text as attempts,
-  count(*) filter (where kind = 'stray') over ()::text as strays,
-  count(*) filter (where kind = 'refund') over ()::text as refunds
-from waiting w where $1::uuid is null or merchant_id = $1
+select * from (
+  select w.*, count(*) filter (where kind = 'attempt') over ()::text as attempts,
+    count(*) filter (where kind = 'stray') over ()::text as strays,
+    count(*) filter (where kind = 'refund') over ()::text as refunds
+  from waiting w where $1::uuid is null or merchant_id = $1
+) counted
+where $3::timestamptz is null or (since, id) > ($3, $4::uuid)
 order by since, id limit $2`,
-    values: [merchantId ?? null, limit],
+    values: [merchantId ?? null, limit, after?.since ?? null, after?.id ?? null],
   });
   const [first] = rows;
   const counts = {

@@ -39,6 +39,7 @@ export const order: typeof english = {
     checkout: 'የክፍያ ገጽ',
     checkoutBody: 'መጀመሪያ የከፈተው ሰው አንድ ጊዜ መክፈል ይችላል።',
     checkoutHidden: 'ሊንኩ ትዕዛዙን መክፈል ወይም መሰረዝ ስለሚችል የነጋዴው ባለቤቶችና ገንቢዎች ብቻ ያዩታል።',
+    settle: 'ሰው የሚጠብቀውን ገንዘብ ሁሉ ይመልከቱ',
     queryWallet: 'ዋሌቱን አሁን ይጠይቁ',
     queryWalletBody: 'ዋሌቱ ክፍያው እንዴት እንዳለቀ አላሳወቀም። በራሱ ደጋግሞ ይጠየቃል፤ ይህ ግን ወዲያውኑ ይጠይቃል።',
     walletQueried: 'ዋሌቱ ተጠይቋል። ከጥቂት ጊዜ በኋላ ገጹን እንደገና ይክፈቱ።',

@@ -12,6 +12,8 @@ export const settlements: typeof english = {
     amount: 'መጠን',
     actions: 'ውሳኔ',
   },
+  first: 'ብዙ የጠበቁት',
+  next: 'ቀጣይ',
   order: 'ትዕዛዝ',
   noMerchant: 'ነጋዴ የለውም',
   age: (age) => `ከ${age} በፊት`,
@@ -41,6 +43,7 @@ export const settlements: typeof english = {
     referenceHint: 'በዋሌቱ ዘንድ የግብይቱ ወይም የጉዳዩ ቁጥር። ትዕዛዙ ከተከፈለ የግብይቱ ቁጥር።',
     submit: 'ያቅርቡ',
     done: 'ቀርቧል። ሌላ ኦፕሬተር በ24 ሰዓት ውስጥ ማረጋገጥ አለበት።',
+    wrongReference: 'ምንም አልቀረበም። የዋሌቱን መለያ ያስገቡ፤ ከ100 ፊደላት አይብለጥ። የተከፈለ ትዕዛዝ መለያ ሌላ ትዕዛዝ የከፈለ መሆን የለበትም።',
     incomplete: 'ምንም አልቀረበም። ውጤት ይምረጡ፤ እንዴት እንዳወቁ እና የዋሌቱን መለያ ያስገቡ።',
   },
   proposal: {
@@ -65,6 +68,7 @@ export const settlements: typeof english = {
   history: {
     title: 'የቅርብ ጊዜ ውሳኔዎች',
     empty: 'ገና ውሳኔ የለም።',
+    older: 'የቆዩ ውሳኔዎች',
     columns: { when: 'የቀረበው', what: 'ውጤት', who: 'ኦፕሬተሮች', state: 'ሁኔታ' },
     states: { proposed: 'ቀርቧል', confirmed: 'ተረጋግጧል', withdrawn: 'ተሰርዟል', expired: 'ጊዜው አልፏል' },
   },

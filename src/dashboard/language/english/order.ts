@@ -49,6 +49,7 @@ export const order = {
     checkoutBody: 'The first person who starts to pay there can pay the order, once.',
     checkoutHidden:
       'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
+    settle: 'Show all money that waits for a person',
     queryWallet: 'Query the wallet now',
     queryWalletBody:
       'The wallet has not reported the outcome of the payment. Gatehouse repeats the query automatically. This button sends a query now.',

@@ -13,6 +13,8 @@ export const settlements = {
     amount: 'Amount',
     actions: 'Settlement',
   },
+  first: 'Longest waiting',
+  next: 'Next',
   order: 'Order',
   noMerchant: 'No merchant',
   age: (age: string) => `${age} ago`,
@@ -43,6 +45,8 @@ export const settlements = {
       'The number of the transaction or of the case at the wallet. If the order was paid, the number of its transaction.',
     submit: 'Propose',
     done: 'The proposal is stored. Another operator must confirm it within 24 hours.',
+    wrongReference:
+      'Nothing was proposed. Enter the wallet’s reference, at most 100 characters. The transaction of a paid order is not one that paid another order.',
     incomplete: 'Nothing was proposed. Choose an outcome, and enter how you know and the wallet’s reference.',
   },
   proposal: {
@@ -67,6 +71,7 @@ export const settlements = {
   history: {
     title: 'Latest settlements',
     empty: 'No settlements yet.',
+    older: 'Older settlements',
     columns: { when: 'Proposed', what: 'Outcome', who: 'Operators', state: 'Status' },
     states: { proposed: 'Proposed', confirmed: 'Confirmed', withdrawn: 'Withdrawn', expired: 'Expired' },
   },

@@ -266,6 +266,13 @@ export declare type ListUnsettledRequest = Message<"gatehouse.v1.ListUnsettledRe
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -293,6 +300,13 @@ export declare type ListUnsettledResponse = Message<"gatehouse.v1.ListUnsettledR
    * @generated from field: int64 total_count = 2;
    */
   totalCount: bigint;
+
+  /**
+   * The token of the next page; empty at the end.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -576,7 +590,8 @@ export enum SettlementOutcome {
   NOT_PAID = 2,
 
   /**
-   * Of a stray payment or a refund: the payer has the money.
+   * Of a stray payment or a refund: the payer has the money. A stray payment has no other outcome, because it belongs to no order, so
+   * that nobody can keep it.
    *
    * @generated from enum value: SETTLEMENT_OUTCOME_RETURNED = 3;
    */
