@@ -26,6 +26,8 @@ export const errorReasons = {
   API_KEY_NOT_FOUND: notFound,
   ORDER_NOT_FOUND: notFound,
   ORDER_NUMBER_TAKEN: alreadyExists,
+  // The IETF draft of the header asks for this status.
+  IDEMPOTENCY_KEY_REUSED: { ...alreadyExists, httpStatus: 422 },
   PAYMENT_IN_PROGRESS: failedPrecondition,
   MONEY_NOT_RETURNED: failedPrecondition,
   ORDER_NOT_PAYABLE: failedPrecondition,

@@ -14,6 +14,7 @@ import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
+import { sweepExpired } from '../core/database/sweep-expired.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { addPoolMetrics } from '../platform/database/pool-watch.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
@@ -24,6 +25,7 @@ import { createChangedOrders } from '../core/events/changed-orders.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
 import { addRelayMetrics } from '../core/events/relay-metrics.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
+import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
@@ -106,6 +108,7 @@ const countIntervalMs = 1_000;
 const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
 const accountsIntervalMs = 60_000;
+const keysIntervalMs = 60_000;
 const requestDaysIntervalMs = 10 * 60_000;
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
@@ -155,6 +158,7 @@ const changes = createOrderChanges({
   onEvents: announceEvents,
   onAttempts: announceAttempts,
 });
+const answerOnce = createAnswerOnce(database.pool);
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const findRole = createFindRefundingRole(database);
@@ -224,6 +228,7 @@ const services = [
     checkRequest: createCheckRequest(findMerchant, wallets),
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
+    answerOnce,
     waitForOrder: createWaitForOrder({ findOrder, changedOrders, draining: draining.signal }),
     changedOrders,
     feed,
@@ -248,6 +253,7 @@ const services = [
   refundService({
     createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, wallets }),
     findRole,
+    answerOnce,
     decideApproval: createDecideApproval(paymentParts),
     reader: createRefundReader(database, wallets),
     work: refundWork,
@@ -355,6 +361,10 @@ const sweepingAccounts = repeatEvery(
   { task: 'removing ended sessions', intervalMs: accountsIntervalMs, logger, stop: stopping.signal },
   (stop) => sweepAccounts(database.pool, stop),
 );
+const sweepingKeys = repeatEvery(
+  { task: 'removing expired idempotency keys', intervalMs: keysIntervalMs, logger, stop: stopping.signal },
+  (stop) => sweepExpired(database.pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stop),
+);
 const { resealed, problem } = await walletAccounts.reseal();
 if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
 if (problem !== undefined)
@@ -374,7 +384,16 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, sweepingAccounts, counting, timing, relaying, scheduling, keepingDays]);
+      await Promise.all([
+        sweeping,
+        sweepingAccounts,
+        sweepingKeys,
+        counting,
+        timing,
+        relaying,
+        scheduling,
+        keepingDays,
+      ]);
     },
     timeoutMs: 2_000,
   },

@@ -26,7 +26,7 @@ export const errorSchema = Type.Object(
     message: Type.String({ description: 'What kind of error it is.' }),
     details: Type.Optional(
       Type.Array(Type.Ref('ErrorDetail#'), {
-        description: 'Only with 400: every problem found, at least one.',
+        description: 'Only with 400 and 422: every problem found, at least one.',
       }),
     ),
   },
@@ -40,7 +40,7 @@ export interface ErrorEnvelope {
 }
 
 /** The statuses an error of the merchant API can have. */
-export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 422 | 429 | 500;
 
 /** The refusals of HTTP itself, before a request reaches an endpoint, with their messages. */
 export const transportErrors = {
@@ -57,6 +57,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     401: 'Unauthorized',
     403: 'Forbidden',
     404: 'Not found',
+    422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'Internal server error',
   },
@@ -65,6 +66,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     401: 'API key is invalid or missing',
     403: 'Forbidden',
     404: 'Not found',
+    422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'The payment could not be processed',
   },
@@ -95,6 +97,18 @@ export const refundsDeniedEnvelope: ErrorEnvelope = {
   code: 403,
   message:
     'This API key may not refund; give it the scope for refunds in the dashboard, or ask the operator of the gateway',
+};
+
+/** The body of a 422: the Idempotency-Key belongs to another request. */
+export const keyReusedEnvelope: ErrorEnvelope = {
+  code: 422,
+  message: 'Unprocessable request',
+  details: [
+    {
+      field: 'Idempotency-Key',
+      issue: 'was used with another request in the last 24 hours; use a new key for a new request',
+    },
+  ],
 };
 
 /** The body of a 400. */

@@ -11,6 +11,7 @@ import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
+import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
@@ -34,13 +35,14 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
     tags: ['Orders'],
     security: [{ apiKey: [] }],
     querystring: directQuerySchema,
+    headers: idempotencyKeyHeader,
     body: { $ref: 'DirectPaymentRequest#' },
     response: {
       201: successResponse(
         'DirectPaymentReply',
         'The payment was started, now or by an earlier request with the same values.',
       ),
-      ...errorResponses([400, 401, 404, 429, 500], 'direct'),
+      ...errorResponses([400, 401, 404, 422, 429, 500], 'direct'),
     },
   };
   const route = {
@@ -64,6 +66,7 @@ async function startDirectPayment(
   { calls, orders, environment }: EndpointContext,
 ): Promise<FastifyReply> {
   const option = readPaymentOption(request.query);
+  const { idempotencyKey, keyProblems } = readIdempotencyKey(request);
   const reading = readFields(request, directFields);
   const { text } = reading;
   logOrderNumber(request, text('order_number'));
@@ -75,8 +78,9 @@ async function startDirectPayment(
     currency: text('currency'),
     phone: text('phone'),
     paymentOption: 'option' in option ? option.option : '',
+    idempotencyKey,
   };
-  const problems = [...optionProblems(option, reading.usable), ...reading.problems];
+  const problems = [...optionProblems(option, reading.usable), ...reading.problems, ...keyProblems];
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
     throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
       orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),

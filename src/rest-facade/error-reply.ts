@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   badRequestEnvelope,
   errorEnvelope,
+  keyReusedEnvelope,
   refundsDeniedEnvelope,
   tooManyRequestsEnvelope,
 } from '../merchant-api/error-envelope.ts';
@@ -49,6 +50,8 @@ function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorSta
       return plain(dialect === 'direct' ? 401 : 403);
     case 'not_found':
       return plain(404);
+    case 'key_reused':
+      return { status: 422, body: keyReusedEnvelope };
     case 'too_many_requests':
       return { status: 429, body: tooManyRequestsEnvelope(failure.limit ?? 'requests') };
     case 'internal':

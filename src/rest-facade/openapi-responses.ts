@@ -1,4 +1,9 @@
-import { badRequestEnvelope, errorEnvelope, transportErrors } from '../merchant-api/error-envelope.ts';
+import {
+  badRequestEnvelope,
+  errorEnvelope,
+  keyReusedEnvelope,
+  transportErrors,
+} from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorStatus } from '../merchant-api/error-envelope.ts';
 
 const requestIdHeader = {
@@ -18,6 +23,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   401: 'The API key is missing, unknown, revoked or of the other environment.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production.',
   404: 'There is no such endpoint, or no such order.',
+  422: 'The `Idempotency-Key` was used with another request in the last 24 hours.',
   429: 'A limit was reached; `message` says which. Wait for as long as Retry-After says.',
   500: 'Something went wrong on our side. The request may be repeated as it was.',
 };
@@ -62,7 +68,9 @@ export function errorResponses(
     const example =
       status === 400
         ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
-        : errorEnvelope(dialect, status);
+        : status === 422
+          ? keyReusedEnvelope
+          : errorEnvelope(dialect, status);
     const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
     return [
       status,

@@ -6,6 +6,7 @@ import { callerOf, requireRefundScope } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
+import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { errorResponses, refundErrors, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
@@ -30,14 +31,17 @@ export function addRefundEndpoint(app: FastifyInstance, { refunds, environment }
       description,
       tags: ['Refunds'],
       security: [{ apiKey: [] }],
+      headers: idempotencyKeyHeader,
       body: { $ref: 'RefundRequest#' },
       response: {
         201: successResponse('RefundReply', 'The refund is created, now or by an earlier request.'),
-        ...errorResponses([400, 401, 403, 404, 429, 500], 'standard', refundErrors),
+        ...errorResponses([400, 401, 403, 404, 422, 429, 500], 'standard', refundErrors),
       },
     },
     handler: async (request, reply) => {
-      const reading = readFields(request, refundFields);
+      const { idempotencyKey, keyProblems } = readIdempotencyKey(request);
+      const fieldReading = readFields(request, refundFields);
+      const reading = { ...fieldReading, problems: [...fieldReading.problems, ...keyProblems] };
       const { text } = reading;
       const { merchantId, apiKeyId } = callerOf(request);
       logOrderNumber(request, text('order_number'));
@@ -49,6 +53,7 @@ export function addRefundEndpoint(app: FastifyInstance, { refunds, environment }
         refundNumber: text('refund_number'),
         amount: text('amount'),
         reason: text('reason'),
+        idempotencyKey,
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, refundFields, () =>

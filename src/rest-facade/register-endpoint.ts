@@ -5,6 +5,7 @@ import { callerOf } from './authentication.ts';
 import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
+import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
@@ -32,14 +33,17 @@ export function addRegisterEndpoint(
       description,
       tags: ['Orders'],
       security: [{ apiKey: [] }],
+      headers: idempotencyKeyHeader,
       body: { $ref: 'RegisterRequest#' },
       response: {
         201: successResponse('RegisterReply', 'The order is registered, now or by an earlier request.'),
-        ...errorResponses([400, 401, 403, 404, 429, 500]),
+        ...errorResponses([400, 401, 403, 404, 422, 429, 500]),
       },
     },
     handler: async (request, reply) => {
-      const reading = readFields(request, registerFields);
+      const { idempotencyKey, keyProblems } = readIdempotencyKey(request);
+      const fieldReading = readFields(request, registerFields);
+      const reading = { ...fieldReading, problems: [...fieldReading.problems, ...keyProblems] };
       const { text } = reading;
       logOrderNumber(request, text('order_number'));
       const message = {
@@ -53,6 +57,7 @@ export function addRegisterEndpoint(
         returnUrl: text('return_url'),
         webhookUrl: text('webhook_url'),
         businessName: text('business_name'),
+        idempotencyKey,
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, registerFields, () =>

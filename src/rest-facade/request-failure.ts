@@ -10,6 +10,7 @@ export type Failure =
       readonly scope?: 'refunds';
     }
   | { readonly kind: 'not_found' }
+  | { readonly kind: 'key_reused' }
   | {
       readonly kind: 'too_many_requests';
       readonly retryAfterSeconds: number;

@@ -30,6 +30,7 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   ORDER_NUMBER_TAKEN: aboutOrderNumber(
     'has been used before, with other values or for an order that has ended',
   ),
+  IDEMPOTENCY_KEY_REUSED: () => ({ kind: 'key_reused' }),
   PAYMENT_IN_PROGRESS: aboutOrderNumber('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: aboutOrderNumber(
     'belongs to an order whose earlier payment took money that is not back with the payer',

@@ -23,7 +23,7 @@ stands then. N is at most ${maxWaitSeconds}. Call it again while the order is PE
 404 when you have no order with this \`order_number\` in this environment.`;
 
 const preferHeaderSchema = Type.Object({
-  prefer: Type.Optional(
+  Prefer: Type.Optional(
     Type.String({
       description: `Preferences of RFC 7240. \`wait\` is known, in whole seconds; more than ${maxWaitSeconds} counts as ${maxWaitSeconds}.`,
       examples: ['wait=20'],

@@ -25,6 +25,7 @@ import { Migration021PayerPayments } from './migrations/migration-021-payer-paym
 import { Migration022MerchantWallets } from './migrations/migration-022-merchant-wallets.ts';
 import { Migration023RefundRequests } from './migrations/migration-023-refund-requests.ts';
 import { Migration024RefundRoleLimits } from './migrations/migration-024-refund-role-limits.ts';
+import { Migration028IdempotencyKeys } from './migrations/migration-028-idempotency-keys.ts';
 import { Migration030SettledStraysWithoutOrder } from './migrations/migration-030-settled-strays-without-order.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
@@ -60,6 +61,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration022MerchantWallets,
         Migration023RefundRequests,
         Migration024RefundRoleLimits,
+        Migration028IdempotencyKeys,
         Migration030SettledStraysWithoutOrder,
       ],
       migrationLock: 7_142_001,

@@ -68,6 +68,16 @@ const everywhere = (body: object) => ({ register: body, direct: body, verify: bo
 const expected: Partial<Record<ErrorReason, { register: object; direct: object; verify: object }>> = {
   INVALID_FIELDS: internal,
   ORDER_NUMBER_TAKEN: about('has been used before, with other values or for an order that has ended'),
+  IDEMPOTENCY_KEY_REUSED: everywhere({
+    code: 422,
+    message: 'Unprocessable request',
+    details: [
+      {
+        field: 'Idempotency-Key',
+        issue: 'was used with another request in the last 24 hours; use a new key for a new request',
+      },
+    ],
+  }),
   PAYMENT_IN_PROGRESS: about('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: about(
     'belongs to an order whose earlier payment took money that is not back with the payer',

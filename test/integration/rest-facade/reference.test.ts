@@ -83,8 +83,10 @@ describe('/openapi.json', () => {
   });
 
   test.each([
-    ['/api/v1/register', ['201', '400', '401', '403', '404', '408', '429', '431', '500']],
-    ...directPaths.map((path) => [path, ['201', '400', '401', '404', '408', '429', '431', '500']] as const),
+    ['/api/v1/register', ['201', '400', '401', '403', '404', '408', '422', '429', '431', '500']],
+    ...directPaths.map(
+      (path) => [path, ['201', '400', '401', '404', '408', '422', '429', '431', '500']] as const,
+    ),
     ['/api/v1/verify', ['200', '400', '401', '403', '404', '408', '429', '431', '500']],
   ] as const)('documents every response of %s', (path, statuses) => {
     expect(keysAt('paths', path, 'post', 'responses')).toEqual(statuses);
@@ -139,7 +141,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  test('lists payment_option as a query parameter with its form', () => {
+  test('lists payment_option with its form, and the optional headers', () => {
     expect(at('paths', '/api/v1/direct', 'post', 'parameters')).toMatchObject([
       {
         in: 'query',
@@ -147,6 +149,10 @@ describe('/openapi.json', () => {
         required: true,
         schema: { pattern: '^[a-z][a-z0-9]{1,30}_ussd$' },
       },
+      { in: 'header', name: 'Idempotency-Key', required: false },
+    ]);
+    expect(at('paths', '/api/v1/verify', 'post', 'parameters')).toMatchObject([
+      { in: 'header', name: 'Prefer', required: false },
     ]);
   });
 });

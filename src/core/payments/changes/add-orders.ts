@@ -1,9 +1,11 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { createBatcher } from '../../../platform/batcher.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
 import type { Changed, PaymentAttempt } from '../../domain/order.ts';
+import { executeOn } from '../idempotency/keyed-calls.ts';
+import type { KeyedCommit } from '../idempotency/keyed-calls.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
 import { insertOrders } from './insert-orders.sql.ts';
 import type { NewOrderRows } from './insert-orders.sql.ts';
@@ -23,12 +25,20 @@ export interface News {
   readonly hasDueAttempts: boolean;
 }
 
-/** Inserts new orders. Concurrent calls share a statement and a commit. */
+/**
+ * Inserts new orders. Concurrent calls share a statement and a commit. A call with an idempotency key has its own transaction,
+ * which also stores its answer.
+ */
 export interface AddOrders {
   /** Commits a new order; 'taken' when the merchant has already used its order_number. Errors: OVERLOADED. */
-  readonly add: (changed: Changed, scope: CallScope) => Promise<'added' | 'taken'>;
+  readonly add: (changed: Changed, scope: CallScope, keyed?: KeyedCommit) => Promise<'added' | 'taken'>;
   /** The same for an order with an attempt. Returns the answer of the phone limit when the phone is not free. */
-  readonly addPaying: (changed: Changed, attempt: PaymentAttempt, scope: CallScope) => Promise<AddedPaying>;
+  readonly addPaying: (
+    changed: Changed,
+    attempt: PaymentAttempt,
+    scope: CallScope,
+    keyed?: KeyedCommit,
+  ) => Promise<AddedPaying>;
 }
 
 export type AddedPaying = 'added' | 'taken' | Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
@@ -78,11 +88,47 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
   });
 
   return {
-    add: (changed, { requestId, signal }) => add(rowsOf(changed, requestId), signal),
-    addPaying: (changed, { phone }, { requestId, signal }) =>
-      addPaying({ ...rowsOf(changed, requestId), asked: { ...changed.order, phone, network: null } }, signal),
+    async add(changed, { requestId, signal }, keyed) {
+      const rows = rowsOf(changed, requestId);
+      if (keyed === undefined) return add(rows, signal);
+      const insert = adding((items: readonly NewOrderRows[]) =>
+        inTransaction(
+          pool,
+          [],
+          withKey(keyed, (client) => insertEach(client, items)),
+        ),
+      );
+      return (await insert([rows]))[0] ?? 'taken';
+    },
+    async addPaying(changed, { phone }, { requestId, signal }, keyed) {
+      const rows = { ...rowsOf(changed, requestId), asked: { ...changed.order, phone, network: null } };
+      if (keyed === undefined) return addPaying(rows, signal);
+      const insert = adding<PayingOrderRows, AddedPaying>((items) =>
+        phoneLimit.isSet
+          ? insertIfFree(pool, phoneLimit, items, keyed)
+          : inTransaction(
+              pool,
+              [],
+              withKey(keyed, (client) => insertEach(client, items)),
+            ),
+      );
+      return (await insert([rows]))[0] ?? 'taken';
+    },
   };
 }
+
+/** Stores the answer of the key with its one order, if the order is added. */
+const withKey =
+  <Outcome, Opened extends unknown[]>(
+    keyed: KeyedCommit | undefined,
+    insert: (client: PoolClient, ...opened: Opened) => Promise<Outcome[]>,
+  ) =>
+  async (client: PoolClient, ...opened: Opened): Promise<Outcome[]> => {
+    await keyed?.claim(executeOn(client));
+    const outcomes = await insert(client, ...opened);
+    if (outcomes[0] === 'added') await keyed?.store(executeOn(client));
+    return outcomes;
+  };
 
 async function insertEach(
   client: Pool | PoolClient,
@@ -97,9 +143,10 @@ function insertIfFree(
   pool: Pool,
   phoneLimit: PhoneLimit,
   items: readonly PayingOrderRows[],
+  keyed?: KeyedCommit,
 ): Promise<AddedPaying[]> {
   const claim = phoneLimit.claim(items.map(({ asked }) => asked));
-  return inTransaction(pool, claim.statements, async (client, claimed) => {
+  const insert = async (client: PoolClient, claimed: readonly QueryResultRow[][]): Promise<AddedPaying[]> => {
     const answers = claim.answers(claimed);
     const allowed = items.flatMap((item, index) => {
       const answer = answers[index];
@@ -108,5 +155,6 @@ function insertIfFree(
     const inserted = allowed.length === 0 ? [] : await insertEach(client, allowed);
     let next = 0;
     return answers.map((answer) => (answer.type === 'allowed' ? (inserted[next++] ?? 'taken') : answer));
-  });
+  };
+  return inTransaction(pool, claim.statements, withKey(keyed, insert));
 }

@@ -3,7 +3,9 @@ import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
 import {
   GetOrderResponseSchema,
   OrderService,
+  RegisterOrderRequestSchema,
   RegisterOrderResponseSchema,
+  StartDirectPaymentRequestSchema,
   StartDirectPaymentResponseSchema,
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import type {
@@ -43,6 +45,7 @@ import type { FindOrdersAnywhere } from '../search/find-orders-anywhere.ts';
 import { parseFindOrders } from '../search/find-orders-request.ts';
 import { parseOrderFilter } from '../search/list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
+import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import {
   parseDirectPayment,
@@ -52,11 +55,13 @@ import {
   readForTerms,
 } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
+import { fingerprintOf } from '../idempotency/keyed-calls.ts';
+import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import type { FoundOrders } from '../search/read-found-orders.ts';
 import type { SearchOrders } from '../search/search-orders.ts';
-import type { RegisterOrder } from './register-order.ts';
-import type { StartDirectPayment } from './start-direct-payment.ts';
+import type { RegisterOrder, Registered } from './register-order.ts';
+import type { StartDirectPayment, StartedPayment } from './start-direct-payment.ts';
 import { streamOrderBatches } from './stream-order-batches.ts';
 import type { BatchMethods } from './stream-order-batches.ts';
 import type { WaitForOrder } from './wait-for-order.ts';
@@ -70,6 +75,7 @@ export interface OrderServiceParts {
   readonly checkRequest: CheckRequest;
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
+  readonly answerOnce: AnswerOnce;
   readonly waitForOrder: WaitForOrder;
   readonly changedOrders: ChangedOrders;
   readonly feed: EventFeed;
@@ -113,12 +119,26 @@ export function orderService(parts: OrderServiceParts): RpcService {
       await parts.checkRequest(registration, readForTerms(request, parts.currencies));
       return create(RegisterOrderResponseSchema);
     }
-    const { order, repeated } = await parts.registerOrder(registration.value, scopeFor(request, scope));
-    return create(RegisterOrderResponseSchema, {
-      order: orderMessage(order),
-      checkoutUrl: parts.checkoutUrlOf(order),
-      repeated,
+    const { merchantId, environment } = registration.value;
+    const ownScope = scopeFor(request, scope);
+    const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
+    if (key === undefined) {
+      const registered = await parts.registerOrder(registration.value, ownScope);
+      return create(RegisterOrderResponseSchema, {
+        ...registeredFields(registered),
+        checkoutUrl: parts.checkoutUrlOf(registered.order),
+      });
+    }
+    const response = await parts.answerOnce({
+      name: { merchantId, environment, operation: 'REGISTER_ORDER', key },
+      fingerprint: fingerprintOf(RegisterOrderRequestSchema, request),
+      response: RegisterOrderResponseSchema,
+      responseOf: (registered: Registered) =>
+        create(RegisterOrderResponseSchema, registeredFields(registered)),
+      run: (keyed) => parts.registerOrder(registration.value, ownScope, keyed),
     });
+    const id = valuesOrThrow(parseId('ord', response.order?.orderId ?? '', 'order_id'));
+    return { ...response, checkoutUrl: parts.checkoutUrlOf({ id, merchantId, environment }) };
   };
   const startOne = async (
     request: StartDirectPaymentRequest,
@@ -129,10 +149,17 @@ export function orderService(parts: OrderServiceParts): RpcService {
       await parts.checkRequest(payment, readForTerms(request, parts.currencies));
       return create(StartDirectPaymentResponseSchema);
     }
-    const started = await parts.startDirectPayment(payment.value, scopeFor(request, scope));
-    const { order, attempt, repeated } = started;
-    const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
-    return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
+    const { merchantId, environment } = payment.value;
+    const ownScope = scopeFor(request, scope);
+    const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
+    if (key === undefined) return startedMessage(await parts.startDirectPayment(payment.value, ownScope));
+    return parts.answerOnce({
+      name: { merchantId, environment, operation: 'START_DIRECT_PAYMENT', key },
+      fingerprint: fingerprintOf(StartDirectPaymentRequestSchema, request),
+      response: StartDirectPaymentResponseSchema,
+      responseOf: startedMessage,
+      run: (keyed) => parts.startDirectPayment(payment.value, ownScope, keyed),
+    });
   };
   const getOne = async (
     request: GetOrderRequest,
@@ -289,6 +316,15 @@ export function orderService(parts: OrderServiceParts): RpcService {
     },
   );
 }
+
+const registeredFields = ({ order, repeated }: Registered) => ({ order: orderMessage(order), repeated });
+
+const startedMessage = ({ order, attempt, repeated }: StartedPayment) =>
+  create(StartDirectPaymentResponseSchema, {
+    order: orderMessage(order),
+    paymentAttempt: attemptMessage(order, attempt),
+    repeated,
+  });
 
 const orderNotFound = () => rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
 

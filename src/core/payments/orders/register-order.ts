@@ -11,6 +11,8 @@ import { payableIssues } from '../../domain/merchant-terms.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { Registration } from './order-requests.ts';
 import type { AddOrders, CallScope } from '../changes/add-orders.ts';
+import { commitOf } from '../idempotency/keyed-calls.ts';
+import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { FindOrder } from '../search/find-order.ts';
 
 export interface Registered {
@@ -19,7 +21,12 @@ export interface Registered {
   readonly repeated: boolean;
 }
 
-export type RegisterOrder = (registration: Registration, scope: CallScope) => Promise<Registered>;
+/** With `keyed`, the answer is stored with the order. */
+export type RegisterOrder = (
+  registration: Registration,
+  scope: CallScope,
+  keyed?: KeyedCall<Registered>,
+) => Promise<Registered>;
 
 export interface RegisterOrderParts {
   readonly changes: Pick<AddOrders, 'add'>;
@@ -38,7 +45,7 @@ export interface RegisterOrderParts {
  */
 export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
   const { changes, findOrder, findMerchant, wallets, newId, now } = parts;
-  return async ({ sessionLifetimeMs, ...registration }, scope) => {
+  return async ({ sessionLifetimeMs, ...registration }, scope, keyed) => {
     const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
     const createdAt = now();
     const facts: OrderFacts = {
@@ -57,7 +64,8 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
       return repeatedOrThrow(earlier, asked);
     }
     const changed = registerOrder(facts);
-    if ((await changes.add(changed, scope)) === 'added') return { order: changed.order, repeated: false };
+    const registered = { order: changed.order, repeated: false };
+    if ((await changes.add(changed, scope, commitOf(keyed, registered))) === 'added') return registered;
     return repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);
   };
 }

@@ -17,6 +17,9 @@ import type { CallScope } from '../changes/add-orders.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
+import type { LockOrder } from '../changes/read-order.ts';
+import { commitOf, executeIn } from '../idempotency/keyed-calls.ts';
+import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
@@ -28,7 +31,12 @@ export interface StartedPayment {
   readonly repeated: boolean;
 }
 
-export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => Promise<StartedPayment>;
+/** With `keyed`, the answer is stored with the attempt. */
+export type StartDirectPayment = (
+  payment: DirectPayment,
+  scope: CallScope,
+  keyed?: KeyedCall<StartedPayment>,
+) => Promise<StartedPayment>;
 
 export interface StartDirectPaymentParts {
   readonly changes: Pick<OrderChanges, 'addPaying' | 'change'>;
@@ -55,23 +63,33 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     payment: DirectPayment,
     start: StartPayment | undefined,
     { requestId }: CallScope,
+    keyed: KeyedCall<StartedPayment> | undefined,
   ): Promise<Result<StartedPayment, StartRefusal>> => {
     // Most of these calls need no lock, because the order's answer to a call never changes back.
     const known = answerDirectPayment(existing, [], payment);
     if (known.type === 'repeat') return ok({ order: existing, attempt: known.attempt, repeated: true });
     if (known.type === 'differs') return err({ type: 'differs', issue: issueOfDifferent(existing, known) });
-    const started = await changes.change(orderOfId(existing), {
+    const lock = orderOfId(existing);
+    const locked: LockOrder = async (em) => {
+      await keyed?.claim(executeIn(em));
+      return lock(em);
+    };
+    const started = await changes.change(locked, {
       requestId,
       read: () => undefined,
       decide: (order, _context, now) => decideStart(order, payment, start, now),
-      write: (_em, { changed, repeat }) => repeat ?? { ...attemptOn(changed.order), repeated: false },
+      async write(em, { changed, repeat }) {
+        const result = repeat ?? { ...attemptOn(changed.order), repeated: false };
+        await keyed?.store(executeIn(em), result);
+        return result;
+      },
     });
     if (started.ok) return started;
     if (started.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
     return err(started.error);
   };
 
-  return async (payment, scope) => {
+  return async (payment, scope, keyed) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
     const { merchantId, environment, orderNumber } = payment;
     const findExisting = () =>
@@ -84,7 +102,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       const existing = await findExisting();
       if (existing === undefined || answerDirectPayment(existing, [], payment).type === 'differs')
         throw invalidFields(issues);
-      const repeat = await startOn(existing, payment, undefined, scope);
+      const repeat = await startOn(existing, payment, undefined, scope, keyed);
       if (!repeat.ok) throw invalidFields(issues);
       return repeat.value;
     }
@@ -102,13 +120,14 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     return phoneLimit.inTurn(asked, async () => {
       const created = startOnNewOrder(facts, start, createdAt);
       const { attempt } = attemptOn(created.order);
-      const added = await changes.addPaying(created, attempt, scope);
-      if (added === 'added') return { order: created.order, attempt, repeated: false };
+      const first = { order: created.order, attempt, repeated: false };
+      const added = await changes.addPaying(created, attempt, scope, commitOf(keyed, first));
+      if (added === 'added') return first;
 
       // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
       const existing = added === 'taken' ? await findTaken(findOrder, facts, scope) : await findExisting();
       if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
-      const started = await startOn(existing, payment, start, scope);
+      const started = await startOn(existing, payment, start, scope, keyed);
       if (started.ok) return started.value;
       throw started.error.type === 'new_call' ? notThere(facts) : refusal(started.error);
     });

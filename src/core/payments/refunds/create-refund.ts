@@ -21,6 +21,8 @@ import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId, orderOfNumber } from '../changes/read-order.ts';
+import { executeIn } from '../idempotency/keyed-calls.ts';
+import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import { addRefund, refundOf } from '../changes/refund-row.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
@@ -46,9 +48,13 @@ export interface CreatedRefund {
 
 /**
  * Creates a refund under the order's lock. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED,
- * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE.
+ * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE. With `keyed`, the answer is stored with the refund.
  */
-export type CreateRefund = (request: RefundRequest, by: Actor) => Promise<CreatedRefund>;
+export type CreateRefund = (
+  request: RefundRequest,
+  by: Actor,
+  keyed?: KeyedCall<CreatedRefund>,
+) => Promise<CreatedRefund>;
 
 export interface CreateRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
@@ -77,7 +83,7 @@ export function createCreateRefund({
   wallets,
   newId,
 }: CreateRefundParts): CreateRefund {
-  return async (request, by) => {
+  return async (request, by, keyed) => {
     const { merchantId, environment, refundNumber, reason } = request;
     const terms = await requireMerchant(findMerchant, merchantId, environment);
     const role = await findRole(merchantId, by);
@@ -85,6 +91,7 @@ export function createCreateRefund({
     const lock = lockOf(request);
     const created = await changes.change(
       async (em) => {
+        await keyed?.claim(executeIn(em));
         // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
         await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
           `refund:${merchantId}:${environment}:${refundNumber}`,
@@ -139,7 +146,8 @@ export function createCreateRefund({
           const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
           return ok({ ...createRefund(order, facts, isHeld), makesDue: !isHeld, repeated: false });
         },
-        write(em, { refund, repeated }, { now }): CreatedRefund {
+        async write(em, { refund, repeated }, { now }): Promise<CreatedRefund> {
+          await keyed?.store(executeIn(em), { refund, repeated });
           if (repeated) return { refund, repeated };
           addRefund(em, refund);
           recordAudit(em, newId, now, by, {

@@ -1,9 +1,12 @@
+import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import { publicId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import {
+  CreateRefundRequestSchema,
+  CreateRefundResponseSchema,
   NotRefundable as NotRefundableMessage,
   RefundService,
 } from '../../../gen/gatehouse/v1/refund_service_pb.js';
@@ -13,6 +16,7 @@ import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-c
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
+import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { Money } from '../../domain/money.ts';
 import type { Environment } from '../../domain/order.ts';
 import { refundLimitOf } from '../../domain/refund-limits.ts';
@@ -25,7 +29,9 @@ import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/leas
 import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
-import type { CreateRefund, RefundRequest } from './create-refund.ts';
+import { fingerprintOf } from '../idempotency/keyed-calls.ts';
+import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
+import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 import type { RefundReader } from './find-refunds.ts';
@@ -47,6 +53,7 @@ export type MayKeyRefund = (
 
 export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
+  readonly answerOnce: AnswerOnce;
   readonly decideApproval: DecideApproval;
   readonly reader: RefundReader;
   readonly work: RefundWork;
@@ -55,12 +62,16 @@ export interface RefundServiceParts {
   readonly mayKeyRefund: MayKeyRefund;
 }
 
+const createdMessage = ({ refund, repeated }: CreatedRefund) =>
+  create(CreateRefundResponseSchema, { refund: refundMessage(refund), repeated });
+
 const creators = ['facade', 'dashboard', 'operator', 'writer'] as const;
 const readers = [...creators, 'reader'] as const;
 
 /** gatehouse.v1.RefundService. */
 export function refundService(parts: RefundServiceParts): RpcService {
-  const { createRefund, decideApproval, reader, work, findMerchant, findRole, mayKeyRefund } = parts;
+  const { createRefund, answerOnce, decideApproval, reader, work, findMerchant, findRole, mayKeyRefund } =
+    parts;
 
   /** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
   const creatorOf = async (
@@ -90,9 +101,21 @@ export function refundService(parts: RefundServiceParts): RpcService {
         annotate(context, { merchant_id: wanted.merchantId });
         const by = await creatorOf(request.apiKeyId, wanted, context);
         if (request.validateOnly) return {};
-        const { refund, repeated } = await createRefund(wanted, by);
-        annotate(context, { refund_id: refund.id, order_id: refund.orderId, repeated });
-        return { refund: refundMessage(refund), repeated };
+        const { merchantId, environment } = wanted;
+        const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
+        const response =
+          key === undefined
+            ? createdMessage(await createRefund(wanted, by))
+            : await answerOnce({
+                name: { merchantId, environment, operation: 'CREATE_REFUND', key },
+                fingerprint: fingerprintOf(CreateRefundRequestSchema, request),
+                response: CreateRefundResponseSchema,
+                responseOf: createdMessage,
+                run: (keyed) => createRefund(wanted, by, keyed),
+              });
+        const { refund, repeated } = response;
+        annotate(context, { refund_id: refund?.refundId, order_id: refund?.orderId, repeated });
+        return response;
       },
       async getRefund(request) {
         const refund = await reader.find(parseRefundName(request));

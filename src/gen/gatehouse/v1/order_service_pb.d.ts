@@ -120,6 +120,14 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
    * @generated from field: google.protobuf.Duration session_lifetime = 14;
    */
   sessionLifetime?: Duration | undefined;
+
+  /**
+   * Optional. A key of the caller's choice for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with
+   * the same key returns the first response again. Keys belong to one merchant, environment and method.
+   *
+   * @generated from field: string idempotency_key = 15;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -306,6 +314,13 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
    * @generated from field: string request_id = 9;
    */
   requestId: string;
+
+  /**
+   * As in RegisterOrderRequest.
+   *
+   * @generated from field: string idempotency_key = 11;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -1318,7 +1333,8 @@ export declare const OrderService: GenService<{
    * return the same order and checkout_url while the order is PENDING or COMPLETED.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN when that order is FAILED or EXPIRED, or has
    * other values, which its BadRequest names; NOT_FOUND MERCHANT_NOT_FOUND;
-   * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; RESOURCE_EXHAUSTED OVERLOADED.
+   * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; RESOURCE_EXHAUSTED OVERLOADED;
+   * ALREADY_EXISTS IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request.
    *
    * @generated from rpc gatehouse.v1.OrderService.RegisterOrder
    */

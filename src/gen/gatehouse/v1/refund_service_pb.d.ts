@@ -94,6 +94,14 @@ export declare type CreateRefundRequest = Message<"gatehouse.v1.CreateRefundRequ
    * @generated from field: bool validate_only = 9;
    */
   validateOnly: boolean;
+
+  /**
+   * Optional. A key of the caller's choice for this request: 1 to 255 printable ASCII characters. For 24 hours, the same request with
+   * the same key returns the first response again. Keys belong to one merchant, environment and method.
+   *
+   * @generated from field: string idempotency_key = 10;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -838,7 +846,8 @@ export declare const RefundService: GenService<{
    * Errors: INVALID_ARGUMENT INVALID_FIELDS, also when the amount is more than is left, or less than all and the wallet
    * returns payments only as a whole; NOT_FOUND MERCHANT_NOT_FOUND, ORDER_NOT_FOUND; ALREADY_EXISTS REFUND_NUMBER_TAKEN when
    * the refund_number has other values, which BadRequest names; FAILED_PRECONDITION ORDER_NOT_REFUNDABLE;
-   * PERMISSION_DENIED API_KEY_NOT_ALLOWED, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED.
+   * PERMISSION_DENIED API_KEY_NOT_ALLOWED, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED; ALREADY_EXISTS
+   * IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request.
    *
    * @generated from rpc gatehouse.v1.RefundService.CreateRefund
    */
