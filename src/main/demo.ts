@@ -1,4 +1,4 @@
-/** Plays three payments, of the demo wallets or of one wallet, against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
+/** Plays three payments, of the demo wallets or of one wallet, or three refunds, against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
 import { basename, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { createClient } from '@connectrpc/connect';
@@ -7,7 +7,7 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { DemoStopped } from './demo/demo-stopped.ts';
-import { demoWalletIds, journeys, journeysWith } from './demo/journeys.ts';
+import { demoWalletIds, journeys, journeysWith, refundJourneys } from './demo/journeys.ts';
 import type { Journey } from './demo/journeys.ts';
 import { openObserver } from './demo/observer.ts';
 import { playJourney } from './demo/play-journey.ts';
@@ -46,7 +46,8 @@ async function play(): Promise<void> {
   };
   try {
     const played = chooseJourneys(process.argv.slice(2));
-    print(style.strong('Three payments in the sandbox: no real money, everything else is real.'));
+    const what = played === refundJourneys ? 'Three payments and their refunds' : 'Three payments';
+    print(style.strong(`${what} in the sandbox: no real money, everything else is real.`));
     print(style.faint(`Watch the payers' phones meanwhile: ${demo.simulator}`));
     for (const [index, journey] of played.entries()) {
       print(`\n${style.strong(`${index + 1}. ${journey.title}`)}`);
@@ -58,6 +59,7 @@ async function play(): Promise<void> {
     if (basename(dataFolder) !== '.gatehouse')
       print(style.faint(`  export GATEHOUSE_DATA_DIR=${dataFolder}`));
     print(`  gatehouse payment list ${demo.merchant.id}`);
+    if (played === refundJourneys) print(`  gatehouse refund list --merchant ${demo.merchant.id}`);
     print(`  gatehouse webhook deliveries ${demo.merchant.id}`);
     print('  gatehouse payment strays');
     const { wallets } = await createClient(WalletService, transport).listWallets({});
@@ -74,12 +76,14 @@ async function play(): Promise<void> {
   }
 }
 
-/** The journeys of `--wallet <id>`, or those of the two demo wallets. @throws DemoStopped */
+/** The journeys of `--wallet <id>` or of `--refund`, or those of the two demo wallets. @throws DemoStopped */
 function chooseJourneys(args: readonly string[]): readonly Journey[] {
-  const usage = `Use: npm run demo, or npm run demo -- --wallet <one of ${demoWalletIds.join(', ')}>`;
+  const usage = `Use: npm run demo, npm run demo -- --refund, or npm run demo -- --wallet <one of ${demoWalletIds.join(', ')}>`;
   try {
-    const { values } = parseArgs({ args: [...args], options: { wallet: { type: 'string' } } });
-    const chosen = values.wallet === undefined ? journeys : journeysWith(values.wallet);
+    const options = { wallet: { type: 'string' }, refund: { type: 'boolean' } } as const;
+    const { wallet, refund = false } = parseArgs({ args: [...args], options }).values;
+    if (refund && wallet === undefined) return refundJourneys;
+    const chosen = refund ? undefined : wallet === undefined ? journeys : journeysWith(wallet);
     if (chosen !== undefined) return chosen;
   } catch {
     // The usage says what is wrong with any other argument.

@@ -66,11 +66,24 @@ describe('npm run demo', () => {
     expect(refused).toMatch(/event 3 PAYMENT_DECLINED: .*\n[^]*wallet's ledger +nothing debited$/m);
     expect(lost).not.toContain('wallet → wallets');
     expect(lost).toMatch(/event 3 COMPLETED: [^]*wallet's ledger +99 ETB debited$/m);
-    const wrong = await playDemo(dataFolder, '--wallet', 'paypal');
-    expect(wrong).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('walleta, walletb, telebirr'),
-    });
+    const refunds = await playDemo(dataFolder, '--refund');
+    expect(refunds).toMatchObject({ exitCode: 0, stderr: '' });
+    const [, part = '', denied = '', silent = ''] = refunds.stdout.split(/\n\n\d\. /);
+    expect(part).toMatch(/refund\.completed, signed with the shop's secret$/m);
+    expect(part).toMatch(/POST \/api\/v1\/refund\/verify: 200 COMPLETED$/m);
+    expect(part).toMatch(/wallet's ledger +150 ETB debited, 40 ETB reversed$/m);
+    expect(denied).toMatch(/REFUND_FAILED: order COMPLETED, refund of 80\.00 ETB FAILED: \w+$/m);
+    expect(denied).toMatch(/wallet's ledger +80 ETB debited$/m);
+    expect(silent).toMatch(/POST \/api\/v1\/refund\/verify: 200 COMPLETED$/m);
+    expect(silent).toMatch(/wallet's ledger +60 ETB debited, 60 ETB reversed$/m);
+    for (const args of [
+      ['--wallet', 'paypal'],
+      ['--refund', '--wallet', 'mtn'],
+    ])
+      expect(await playDemo(dataFolder, ...args)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('walleta, walletb, telebirr'),
+      });
 
     run.process.kill('SIGTERM');
     await run.ended;

@@ -1,5 +1,10 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { OrderEventType, OrderStatus, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import {
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+  RefundStatus,
+} from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Prompt } from './observer.ts';
@@ -36,16 +41,20 @@ export function shopHops(call: ShopCall, meaning: string): readonly Hop[] {
 
 /** An event that core committed and then published to NATS. */
 export function eventHop(event: OrderEvent): Hop {
-  const { type, sequence, occurTime, order, paymentAttempt } = event;
+  const { type, sequence, occurTime, order, paymentAttempt, refund } = event;
   const status = OrderStatus[order?.status ?? 0];
   const attempt =
     paymentAttempt === undefined
       ? ''
       : `, payment attempt ${PaymentAttemptStatus[paymentAttempt.status]}${paymentAttempt.declineReason && `: ${paymentAttempt.declineReason}`}`;
+  const refunded =
+    refund === undefined
+      ? ''
+      : `, refund of ${refund.amount} ${refund.currency} ${RefundStatus[refund.status]}${refund.failureReason && `: ${refund.failureReason}`}`;
   return {
     at: occurTime === undefined ? new Date(0) : timestampDate(occurTime),
     where: 'core',
-    what: `event ${sequence} ${OrderEventType[type]}: order ${status}${attempt}`,
+    what: `event ${sequence} ${OrderEventType[type]}: order ${status}${attempt}${refunded}`,
     details: [
       ...(type === OrderEventType.PAYMENT_STARTED ? [paymentAttempt?.paymentAttemptId ?? ''] : []),
       `published as orders.sandbox.${order?.merchantId ?? ''}.${OrderEventType[type].toLowerCase()}`,

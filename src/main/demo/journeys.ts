@@ -11,6 +11,8 @@ export interface Journey {
   readonly hasWebhook: boolean;
   /** Whether the payment becomes a stray payment, which must be reversed. */
   readonly isStray: boolean;
+  /** The amount that the shop refunds when the order is paid. */
+  readonly refund?: string;
 }
 
 /** Simulated phone numbers with a fixed outcome: docs/operating/wallet-simulator.md. */
@@ -43,6 +45,37 @@ export const journeys: readonly Journey[] = [
     payers: endingIn('19'),
     hasWebhook: false,
     isStray: true,
+  },
+];
+
+/** A part refund, a refused refund, and a refund whose answer is lost. */
+export const refundJourneys: readonly Journey[] = [
+  {
+    title: 'The shop refunds a part, and gets a webhook',
+    amount: '150.00',
+    currency: 'ETB',
+    payers: endingIn('00'),
+    hasWebhook: true,
+    isStray: false,
+    refund: '40.00',
+  },
+  {
+    title: 'The wallet refuses the refund: it is FAILED, and the shop can refund again',
+    amount: '80.00',
+    currency: 'ETB',
+    payers: endingIn('22'),
+    hasWebhook: false,
+    isStray: false,
+    refund: '80.00',
+  },
+  {
+    title: 'The wallet’s answer to the refund is lost, and the money is returned once all the same',
+    amount: '60.00',
+    currency: 'ETB',
+    payers: endingIn('23'),
+    hasWebhook: false,
+    isStray: false,
+    refund: '60.00',
   },
 ];
 

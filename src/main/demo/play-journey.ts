@@ -51,20 +51,23 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const show = (hop: Hop): void => printHop(hop, startedAt, parts);
 
   // After a refusal, a customer at the checkout could try again, so the order stays open.
-  const events = await until('the payment is decided', now, async () => {
+  const decided = await until('the payment is decided', now, async () => {
     const order = await observer.order(orderNumber);
     const isOver = order.events.some(({ type }) => endTypes.has(type));
     return isOver ? order.events : undefined;
   });
+  const refund =
+    journey.refund === undefined ? undefined : await refundOrder(journey.refund, orderNumber, parts);
+  const events = refund === undefined ? decided : (await observer.order(orderNumber)).events;
   const paymentAttemptId =
     events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
-  const webhook = journey.hasWebhook
-    ? await until('the shop has the webhook', now, () =>
-        Promise.resolve(receiver.webhooks.find((each) => each.orderNumber === orderNumber)),
-      )
-    : undefined;
+  const expected = journey.hasWebhook ? (refund === undefined ? 1 : 2) : 0;
+  const webhooks = await until('the shop has its webhooks', now, () => {
+    const own = receiver.webhooks.filter((each) => each.orderNumber === orderNumber);
+    return Promise.resolve(own.length >= expected ? own : undefined);
+  });
   const payment = { paymentAttemptId, phone, since: new Date(startedAt) };
   const prompts = await observer.prompts(payment);
   const hops = [
@@ -73,7 +76,8 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
-    ...(webhook === undefined ? [] : [webhookHop(webhook)]),
+    ...(refund === undefined ? [] : shopHops(refund.call, 'on disk, and the wallet is asked next')),
+    ...webhooks.map(webhookHop),
   ];
   hops.sort((a, b) => a.at.getTime() - b.at.getTime());
   hops.forEach(show);
@@ -86,6 +90,13 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     what: `POST ${verified.path}: ${verified.status} ${verified.orderStatus}`,
     details: [JSON.stringify(verified.answer)],
   });
+  if (refund !== undefined)
+    show({
+      at: refund.verified.startedAt,
+      where: 'shop → facade',
+      what: `POST ${refund.verified.path}: ${refund.verified.status} ${refund.verified.refundStatus}`,
+      details: [JSON.stringify(refund.verified.answer)],
+    });
   const charges = await observer.charges(payment);
   const kept = charges.map(
     ({ amount, currency, reversed }) =>
@@ -143,6 +154,24 @@ async function startPayment(
   }
   print('  The phones of this payment got too many prompts. Try again in 10 minutes.');
   return undefined;
+}
+
+/** Refunds a part of the order or all of it, and waits until the refund has ended. */
+async function refundOrder(amount: string, orderNumber: string, { shop, now }: JourneyParts) {
+  const refundNumber = `${orderNumber}-refund`;
+  const call = await shop.refund({
+    order_number: orderNumber,
+    refund_number: refundNumber,
+    amount,
+    reason: 'The beans were old',
+  });
+  if (call.status !== 201)
+    throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
+  const verified = await until('the refund has ended', now, async () => {
+    const answer = await shop.verifyRefund(refundNumber);
+    return answer.refundStatus === 'PENDING' ? undefined : answer;
+  });
+  return { call, verified };
 }
 
 async function followBack(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {

@@ -21,6 +21,8 @@ export interface SandboxShop {
   /** The checkout page of a registered order. */
   readonly checkoutUrlOf: (registration: ShopCall) => string;
   readonly verify: (orderNumber: string) => Promise<ShopCall & { readonly orderStatus: string }>;
+  readonly refund: (body: object) => Promise<ShopCall>;
+  readonly verifyRefund: (refundNumber: string) => Promise<ShopCall & { readonly refundStatus: string }>;
 }
 
 const timeoutMs = 15_000;
@@ -56,6 +58,11 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
     async verify(orderNumber) {
       const verification = await call('/api/v1/verify', { order_number: orderNumber });
       return { ...verification, orderStatus: read(verified, verification).data.status };
+    },
+    refund: (body) => call('/api/v1/refund', body),
+    async verifyRefund(refundNumber) {
+      const verification = await call('/api/v1/refund/verify', { refund_number: refundNumber });
+      return { ...verification, refundStatus: read(verified, verification).data.status };
     },
   };
 }
