@@ -2,10 +2,11 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { checkText } from '../contract/check-text.ts';
 import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { PayerPaymentStatus } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
-import { judgeStatements } from './doctor-wallets.ts';
+import { judgeAbandoned, judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from './failure.ts';
 import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
@@ -21,6 +22,8 @@ const resultOf: Readonly<Record<CheckResult, Result>> = {
 /** Each of core's checks ends within 3 seconds. */
 const diagnoseDeadlineMs = 8_000;
 const readyzDeadlineMs = 5_000;
+/** How many abandoned payments are counted. */
+const mostAbandoned = 500;
 const toleratedClockDifferenceMs = 2_000;
 /** The version the project pins. */
 const testedNode = 'v24.';
@@ -51,7 +54,7 @@ export const settingsFailed = (detail: string, advice: string): Finding => ({
 /** One core to check. */
 export interface CoreToCheck {
   readonly address: string;
-  readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets'>;
+  readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets' | 'payerPayments'>;
   readonly now: () => Date;
 }
 
@@ -63,8 +66,12 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
   } catch (error) {
     return [failedCall(target, 'reachable', error)];
   }
-  const [diagnosis, statements] = await Promise.all([askForDiagnosis(target), askForWallets(target)]);
-  return [judgeStatus(subjectOf(target), status), ...diagnosis, ...statements];
+  const asked = await Promise.all([
+    askForDiagnosis(target),
+    askForWallets(target),
+    askForAbandonedPayments(target),
+  ]);
+  return [judgeStatus(subjectOf(target), status), ...asked.flat()];
 }
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
@@ -101,6 +108,19 @@ async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
   try {
     const { wallets } = await target.core.wallets.listWallets({}, { timeoutMs: diagnoseDeadlineMs });
     return judgeStatements(subjectOf(target), wallets);
+  } catch {
+    // The diagnosis fails for the same reason, and tells it.
+    return [];
+  }
+}
+
+async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Finding[]> {
+  try {
+    const { payerPayments, nextPageToken } = await target.core.payerPayments.listPayerPayments(
+      { statuses: [PayerPaymentStatus.ABANDONED], pageSize: mostAbandoned },
+      { timeoutMs: diagnoseDeadlineMs },
+    );
+    return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
   } catch {
     // The diagnosis fails for the same reason, and tells it.
     return [];

@@ -47,7 +47,7 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .action((payerPaymentId: string) =>
       run(async ({ payerPayments }) => {
         const { payerPayment } = await payerPayments.hastenPayerPayment({ payerPaymentId });
-        return show([answered(payerPayment)]);
+        return confirmed(answered(payerPayment));
       }),
     );
 }
@@ -99,6 +99,19 @@ function show(payments: readonly PayerPayment[]): Output {
   return {
     json: first === undefined ? {} : plainJson(PayerPaymentSchema, first),
     text: (width) => table(columns, rows, width),
+  };
+}
+
+/** The payment, and whether the wallet is asked. */
+function confirmed(payment: PayerPayment): Output {
+  const { json, text } = show([payment]);
+  const next =
+    payment.status === PayerPaymentStatus.OPEN
+      ? 'The wallet is asked now. To see its answer:\ngatehouse payment payer-started'
+      : 'This payment is decided already, so the wallet is not asked.';
+  return {
+    json,
+    text: (width) => `${typeof text === 'string' ? text : text(width)}\n\n${next}`,
   };
 }
 

@@ -32,13 +32,14 @@ export async function registerAtStart(
 export function registrationText(result: Registration): string {
   switch (result.kind) {
     case 'registered':
-      return 'registered';
+      return 'the provider registered the URLs';
     case 'already_registered':
-      return 'URLs are registered already; only the provider can change them';
+      return 'the provider has URLs for this account already, and only the provider can change them';
     case 'refused':
-      return `refused: ${[result.reason, result.providerText].filter((text) => text !== '').join(' ')}`;
+      return `the provider refuses the URLs: ${`${result.providerCode} ${result.providerText}`.trim()}`;
     case 'unknown':
+      return `the provider gave no usable answer, so run this command again: ${result.detail}`;
     case 'not_sent':
-      return `no answer: ${result.detail}`;
+      return `the provider was not reached, so run this command again: ${result.detail}`;
   }
 }

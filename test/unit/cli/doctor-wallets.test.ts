@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { checkCore } from '../../../src/cli/doctor-checks.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
@@ -27,6 +28,7 @@ test('doctor says of each wallet without a compared statement where, and what ta
     health: createClient(Health, transport),
     diagnostics: createClient(DiagnosticsService, transport),
     wallets: createClient(WalletService, transport),
+    payerPayments: createClient(PayerPaymentService, transport),
   };
 
   const findings = await checkCore({ address: 'core:50051', core, now: () => new Date(0) });

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { PayerPaymentService } from '../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { mpesaDaraja } from '../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
+import { startMpesaSimulator } from '../integration/wallets/mpesa-simulator.ts';
+import type { StartedSimulator } from '../integration/wallets/mpesa-simulator.ts';
+import { certificate, credentials } from '../integration/wallets/mpesa-subject.ts';
+import { sharedConnection, sharedStack } from '../support/shared-stack.ts';
+import { openCommandLine } from './cli-harness.ts';
+import type { CommandLine, Outcome } from './cli-harness.ts';
+
+// No wallets process runs here, so a reported payment stays as the tests set it.
+
+const stack = sharedStack({ facades: 0 });
+const database = sharedConnection(() => stack.databaseUrl);
+let reports: Client<typeof PayerPaymentService>;
+let cli: CommandLine;
+let simulator: StartedSimulator;
+
+beforeAll(async () => {
+  reports = stack.client(PayerPaymentService, 'wallets');
+  simulator = await startMpesaSimulator(mpesaDaraja);
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+});
+afterAll(async () => {
+  await cli.stop();
+  await simulator.close();
+});
+
+/** Reports a payment as a wallets process does. Gives its id. */
+async function report(transaction: string, status = 'OPEN'): Promise<string> {
+  const { payerPayment } = await reports.reportPayerPayment({
+    wallet: 'walleta',
+    environment: Environment.SANDBOX,
+    paymentOption: 'walleta_ussd',
+    providerTransactionId: transaction,
+    reference: `ORDER-${transaction}`,
+    payee: '174379',
+    amount: '250',
+    currency: 'ETB',
+  });
+  await database.query(
+    `update core.payer_payments set status = $2, due_at = case when $2 = 'OPEN' then now() end
+     where provider_transaction_id = $1`,
+    [transaction, status],
+  );
+  return payerPayment?.payerPaymentId ?? '';
+}
+
+describe('payment payer-started and payment confirm', () => {
+  test('list payments, and have the wallet asked about those that are not decided', async () => {
+    const decided = await report('PAID000001', 'NO_PAYMENT');
+    const abandoned = await report('LATE000001', 'ABANDONED');
+
+    const listed = await cli.run('payment', 'payer-started', '--wallet', 'walleta');
+    const filtered = await cli.json('payment', 'payer-started', '--status', 'abandoned', '-e', 'sandbox');
+    const doctor = await cli.run('doctor');
+    const asked = await cli.run('payment', 'confirm', abandoned);
+    const notAsked = await cli.run('payment', 'confirm', decided);
+
+    expect(listed).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(listed.stdout).toMatch(/no_payment +ORDER-PAID000001 +250 ETB/);
+    expect(listed.stdout).toContain('The wallet did not confirm 1 of them in time.');
+    expect(filtered).toMatchObject({
+      payer_payments: [{ payer_payment_id: abandoned, status: 'abandoned', amount: '250' }],
+    });
+    expect(doctor.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `warn payer-started 1 payment that its payer started was not confirmed by the wallet within three days; ${abandoned} at walleta`,
+    );
+    expect(doctor.stdout).toMatch(/gatehouse payment payer-started --status abandoned$/m);
+    expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(asked.stdout).toMatch(/ +open +/);
+    expect(asked.stdout).toContain('The wallet is asked now.');
+    expect(notAsked.stdout).toContain('This payment is decided already, so the wallet is not asked.');
+    expect((await cli.run('doctor')).stdout).not.toContain('payer-started');
+  });
+
+  test.each<[readonly string[], number, string]>([
+    [['confirm', 'ppm_00000000000000000000000000'], 3, 'there is no payment ppm_'],
+    [['confirm', 'ord_00000000000000000000000000'], 2, 'payer_payment_id'],
+    [['confirm'], 2, "missing required argument 'payer_payment_id'"],
+    [['payer-started', '--status', 'lost'], 2, 'abandoned'],
+    [['payer-started', '--limit', '0'], 2, '--limit'],
+  ])('payment %j is refused with %i', async (args, exitCode, problem) => {
+    const refused = await cli.run('payment', ...args);
+
+    expect([refused.exitCode, refused.stdout]).toEqual([exitCode, '']);
+    expect(refused.stderr.toLowerCase()).toContain(problem);
+  });
+
+  test('payment payer-started says that there is none', async () => {
+    expect((await cli.run('payment', 'payer-started', '--wallet', 'walletb')).stdout).toBe(
+      'No such payments\n',
+    );
+  });
+});
+
+describe('wallet register-urls', () => {
+  const callbacks = {
+    GATEHOUSE_WALLET_CALLBACK_KEY: 'ab'.repeat(32),
+    GATEHOUSE_WALLET_CALLBACK_BASE_URL: 'https://pay.shop.example/',
+  };
+  const secret = (name: string) => ({ secret: name });
+
+  /** Runs the command for an M-Pesa with these differences. */
+  async function registerAt(
+    own: { readonly settings?: object; readonly payer_started?: object | undefined },
+    variables: Readonly<Record<string, string>> = callbacks,
+    wallet = 'mpesa',
+  ): Promise<Outcome> {
+    const settings = {
+      ...credentials,
+      base_url: simulator.baseUrl,
+      certificate_pem: certificate,
+      consumer_secret: secret('MPESA_CONSUMER_SECRET'),
+      passkey: secret('MPESA_PASSKEY'),
+      initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
+    };
+    const mpesa = {
+      id: 'mpesa',
+      names: { en: 'M-Pesa', am: 'ኤም-ፔሳ' },
+      connector: 'mpesa-daraja',
+      channels: ['ussd'],
+      currencies: [{ code: 'KES', decimals: 0 }],
+      environments: {
+        sandbox: { payer_started: {}, ...own, settings: { ...settings, ...own.settings } },
+      },
+    };
+    const operator = await openCommandLine({
+      GATEHOUSE_WALLETS: JSON.stringify({ wallets: [mpesa] }),
+      MPESA_CONSUMER_SECRET: credentials.consumer_secret,
+      MPESA_PASSKEY: credentials.passkey,
+      MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
+      ...variables,
+    });
+    const outcome = await operator.run('wallet', 'register-urls', wallet);
+    await operator.stop();
+    return outcome;
+  }
+
+  test('registers the URLs and prints them, with a warning about their secrets', async () => {
+    const { exitCode, stdout, stderr } = await registerAt({});
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('mpesa SANDBOX: the provider registered the URLs');
+    expect(stdout).toMatch(
+      /^ {2}validation +https:\/\/pay\.shop\.example\/callbacks\/mpesa-sandbox\/validation\/\S{20,}$/m,
+    );
+    expect(stdout).toMatch(
+      /^ {2}confirmation +https:\/\/pay\.shop\.example\/callbacks\/mpesa-sandbox\/confirmation\/\S{20,}$/m,
+    );
+    expect(stdout).toContain('The URLs contain secrets. Give them only to the provider.');
+  });
+
+  test('says why the provider refuses, and ends with 4', async () => {
+    const { exitCode, stdout } = await registerAt({ settings: { short_code: '999999' } });
+
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain('the provider refuses the URLs: 400.002.02 Bad Request - Invalid ShortCode');
+  });
+
+  test('says that the provider was not reached, and ends with 5', async () => {
+    const { exitCode, stdout } = await registerAt({ settings: { base_url: 'http://127.0.0.1:1' } });
+
+    expect(exitCode).toBe(5);
+    expect(stdout).toContain('run this command again');
+  });
+
+  test('needs payer_started, and ends with 2', async () => {
+    const { exitCode, stdout } = await registerAt({ payer_started: undefined });
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toContain('add payer_started to this environment in GATEHOUSE_WALLETS_FILE first');
+    expect(stdout).not.toContain('secrets');
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, string, number, string]>([
+    ['the callback key', {}, 'mpesa', 2, 'GATEHOUSE_WALLET_CALLBACK_KEY'],
+    ['a wallet that is configured', callbacks, 'walleta', 3, 'configures no wallet "walleta"'],
+  ])('needs %s', async (_what, variables, wallet, exitCode, problem) => {
+    const refused = await registerAt({}, variables, wallet);
+
+    expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(problem) });
+  });
+});
