@@ -124,6 +124,13 @@ export default {
       to: { path: '^(?!src/|node_modules/)[^/]+/', dependencyTypes: ['local'] },
     },
     {
+      name: 'clients-stand-alone',
+      comment: 'A client library is published without the gateway, and has no dependencies.',
+      severity: 'error',
+      from: { path: '^clients/' },
+      to: { pathNot: '^clients/' },
+    },
+    {
       name: 'nats-behind-platform',
       comment:
         'The broker is disposable and its client is replaceable: src/platform/nats*.ts is the only place that knows it.',

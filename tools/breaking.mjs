@@ -3,12 +3,8 @@
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newestRelease } from './newest-release.mjs';
 import { ROOT, runLocal } from './run-local.mjs';
-
-async function newestRelease() {
-  const { code, output } = await runLocal(['git', 'describe', '--tags', '--abbrev=0', '--match', 'v*']);
-  return code === 0 ? output.trim() : undefined;
-}
 
 /** Puts proto/ and buf.yaml of the ref into a folder where buf finds imported contracts as it does here. */
 async function checkOutContract(ref, folder) {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, runLocal } from './run-local.mjs';
 
-const folders = ['src', 'test', 'bench', 'examples', 'scripts', 'tools'].filter((folder) =>
+const folders = ['src', 'test', 'bench', 'examples', 'clients', 'scripts', 'tools'].filter((folder) =>
   existsSync(join(ROOT, folder)),
 );
 
@@ -21,6 +21,8 @@ const STEPS = [
   },
   { name: 'generated', command: ['node', 'tools/generated.mjs'] },
   { name: 'breaking', command: ['node', 'tools/breaking.mjs'] },
+  { name: 'clients', command: ['node', 'scripts/generate-clients.ts', '--check'], remedy: 'npm run clients' },
+  { name: 'api-breaking', command: ['node', 'tools/api-breaking.mjs'] },
 ];
 
 const SKIPPED = /^skipped: (.*)$/m;

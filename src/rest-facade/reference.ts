@@ -11,6 +11,7 @@ import {
   verifyRefundReplySchema,
   verifyReplySchema,
 } from '../merchant-api/replies.ts';
+import { merchantApiVersion } from '../merchant-api/version.ts';
 import { refundWebhookSchema, webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
 import {
   directBodySchema,
@@ -94,7 +95,7 @@ export async function addReference(
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Gatehouse merchant API', version: '1', description },
+      info: { title: 'Gatehouse merchant API', version: merchantApiVersion, description },
       tags: [
         { name: 'Orders', description: 'Payment orders and what becomes of them.' },
         { name: 'Refunds', description: 'Money on its way back to customers.' },

@@ -89,6 +89,11 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src-stands-alone': {
     'src/main/support.ts': `import { a } from '../../test/support/a.ts';`,
   },
+  'clients-stand-alone': {
+    'clients/typescript/src/gateway.ts': `import { a } from '../../../src/merchant-api/a.ts';`,
+    'clients/typescript/src/package.ts': `import 'fastify';`,
+    'clients/typescript/src/node.ts': `import 'node:crypto';`,
+  },
   'nats-behind-platform': {
     'src/main/broker.ts': `import 'nats';`,
     'src/platform/broker.ts': `import type { A } from 'nats';`,
@@ -185,7 +190,7 @@ describe('import rules', () => {
       await mkdir(dirname(join(tree, file)), { recursive: true });
       await writeFile(join(tree, file), `${text}\n`);
     }
-    violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'examples']);
+    violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'examples', 'clients']);
   });
 
   afterAll(() => rm(tree, { recursive: true, force: true }));

@@ -1,0 +1,31 @@
+import type { components } from './openapi.ts';
+
+type Schemas = components['schemas'];
+
+/** An order to register. */
+export type RegisterRequest = Schemas['RegisterRequest'];
+/** What a registration gives: the one-time URL of the checkout page. */
+export type RegisteredOrder = Schemas['RegisterReply']['data'];
+/** A direct payment to start. `payment_option` names the wallet, such as `walleta_ussd`. */
+export type DirectPaymentRequest = Schemas['DirectPaymentRequest'] & { payment_option: string };
+/** What a direct payment gives. `payment_status` is PENDING until the wallet has decided. */
+export type DirectPayment = Schemas['DirectPaymentReply'];
+/** A refund to create. Without `amount`, whatever is left of the order. */
+export type RefundRequest = Schemas['RefundRequest'];
+
+/** A payment order. Amounts are decimal text. */
+export type PaymentOrder = Schemas['PaymentOrder'];
+/** A refund. Amounts are decimal text. */
+export type Refund = Schemas['Refund'];
+/** One problem with one field of a request. */
+export type ErrorDetail = Schemas['ErrorDetail'];
+
+/** A webhook about an order. */
+export type OrderEvent = Schemas['WebhookEvent'];
+/** A webhook about a refund. */
+export type RefundEvent = Schemas['RefundWebhookEvent'];
+/** A webhook. `type` says which. New types may be added: ignore unknown ones. */
+export type WebhookEvent = OrderEvent | RefundEvent;
+
+/** `sandbox`: test keys, no real money. `production`: live keys, real payments. */
+export type Environment = 'sandbox' | 'production';

@@ -1,0 +1,2 @@
+/** The version of this package, and of the OpenAPI document that it was written for. */
+export const version = '1.0.0';

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { startStack } from '../support/stack.ts';
+import { startFaultyGateway } from './faulty-gateway.ts';
+import type { SeenRequest } from './faulty-gateway.ts';
+
+/** What the tests of a client need to know of the running gateway. Tests in other languages read it as JSON. */
+export interface ClientSite {
+  readonly sandbox_url: string;
+  readonly production_url: string;
+  /** See FaultyGateway. */
+  readonly faulty_url: string;
+  readonly test_key: string;
+  readonly live_key: string;
+  readonly key_without_refunds: string;
+}
+
+export interface RunningSite {
+  readonly site: ClientSite;
+  readonly stop: () => Promise<void>;
+}
+
+/** A gateway with a wallet, and a merchant whose test key may refund. */
+export async function startClientSite(): Promise<RunningSite> {
+  const stack = await startStack({ wallets: 1 });
+  const [facade] = stack.facades;
+  if (facade === undefined) throw new TypeError('the stack has no facade');
+  const merchant = await stack.createMerchant();
+  const keys = stack.client(ApiKeyService, 'operator');
+  const { id: merchantId } = merchant;
+  const { apiKeys } = await keys.listApiKeys({ merchantId });
+  for (const { apiKeyId, environment } of apiKeys) {
+    if (environment === Environment.SANDBOX)
+      await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
+  }
+  const faulty = await startFaultyGateway(facade.sandbox);
+  return {
+    site: {
+      sandbox_url: facade.sandbox,
+      production_url: facade.production,
+      faulty_url: faulty.origin,
+      test_key: merchant.testKey,
+      live_key: merchant.liveKey,
+      key_without_refunds: (await stack.createMerchant()).testKey,
+    },
+    stop: async () => {
+      await faulty.close();
+      await stack.stop();
+    },
+  };
+}
+
+/** The requests that a run has sent to the faulty gateway. */
+export async function requestsOf(site: ClientSite, run: string): Promise<readonly SeenRequest[]> {
+  const response = await fetch(`${site.faulty_url}/requests/${run}`);
+  return (await response.json()) as readonly SeenRequest[];
+}
+
+/** A number that nobody has used: of an order, a refund or a run. */
+export const newNumber = (): string => `c-${randomBytes(8).toString('hex')}`;
+
+/** The phone of a payer who pays. */
+export const newPhone = (): string =>
+  `+25191${String(randomBytes(4).readUInt32BE() % 10_000_000).padStart(7, '0')}`;

@@ -1,0 +1,287 @@
+import { expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  ConfigurationError,
+  ConnectionError,
+  ForbiddenError,
+  Gatehouse,
+  IdempotencyConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  ServerError,
+  TimedOutError,
+  TooManyRequestsError,
+  UnauthorizedError,
+  UnexpectedAnswerError,
+  verifySvcSignature,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '../../clients/typescript/src/gatehouse-client.ts';
+import type { GatehouseSettings } from '../../clients/typescript/src/gatehouse-client.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { newNumber, newPhone, requestsOf } from './client-site.ts';
+import type { ClientSite } from './client-site.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const execute = promisify(execFile);
+
+interface SignatureVector {
+  readonly name: string;
+  readonly now: number;
+  readonly secrets: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body_base64: string;
+  readonly webhook_signature: string;
+  readonly svc_signature: string;
+}
+
+const newOrder = () => ({
+  order_number: newNumber(),
+  return_url: 'https://shop.example/thanks',
+  amount: '100.50',
+  currency: 'ETB',
+  reason: 'ሦስት መጻሕፍት',
+  customer_phone: '0911223344',
+});
+
+const newPayment = () => ({
+  payment_option: 'walleta_ussd',
+  order_number: newNumber(),
+  amount: '100.50',
+  currency: 'ETB',
+  phone: newPhone(),
+});
+
+/** What a promise rejects with. */
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    return await promise.then((value) => new Error(`it gave ${JSON.stringify(value)}`));
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The tests of the TypeScript client at a site. */
+export function testTypeScriptClient(site: () => ClientSite): void {
+  const client = (settings: Partial<GatehouseSettings> = {}): Gatehouse =>
+    new Gatehouse({ apiKey: site().test_key, baseUrl: site().sandbox_url, ...settings });
+  const clientWithFault = (fault: string, settings: Partial<GatehouseSettings> = {}) => {
+    const run = newNumber();
+    const gatehouse = client({ baseUrl: `${site().faulty_url}/${fault}/${run}/`, ...settings });
+    return { gatehouse, requests: () => requestsOf(site(), run) };
+  };
+
+  const payAndRefund = async (fault: string): Promise<void> => {
+    const { gatehouse, requests } = clientWithFault(fault);
+    const [order, payment, refundNumber] = [newOrder(), newPayment(), newNumber()];
+
+    const [registered, started] = await Promise.all([gatehouse.register(order), gatehouse.direct(payment)]);
+    const paid = await gatehouse.wait(payment.order_number, { timeoutSeconds: 120 });
+    const refund = await gatehouse.refund({
+      order_number: payment.order_number,
+      refund_number: refundNumber,
+      amount: '40',
+      reason: 'One book came back',
+    });
+    const decided = await waitUntil('the refund is decided', async () => {
+      const found = await gatehouse.verifyRefund(refundNumber);
+      return found.status !== 'PENDING' && found;
+    });
+
+    expect(registered.checkout_url).toMatch(/^https?:\/\/.+\/c\/.+/);
+    expect(await client().register(order)).toEqual(registered);
+    // A repeat may find that the customer has paid.
+    expect(started.payment_status).toMatch(fault === 'none' ? /^PENDING$/ : /^(PENDING|COMPLETED)$/);
+    expect(paid).toMatchObject({ status: 'COMPLETED', deducted: '100.50', payment_type: 'DIRECT' });
+    expect(refund).toMatchObject({ order_number: payment.order_number, amount: '40.00' });
+    expect(decided.status).toBe('COMPLETED');
+    const seen = await requests();
+    const attempts = { none: 1, 'first-two-broken': 3, 'never-waits': 1 }[fault] ?? 2;
+    for (const path of ['/api/v1/register', '/api/v1/direct', '/api/v1/refund']) {
+      const made = seen.filter((each) => each.path.split('?')[0] === path).map(({ headers }) => headers);
+      expect([path, made.length]).toEqual([path, attempts]);
+      for (const header of ['idempotency-key', 'x-request-id'])
+        expect(new Set(made.map((headers) => headers[header])).size).toBe(1);
+    }
+    const waits = seen.filter(({ path, headers }) => path === '/api/v1/verify' && headers['prefer']);
+    expect(waits[0]?.headers['prefer']).toBe('wait=30');
+    if (fault === 'none') expect(waits.length).toBe(1);
+  };
+
+  test('a registration, a direct payment and a refund are made once each, whatever fault the gateway has', async () => {
+    const faults = ['none', 'first-answer-lost', 'first-two-broken', 'first-limited', 'never-waits'];
+    await Promise.all(faults.map(payAndRefund));
+  });
+
+  test('a wait that is over gives the order as it stands', async () => {
+    const order = newOrder();
+    await client().register(order);
+    expect((await client().wait(order.order_number, { timeoutSeconds: 0.2 })).status).toBe('PENDING');
+    expect((await client().verify(order.order_number)).reason).toBe(order.reason);
+  });
+
+  test('an error has its own class, what the gateway answered, and the request id', async () => {
+    const gatehouse = client();
+    const invalid = await failureOf(
+      gatehouse.register({ ...newOrder(), order_number: 'a b', amount: '0' }, { requestId: 'mine-1' }),
+    );
+    expect(invalid).toBeInstanceOf(InvalidRequestError);
+    expect(invalid).toMatchObject({
+      name: 'InvalidRequestError',
+      status: 400,
+      apiMessage: 'Bad request',
+      requestId: 'mine-1',
+      details: [{ field: 'order_number' }, { field: 'amount' }],
+    });
+    expect((invalid as Error).message).toMatch(
+      /^400 Bad request: order_number must .*; amount .* \(request id mine-1\)$/,
+    );
+    expect(await failureOf(gatehouse.verify(newNumber()))).toBeInstanceOf(NotFoundError);
+    const forbidden = client({ apiKey: site().key_without_refunds }).verifyRefund(newNumber());
+    expect(await failureOf(forbidden)).toBeInstanceOf(ForbiddenError);
+    const conflict = clientWithFault('conflicting-key');
+    expect(await failureOf(conflict.gatehouse.register(newOrder()))).toMatchObject({
+      name: IdempotencyConflictError.name,
+      requestId: 'of-the-gateway',
+    });
+    expect((await conflict.requests()).length).toBe(1);
+  });
+
+  test('a key of the other environment is explained, and not sent where the environment is known', async () => {
+    const live = { apiKey: site().live_key };
+    const refused = await failureOf(client(live).verify(newNumber()));
+    expect(refused).toBeInstanceOf(UnauthorizedError);
+    expect((refused as Error).message).toContain(
+      'a live key (svc_live_…) works only at the production address',
+    );
+    expect((refused as Error).message).not.toContain(site().live_key);
+    const both = { sandbox: site().sandbox_url, production: site().production_url };
+    expect(client({ baseUrl: both }).environment).toBe('sandbox');
+    expect((await failureOf(client({ baseUrl: both }).verify('none'))) as Error).toBeInstanceOf(
+      NotFoundError,
+    );
+    for (const settings of [
+      { ...live, environment: 'sandbox' },
+      { apiKey: 'secret' },
+      { apiKey: '' },
+      { baseUrl: 'pay.example' },
+      { retries: -1 },
+    ] as const)
+      expect(() => client(settings)).toThrow(ConfigurationError);
+  });
+
+  test.each([
+    ['limited-for-minutes', {}, TooManyRequestsError, { retryAfter: 300 }, 1],
+    ['limited-without-time', {}, TooManyRequestsError, { retryAfter: undefined }, 1],
+    ['always-unavailable', { retries: 1 }, ServerError, { status: 503, details: [] }, 2],
+    ['another-site', {}, UnexpectedAnswerError, { status: 200 }, 1],
+    ['redirecting', {}, UnexpectedAnswerError, { status: 302 }, 1],
+    ['silent', { retries: 1, timeoutSeconds: 0.2 }, TimedOutError, {}, 2],
+  ] as const)('at a gateway with the fault %s the client gives up as it promises', async (...row) => {
+    const [fault, settings, kind, facts, attempts] = row;
+    const { gatehouse, requests } = clientWithFault(fault, settings);
+
+    const failure = await failureOf(gatehouse.register(newOrder()));
+
+    expect(failure).toBeInstanceOf(kind);
+    expect(failure).toMatchObject({ name: kind.name, ...facts, requestId: expect.stringMatching(/./) });
+    const seen = await requests();
+    expect(seen.length).toBe(attempts);
+    expect(seen[0]?.headers['user-agent']).toMatch(/^gatehouse-client-typescript\/\d/);
+  });
+
+  test('an address where nobody listens, and a caller who leaves', async () => {
+    const nobody = client({ baseUrl: 'http://127.0.0.1:1', retries: 0 });
+    expect(await failureOf(nobody.verify('a'))).toBeInstanceOf(ConnectionError);
+    const leaving = clientWithFault('silent');
+    const reason = new Error('the customer left');
+    const left = AbortSignal.abort(reason);
+    expect(await failureOf(leaving.gatehouse.verify('a', { signal: left }))).toBe(reason);
+  });
+
+  test('signatures of webhooks are judged as the test vectors say', async () => {
+    const file = join(root, 'clients/signature-vectors.json');
+    const { vectors } = JSON.parse(await readFile(file, 'utf8')) as { vectors: readonly SignatureVector[] };
+    const judge = async (verified: Promise<{ type: string }>): Promise<string> => {
+      const outcome = await failureOf(verified.then(({ type }) => Promise.reject(new Error(type))));
+      if (outcome instanceof WebhookVerificationError) return outcome.reason;
+      return (outcome as Error).message === 'order.completed' ? 'genuine' : String(outcome);
+    };
+    for (const { name, now, secrets, headers, body_base64, ...expected } of vectors) {
+      const webhook = {
+        headers,
+        body: Buffer.from(body_base64, 'base64'),
+        secrets,
+        now: new Date(now * 1000),
+      };
+      const judged = {
+        webhook_signature: await judge(verifyWebhook(webhook)),
+        svc_signature: await judge(verifySvcSignature(webhook)),
+      };
+      expect([name, judged]).toEqual([name, expected]);
+    }
+    expect(vectors.length).toBeGreaterThan(40);
+    for (const secrets of [[], ['secret'], ['whsec_']])
+      expect(await failureOf(verifyWebhook({ headers: new Headers(), body: '', secrets }))).toBeInstanceOf(
+        ConfigurationError,
+      );
+  });
+
+  test('the package holds what it needs, and the first lines of its README run and compile', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-package-'));
+    try {
+      const nodeModules = join(root, 'node_modules');
+      const sources = join(folder, 'sources');
+      await cp(join(root, 'clients/typescript'), sources, { recursive: true });
+      await symlink(nodeModules, join(sources, 'node_modules'));
+      const packed = await execute('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources });
+      const [tarball] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [
+        { filename: string; files: readonly { path: string }[] },
+      ];
+      const names = tarball.files.map(({ path }) => path);
+      expect(names.filter((name) => !/^dist\/[a-z-]+\.(js|d\.ts)$/.test(name)).sort()).toEqual([
+        'README.md',
+        'package.json',
+      ]);
+      const installed = join(folder, 'shop/node_modules/gatehouse-client');
+      await mkdir(installed, { recursive: true });
+      await execute('tar', ['-xf', join(folder, tarball.filename), '-C', installed, '--strip-components=1']);
+      const shop = join(folder, 'shop');
+      const readme = await readFile(join(installed, 'README.md'), 'utf8');
+      const snippets = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
+      expect(snippets[0]?.split('\n').length).toBeLessThanOrEqual(12);
+      for (const [index, code] of snippets.entries())
+        await writeFile(join(shop, `readme-${index}.mts`), code.replace('0911223344', newPhone()));
+      const strict = [
+        '--noEmit',
+        '--strict',
+        '--target',
+        'es2022',
+        '--module',
+        'nodenext',
+        '--types',
+        'node',
+      ];
+      const files = snippets.map((_, index) => `readme-${index}.mts`);
+      const typeRoots = ['--typeRoots', join(nodeModules, '@types')];
+      const env = { ...process.env, API_KEY: site().test_key, GATEHOUSE: site().sandbox_url };
+      const [ran] = await Promise.all([
+        execute(process.execPath, ['readme-0.mts'], { cwd: shop, env }),
+        execute(
+          process.execPath,
+          [join(nodeModules, 'typescript/bin/tsc'), ...strict, ...typeRoots, ...files],
+          {
+            cwd: shop,
+          },
+        ),
+      ]);
+      expect(ran.stdout).toBe('COMPLETED 150.00\n');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+}
