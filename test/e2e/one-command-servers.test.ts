@@ -57,9 +57,10 @@ describe('the embedded PostgreSQL', () => {
     return { server, url: databaseUrl({ port, password }) };
   }
 
-  test('keeps every promise of durability, and orders text the same on every machine', async () => {
+  test('is durable, orders text the same on every machine, needs its password, and does not run as root', async () => {
     const folder = await newFolder();
-    const { url } = await start(folder, await homeIn(folder));
+    const home = await homeIn(folder);
+    const { url } = await start(folder, home);
     const settings = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('full_page_writes') AS pages, current_setting('data_checksums') AS checksums,
       current_setting('server_version_num')::int / 10000 AS version, encoding, datlocprovider AS provider, datlocale
@@ -71,14 +72,11 @@ describe('the embedded PostgreSQL', () => {
         ...{ encoding: 'UTF8', provider: 'b', datlocale: 'C.UTF-8' },
       },
     ]);
-  });
-
-  test('lets nobody in without the password', async () => {
-    const folder = await newFolder();
-    const { url } = await start(folder, await homeIn(folder));
     await expect(query(url.replace(password, 'guessed'), 'SELECT 1')).rejects.toThrow(
       'password authentication failed',
     );
+    expect(home.data).toBe(join(folder, 'postgres'));
+    if (isRoot) expect((await stat(home.data)).uid).not.toBe(0);
   });
 
   test('starts again with its data after a crash, even when its old process id now belongs to another', async () => {
@@ -144,14 +142,6 @@ describe('the embedded PostgreSQL', () => {
 
   if (isRoot)
     describe('started by root', () => {
-      test('belongs to another user, inside the data folder when that user can go there', async () => {
-        const folder = await newFolder();
-        const home = await homeIn(folder);
-        await start(folder, home);
-        expect(home.data).toBe(join(folder, 'postgres'));
-        expect((await stat(home.data)).uid).not.toBe(0);
-      });
-
       test('keeps programs and data where that user can go, when it cannot enter a home of mode 0700', async () => {
         const folder = await newFolder();
         await chmod(folder, 0o755);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -11,8 +11,8 @@ import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// Each row of the simulated wallet's outcomes, through every process there is: what verify says, what the attempt's
-// record says, and what the wallet's own ledger says must agree.
+// Each outcome of a simulated wallet, through all processes. The merchant's answer, the record of the attempt and the
+// wallet's own ledger must agree. The wallets differ only in their connectors, which have tests of their own.
 
 let stack: Stack;
 let merchant: TestMerchant;
@@ -26,9 +26,10 @@ beforeAll(async () => {
   payments = stack.client(PaymentAttemptService, 'reader');
   stray = stack.client(StrayPaymentService, 'reader');
   orders = stack.client(OrderService, 'reader');
-  for (const wallet of ['walleta', 'walletb'] as const) {
-    for (const row of rows) started.set(`${wallet} ${row}`, startPayment(wallet, row));
-  }
+  // The first payment of a process is slow. A request that misses its deadline for that reason has another outcome.
+  started.set('00', startPayment('00'));
+  await settled((await pay('00')).orderNumber);
+  for (const row of rows.slice(1)) started.set(row, startPayment(row));
   await Promise.all(started.values());
 });
 
@@ -48,26 +49,23 @@ async function post(path: string, body: object): Promise<Response> {
   });
 }
 
-/** All rows are started together and looked at one by one: most of their time is the wallet's. */
+/** All rows are started together and read one by one: most of their time is the wallet's. */
 const started = new Map<string, Promise<{ orderNumber: string; payer: string }>>();
 const rows = [...'0123456789']
   .flatMap((digit) => [`0${digit}`, `1${digit}`])
   .concat('20', '21', '24', '25', '27');
 
-function pay(wallet: 'walleta' | 'walletb', row: string): Promise<{ orderNumber: string; payer: string }> {
-  const payment = started.get(`${wallet} ${row}`);
-  if (payment === undefined) throw new Error(`${wallet} ${row} was not started`);
+function pay(row: string): Promise<{ orderNumber: string; payer: string }> {
+  const payment = started.get(row);
+  if (payment === undefined) throw new Error(`${row} was not started`);
   return payment;
 }
 
-async function startPayment(
-  wallet: 'walleta' | 'walletb',
-  row: string,
-): Promise<{ orderNumber: string; payer: string }> {
-  const orderNumber = `${wallet}-${row}`;
-  const payer = `+2519000000${row}`.replace('+25190', wallet === 'walleta' ? '+25190' : '+25170');
+async function startPayment(row: string): Promise<{ orderNumber: string; payer: string }> {
+  const orderNumber = `W-${row}`;
+  const payer = `+2519000000${row}`;
   const body = { order_number: orderNumber, amount: '100.50', currency: 'ETB', phone: payer };
-  const response = await post(`/api/v1/direct?payment_option=${wallet}_ussd`, body);
+  const response = await post('/api/v1/direct?payment_option=walleta_ussd', body);
   expect(response.status).toBe(201);
   return { orderNumber, payer };
 }
@@ -111,109 +109,105 @@ async function chargesTo(payer: string): Promise<Charge[]> {
   return ((await response.json()) as { charges: Charge[] }).charges;
 }
 
-describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
-  test.each([
-    ['00', 'success, with a callback'],
-    ['08', 'rate limited once, then fine'],
-    ['10', 'success without a callback'],
-    ['11', 'the callback comes three times'],
-    ['12', 'the callback comes before the acknowledgement'],
-    ['13', 'success reported only after our deadline'],
-    ['14', 'the acknowledgement hangs, the payment completes'],
-    ['17', '500 at acknowledgement, the payment completes'],
-    ['21', 'a failure callback, while the query says completed'],
-    ['24', 'paid, though the statement will not have it'],
-    ['25', 'paid, though the statement will show another amount'],
-  ])('%s %s: COMPLETED, charged once', async (row) => {
-    const { orderNumber, payer } = await pay(wallet, row);
+test.each([
+  ['00', 'success, with a callback'],
+  ['08', 'rate limited once, then fine'],
+  ['10', 'success without a callback'],
+  ['11', 'the callback comes three times'],
+  ['12', 'the callback comes before the acknowledgement'],
+  ['13', 'success reported only after our deadline'],
+  ['14', 'the acknowledgement hangs, the payment completes'],
+  ['17', '500 at acknowledgement, the payment completes'],
+  ['21', 'a failure callback, while the query says completed'],
+  ['24', 'paid, though the statement will not have it'],
+  ['25', 'paid, though the statement will show another amount'],
+])('%s %s: COMPLETED, charged once', async (row) => {
+  const { orderNumber, payer } = await pay(row);
 
-    const order = await settled(orderNumber);
+  const order = await settled(orderNumber);
 
-    expect(order).toMatchObject({
-      status: 'COMPLETED',
-      deducted: '100.50',
-      payment_option: `${wallet}_ussd`,
-    });
-    expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SUCCEEDED);
-    expect(await chargesTo(payer)).toMatchObject([{ amount: '100.5' }]);
+  expect(order).toMatchObject({
+    status: 'COMPLETED',
+    deducted: '100.50',
+    payment_option: 'walleta_ussd',
   });
+  expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SUCCEEDED);
+  expect(await chargesTo(payer)).toMatchObject([{ amount: '100.5' }]);
+});
 
-  test.each([
-    ['01', 'insufficient_funds'],
-    ['02', 'wrong_pin'],
-    ['03', 'declined_by_payer'],
-    ['05', 'payer_not_found'],
-    ['06', 'limit_exceeded'],
-    ['07', 'account_state'],
-  ])('%s %s: FAILED, nobody charged', async (row, reason) => {
-    const { orderNumber, payer } = await pay(wallet, row);
+test.each([
+  ['01', 'insufficient_funds'],
+  ['02', 'wrong_pin'],
+  ['03', 'declined_by_payer'],
+  ['05', 'payer_not_found'],
+  ['06', 'limit_exceeded'],
+  ['07', 'account_state'],
+])('%s %s: FAILED, nobody charged', async (row, reason) => {
+  const { orderNumber, payer } = await pay(row);
 
-    const order = await settled(orderNumber);
+  const order = await settled(orderNumber);
 
-    expect(order).toMatchObject({ status: 'FAILED', deducted: '0.00' });
-    const { paymentAttempt } = await attemptOf(orderNumber);
-    expect(paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.DECLINED, declineReason: reason });
-    expect(await chargesTo(payer)).toEqual([]);
-  });
+  expect(order).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+  const { paymentAttempt } = await attemptOf(orderNumber);
+  expect(paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.DECLINED, declineReason: reason });
+  expect(await chargesTo(payer)).toEqual([]);
+});
 
-  test('04 no answer: FAILED when the wallet says that nobody confirmed, nobody charged', async () => {
-    const { orderNumber, payer } = await pay(wallet, '04');
+test('04 no answer: FAILED when the wallet says that nobody confirmed, nobody charged', async () => {
+  const { orderNumber, payer } = await pay('04');
 
-    expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
-    expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
-    expect(await chargesTo(payer)).toEqual([]);
-  });
+  expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+  expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+  expect(await chargesTo(payer)).toEqual([]);
+});
 
-  test.each([
-    ['09', 'an unheard-of status'],
-    ['15', 'the acknowledgement hangs and nothing was created, however often'],
-    ['16', '503 at every acknowledgement'],
-    ['18', 'a forged success callback, while the wallet says pending'],
-    ['20', 'pending for ever'],
-  ])('%s %s: stays PENDING, asked again, never decided by us', async (row) => {
-    const { orderNumber, payer } = await pay(wallet, row);
+test.each([
+  ['09', 'an unheard-of status'],
+  ['15', 'the acknowledgement hangs and nothing was created, however often'],
+  ['16', '503 at every acknowledgement'],
+  ['18', 'a forged success callback, while the wallet says pending'],
+  ['20', 'pending for ever'],
+])('%s %s: stays PENDING, asked again, never decided by us', async (row) => {
+  const { orderNumber, payer } = await pay(row);
 
-    const attempt = await waitUntil('the wallet has been asked three times', async () => {
-      const story = await attemptOf(orderNumber);
-      return (
-        story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >= 3 &&
-        story
-      );
-    });
-
-    expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
-    expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(
-      attempt.paymentAttempt?.status,
+  const attempt = await waitUntil('the wallet has been asked three times', async () => {
+    const story = await attemptOf(orderNumber);
+    return (
+      story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >= 3 &&
+      story
     );
-    expect(attempt.dueTime).toBeDefined();
-    expect(await chargesTo(payer)).toEqual([]);
   });
 
-  test('19 completed with another amount: FAILED, and the money is sent back', async () => {
-    const { orderNumber } = await pay(wallet, '19');
+  expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
+  expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(attempt.paymentAttempt?.status);
+  expect(attempt.dueTime).toBeDefined();
+  expect(await chargesTo(payer)).toEqual([]);
+});
 
-    expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
-    const { order } = await attemptOf(orderNumber);
-    const found = await waitUntil('the money went back', async () => {
-      const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
-      return strayPayments.find(
-        ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSED,
-      );
-    });
-    expect(found.amount).not.toBe('100.50');
+test('19 completed with another amount: FAILED, and the money is sent back', async () => {
+  const { orderNumber } = await pay('19');
+
+  expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+  const { order } = await attemptOf(orderNumber);
+  const found = await waitUntil('the money went back', async () => {
+    const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
+    return strayPayments.find(
+      ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSED,
+    );
   });
+  expect(found.amount).not.toBe('100.50');
+});
 
-  test('27 another amount that the wallet will not give back: FAILED, and left to the operator', async () => {
-    const { orderNumber } = await pay(wallet, '27');
+test('27 another amount that the wallet will not give back: FAILED, and left to the operator', async () => {
+  const { orderNumber } = await pay('27');
 
-    expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
-    const { order } = await attemptOf(orderNumber);
-    const found = await waitUntil('the wallet refused', async () => {
-      const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
-      return strayPayments.find(
-        ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSAL_REFUSED,
-      );
-    });
-    expect(found.detail).not.toBe('');
+  expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+  const { order } = await attemptOf(orderNumber);
+  const found = await waitUntil('the wallet refused', async () => {
+    const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
+    return strayPayments.find(
+      ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSAL_REFUSED,
+    );
   });
+  expect(found.detail).not.toBe('');
 });

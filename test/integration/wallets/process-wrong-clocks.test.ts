@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../support/ids.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
@@ -40,6 +40,18 @@ afterAll(async () => {
   await stack.stop();
 });
 
+const endings: [string, OrderStatus][] = [
+  ['00', OrderStatus.COMPLETED],
+  ['01', OrderStatus.FAILED],
+  ['08', OrderStatus.COMPLETED],
+  ['10', OrderStatus.COMPLETED],
+  ['11', OrderStatus.COMPLETED],
+  ['12', OrderStatus.COMPLETED],
+  ['14', OrderStatus.COMPLETED],
+  ['17', OrderStatus.COMPLETED],
+  ['21', OrderStatus.COMPLETED],
+];
+
 const pay = (ending: string): Promise<Payment> =>
   desk.startDirect({ merchantId, orderNumber: `C-${ending}`, phone: `2519000000${ending}` });
 
@@ -55,70 +67,48 @@ const endPrompt = (payment: Payment, minutesAgo: number) =>
 
 const saidTime = ({ ready }: GatehouseProcess): number => Date.parse(String(ready['time']));
 
-describe.each([
+test.each([
   ['five hours ahead and the wallet’s five behind', 5, -5],
   ['five hours behind and the wallet’s five ahead', -5, 5],
-])('with the clock of the process that talks to wallets %s', (_name, ours, theirs) => {
-  beforeEach(async () => {
-    const simulator = await side.startSimulator(wrongBy(theirs));
-    const wallets = await side.startWallets({ settings: wrongBy(ours) });
-    expect(Math.round((saidTime(wallets) - saidTime(simulator)) / hourMs)).toBe(ours - theirs);
-  });
+])('payments end right with the clock of the wallets process %s', async (_name, ours, theirs) => {
+  const simulator = await side.startSimulator(wrongBy(theirs));
+  const wallets = await side.startWallets({ settings: wrongBy(ours) });
+  expect(Math.round((saidTime(wallets) - saidTime(simulator)) / hourMs)).toBe(ours - theirs);
 
-  test('payments end as the wallet says, and each payer is charged once', async () => {
-    const endings: [string, OrderStatus][] = [
-      ['00', OrderStatus.COMPLETED],
-      ['01', OrderStatus.FAILED],
-      ['08', OrderStatus.COMPLETED],
-      ['10', OrderStatus.COMPLETED],
-      ['11', OrderStatus.COMPLETED],
-      ['12', OrderStatus.COMPLETED],
-      ['14', OrderStatus.COMPLETED],
-      ['17', OrderStatus.COMPLETED],
-      ['21', OrderStatus.COMPLETED],
-    ];
+  const payments = await Promise.all(endings.map(([ending]) => pay(ending)));
+  const untaken = await pay('15');
+  const statuses = async () =>
+    (await Promise.all(payments.map(desk.story))).map(({ order }) => order?.status);
+  await waitUntil('all are decided', async () => !(await statuses()).includes(OrderStatus.PENDING));
+  expect(await statuses()).toEqual(endings.map(([, status]) => status));
 
-    const payments = await Promise.all(endings.map(([ending]) => pay(ending)));
-
-    const statuses = async () =>
-      (await Promise.all(payments.map(desk.story))).map(({ order }) => order?.status);
-    await waitUntil('all are decided', async () => !(await statuses()).includes(OrderStatus.PENDING));
-    expect(await statuses()).toEqual(endings.map(([, status]) => status));
-    const payers = (await side.charges()).map(({ payer }) => payer).sort();
-    expect(payers).toEqual(
-      endings
-        .filter(([, status]) => status === OrderStatus.COMPLETED)
-        .map(([ending]) => `2519000000${ending}`),
+  // The wallet never took this request. It is sent again while the payer may be asked, and not later.
+  await waitUntil('it is sent again', async () => (await countOf(untaken, 'initiate')) >= 2);
+  const open = await desk.story(untaken);
+  expect(open.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
+  expect(open.order?.status).toBe(OrderStatus.PENDING);
+  // The prompt ends after the request under way has been recorded.
+  await waitUntil('no process has it', async () => {
+    const [ended] = await desk.query(
+      `update core.payment_attempts set prompt_until = now() - interval '1 minute', due_at = now()
+       where id = $1 and leased_until is null returning 1`,
+      [storedId('pat', untaken.attemptId)],
     );
+    return ended !== undefined;
   });
+  const sent = await countOf(untaken, 'initiate');
+  const asked = await countOf(untaken, 'recover');
+  await waitUntil('the wallet is asked again', async () => (await countOf(untaken, 'recover')) > asked + 1);
+  expect(await countOf(untaken, 'initiate')).toBe(sent);
+  expect((await desk.story(untaken)).order?.status).toBe(OrderStatus.PENDING);
+  await endPrompt(untaken, 11);
+  await waitUntil(
+    'it has ended as never made',
+    async () => (await desk.story(untaken)).paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT,
+  );
 
-  test('a request that the wallet never took is sent again while the payer may be asked, and not later', async () => {
-    const payment = await pay('15');
-    await waitUntil('it is sent again', async () => (await countOf(payment, 'initiate')) >= 2);
-    const open = await desk.story(payment);
-    expect(open.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
-    expect(open.order?.status).toBe(OrderStatus.PENDING);
-
-    // Once what is under way has been recorded, the prompt is over.
-    await waitUntil('nobody has it', async () => {
-      const [ended] = await desk.query(
-        `update core.payment_attempts set prompt_until = now() - interval '1 minute', due_at = now()
-         where id = $1 and leased_until is null returning 1`,
-        [storedId('pat', payment.attemptId)],
-      );
-      return ended !== undefined;
-    });
-    const sent = await countOf(payment, 'initiate');
-    const asked = await countOf(payment, 'recover');
-    await waitUntil('the wallet is asked again', async () => (await countOf(payment, 'recover')) > asked + 1);
-
-    expect(await countOf(payment, 'initiate')).toBe(sent);
-    expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
-    await endPrompt(payment, 11);
-    await waitUntil(
-      'it has ended as never made',
-      async () => (await desk.story(payment)).paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT,
-    );
-    expect(await side.charges()).toEqual([]);
-  });
+  const payers = (await side.charges()).map(({ payer }) => payer).sort();
+  expect(payers).toEqual(
+    endings.filter(([, status]) => status === OrderStatus.COMPLETED).map(([ending]) => `2519000000${ending}`),
+  );
 });

@@ -84,25 +84,6 @@ test('without the broker payments complete all the same', async () => {
   expect(await side.charges()).toHaveLength(10);
 });
 
-test('two processes side by side share the work, and nobody is charged twice', async () => {
-  const { side, desk, merchantId } = await openSide({ cores: 2 });
-  await side.startSimulator();
-  const both = await Promise.all([side.startWallets(), side.startWallets()]);
-
-  const started = (
-    await Promise.all([
-      startMany(desk, merchantId, 40, 'walleta_ussd', 'A'),
-      startMany(desk, merchantId, 40, 'walletb_ussd', 'B'),
-    ])
-  ).flat();
-  await completed(desk, started);
-
-  const payers = (await side.charges()).map(({ payer }) => payer);
-  expect(payers).toHaveLength(80);
-  expect(new Set(payers).size).toBe(80);
-  for (const { log } of both) expect(log.some(({ msg }) => msg === 'payment')).toBe(true);
-});
-
 test('a production payment through a wallet that nobody set up is a 400 on payment_option, at once', async () => {
   const stack = await startStack({
     settings: { GATEHOUSE_WALLETS: walletsOfCore({ walleta: { environments: ['sandbox'] } }) },
