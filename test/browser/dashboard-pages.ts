@@ -105,6 +105,8 @@ export const merchantPages: Readonly<Record<string, VisitPage>> = {
   'refunds, searched with a mistake': inSandbox('refunds?from=yesterday'),
   'approval of refunds': (page, { origin, merchantId }) =>
     page.goto(`${origin}/m/${merchantId}/refund-approval`),
+  'the wallets of the merchant': inSandbox('wallets'),
+  'the accounts at a wallet': inSandbox('wallets/walleta'),
   'payment links': inSandbox('links'),
   'a new payment link': inSandbox('links/new'),
   'the team': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/team`),
@@ -124,6 +126,18 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
   wallets: at('/operator/wallets?environment=sandbox'),
   'stray payments': at('/operator/stray-payments?environment=sandbox'),
   'what waits for a person': at('/operator/settlements'),
+  'what waits for a person, with a mistake': async (page, { origin }) => {
+    await page.goto(`${origin}/operator/settlements`);
+    await page.locator('main summary').first().click();
+    const form = page.locator('main details[open] form');
+    await form.locator('input[name=reason]').fill('The wallet answered our case with a long explanation');
+    // Without the browser's own checks, core refuses the missing reference.
+    await form.evaluate((element: HTMLFormElement) => {
+      element.noValidate = true;
+    });
+    await form.locator('button').click();
+    await page.locator('main details[open] .alert-bad').waitFor();
+  },
   reconciliations: at('/operator/reconciliations?environment=sandbox'),
   'the pipeline': at('/operator/pipeline'),
   'endpoints in trouble': at('/operator/endpoints'),

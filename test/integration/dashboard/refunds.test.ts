@@ -289,8 +289,8 @@ describe('a refund above the limit', () => {
     expect(await confirmed(developer, '20.01')).toContain(
       'Your role can refund up to ETB 20.00 of an order alone.',
     );
-    expect(await confirmed(developer, '20')).not.toContain('until another owner approves');
-    expect(await confirmed(owner, '90')).not.toContain('until another owner approves');
+    expect(await confirmed(developer, '20')).not.toContain('until an owner approves it');
+    expect(await confirmed(owner, '90')).not.toContain('until an owner approves it');
     await refund(developer, orderId, '20.01');
     await refund(owner, orderId, '60');
     expect((await refundsOf(orderId)).map(({ status }) => RefundStatus[status])).toEqual([

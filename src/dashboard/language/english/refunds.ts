@@ -68,11 +68,11 @@ export const refunds = {
     lead: (amount: string, phone: string, option: string) =>
       `${amount} will go back to ${phone} by ${option}. This cannot be undone.`,
     needsApproval: (limit: string) =>
-      `Refunds of an order above ${limit} in total need a second person. Nothing is sent to the wallet until another owner approves.`,
+      `Refunds of an order above ${limit} in total need a second person. Nothing is sent to the wallet until an owner approves it.`,
     needsApprovalOfRole: (limit: string) =>
-      `Your role can refund up to ${limit} of an order alone. This refund is above that, so nothing is sent to the wallet until another owner approves.`,
+      `Your role can refund up to ${limit} of an order alone. This refund is above that, so nothing is sent to the wallet until an owner approves it.`,
     needsApprovalAlways:
-      'Each refund needs a second person. Nothing is sent to the wallet until another owner approves.',
+      'Each refund needs a second person. Nothing is sent to the wallet until an owner approves it.',
     amount: 'Amount',
     to: 'Goes back to',
     option: 'By',
@@ -86,12 +86,13 @@ export const refunds = {
     noPhone: 'the payer',
   },
   made: 'The refund is created. Gatehouse sends it to the wallet.',
-  madeAwaiting: 'The refund waits for the approval of another owner.',
+  madeAwaiting: 'The refund waits for the approval of an owner.',
   one: {
     title: (amount: string) => `Refund of ${amount}`,
     back: 'All refunds',
     summary: {
-      awaiting: 'The refund waits for the approval of another owner. Nothing has been sent to the wallet.',
+      awaiting:
+        'The refund waits for the approval of an owner who did not request it. Nothing has been sent to the wallet.',
       requested: (option: string) => `Gatehouse sends the refund to ${option} next.`,
       sent: (option: string) => `${option} has received the request and has not confirmed it yet.`,
       unknown: (option: string) =>
@@ -136,7 +137,7 @@ export const refunds = {
       body: (amount: string) => `Your approval sends ${amount} back to the payer. This cannot be undone.`,
       submit: 'Approve the refund',
       done: 'The refund is approved. Gatehouse sends it to the wallet.',
-      own: 'You requested this refund, so another owner must approve it.',
+      own: 'You requested this refund, so an owner other than you must approve it.',
       developers: 'An owner must approve this refund.',
       samePerson: 'The person who requested a refund cannot approve it.',
       decided: 'Somebody has already decided about this refund.',
@@ -203,7 +204,7 @@ export const refunds = {
   },
   approval: {
     title: 'Refund approval',
-    lead: 'Refunds above an amount can wait for a second person. An owner who did not request the refund approves or declines it.',
+    lead: 'A refund above a limit waits for a second person. An owner who did not request the refund approves or declines it.',
     limit: (currency: string) => `Approval above, in ${currency}`,
     hint: 'A limit counts all refunds of one order together. Enter 0 to hold every refund.',
     groups: {
