@@ -132,9 +132,7 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
     const form = page.locator('main details[open] form');
     await form.locator('input[name=reason]').fill('The wallet answered our case with a long explanation');
     // Without the browser's own checks, core refuses the missing reference.
-    await form.evaluate((element: HTMLFormElement) => {
-      element.noValidate = true;
-    });
+    await form.evaluate('form => { form.noValidate = true; }');
     await form.locator('button').click();
     await page.locator('main details[open] .alert-bad').waitFor();
   },

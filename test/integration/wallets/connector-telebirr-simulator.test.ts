@@ -29,6 +29,8 @@ const payers: Partial<Record<Ending, string>> = {
   still_pending: '20',
   failure_callback: '21',
   reversal_refused: '22',
+  reversal_unknown: '23',
+  reversal_unknown_then_not: '28',
 };
 
 const options = { signal: new AbortController().signal };
@@ -70,6 +72,7 @@ async function startSubject(clock = () => new Date()): Promise<RealSubject> {
         payerPhone: `+2519100000${payers[ending] ?? ''}`,
         requestedAt: new Date(),
       }),
+    repeatsReversals: true,
     act: (request, action) => confirmOnPage(action, request.payerPhone),
     chargesOf,
     reversedOf,
