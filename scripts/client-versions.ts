@@ -8,6 +8,8 @@ const places: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['clients/CHANGELOG.md', /^## (\S+)/m],
   ['clients/typescript/package.json', /^ {2}"version": "([^"]*)"/m],
   ['clients/typescript/src/version.ts', /version = '([^']*)'/],
+  ['clients/python/pyproject.toml', /^version = "([^"]*)"/m],
+  ['clients/python/src/gatehouse_client/_version.py', /__version__ = "([^"]*)"/],
 ];
 
 /** The places whose version differs from that of the merchant API, each with what it says. */

@@ -1,0 +1,258 @@
+"""What the synchronous and the asynchronous client have in common: everything but sending and sleeping."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+
+from ._version import __version__
+from .errors import (
+    ConfigurationError,
+    ConnectionError,
+    GatehouseError,
+    ServerError,
+    TimedOutError,
+    TooManyRequestsError,
+    UnexpectedAnswerError,
+    error_class,
+)
+from .types import ErrorDetail
+
+FIRST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 8.0
+LONGEST_WAIT_SECONDS = 30
+FIRST_POLL_SECONDS = 0.5
+LONGEST_POLL_SECONDS = 5.0
+
+_KINDS = {"sandbox": "test key (svc_test_…)", "production": "live key (svc_live_…)"}
+
+BaseUrl = Union[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Connection:
+    api_key: str
+    environment: str
+    base_url: str
+    """Without a slash at its end."""
+    timeout_seconds: float
+    retries: int
+    longest_retry_after_seconds: float
+
+
+def connection_of(
+    api_key: str,
+    base_url: BaseUrl,
+    environment: Optional[str],
+    timeout_seconds: float,
+    retries: int,
+    longest_retry_after_seconds: float,
+) -> Connection:
+    """Raises ConfigurationError for a mistake that can be seen before anything is sent."""
+    own = _environment_of(api_key)
+    if environment is not None and environment not in _KINDS:
+        raise ConfigurationError("environment is sandbox or production.")
+    if environment is not None and environment != own:
+        raise ConfigurationError(
+            f"A {_KINDS[own]} works only in the {own} environment, and this address is the {environment} environment. "
+            f"Use a {_KINDS[environment]}."
+        )
+    numbers = {
+        "timeout_seconds": timeout_seconds,
+        "retries": retries,
+        "longest_retry_after_seconds": longest_retry_after_seconds,
+    }
+    for name, value in numbers.items():
+        if not 0 <= value < math.inf:
+            raise ConfigurationError(f"{name} is a number of at least 0.")
+    address = base_url if isinstance(base_url, str) else base_url.get(own, "")
+    return Connection(
+        api_key, own, _require_url(address), timeout_seconds, retries, longest_retry_after_seconds
+    )
+
+
+def _environment_of(api_key: str) -> str:
+    if isinstance(api_key, str) and re.fullmatch(r"[!-~]+", api_key):
+        if api_key.startswith("svc_test_"):
+            return "sandbox"
+        if api_key.startswith("svc_live_"):
+            return "production"
+    raise ConfigurationError("An API key begins with svc_test_ (sandbox) or svc_live_ (production).")
+
+
+def _require_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.netloc or url.query or url.fragment:
+        raise ConfigurationError("base_url is the address of the gateway, such as https://pay.example.")
+    return text.rstrip("/")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request, the same in all its repeats."""
+
+    url: str
+    content: bytes
+    headers: Dict[str, str]
+    request_id: str
+    timeout_seconds: float
+
+
+def call_of(
+    connection: Connection,
+    path: str,
+    body: Mapping[str, Any],
+    request_id: Optional[str],
+    headers: Optional[Mapping[str, str]] = None,
+    wait_seconds: int = 0,
+) -> Call:
+    sent_id = request_id or str(uuid.uuid4())
+    return Call(
+        url=connection.base_url + path,
+        content=json.dumps({name: value for name, value in body.items() if value is not None}).encode(),
+        headers={
+            **(headers or {}),
+            "apiKey": connection.api_key,
+            "content-type": "application/json",
+            "x-request-id": sent_id,
+            "user-agent": f"gatehouse-client-python/{__version__}",
+        },
+        request_id=sent_id,
+        timeout_seconds=connection.timeout_seconds + wait_seconds,
+    )
+
+
+def creation_headers(idempotency_key: Optional[str]) -> Dict[str, str]:
+    return {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+
+
+def direct_path(payment_option: str) -> str:
+    return f"/api/v1/direct?{urlencode({'payment_option': payment_option})}"
+
+
+def no_answer(call: Call, cause: Exception) -> ConnectionError:
+    """The error for a request without an answer."""
+    if isinstance(cause, (httpx.TimeoutException, TimeoutError)):
+        return TimedOutError(
+            f"No answer from {call.url} within {call.timeout_seconds:g} seconds", call.request_id
+        )
+    return ConnectionError(f"No answer from {call.url}: {cause}", call.request_id)
+
+
+def read(connection: Connection, call: Call, response: httpx.Response) -> Dict[str, Any]:
+    """The body of a success. Raises GatehouseError for every other answer."""
+    request_id = response.headers.get("x-request-id", call.request_id)
+    body = _object(response.content)
+    if response.is_success:
+        if body is not None:
+            return body
+        text = f"{connection.base_url} answered {response.status_code} without JSON: is it a gateway?"
+        raise UnexpectedAnswerError(text, response.status_code, request_id)
+    if response.is_redirect:
+        text = f"{connection.base_url} redirects requests to another address: use that one"
+        raise UnexpectedAnswerError(text, response.status_code, request_id)
+    message = (body or {}).get("message")
+    advice = ""
+    if response.status_code == 401:
+        advice = (
+            f"a {_KINDS[connection.environment]} works only at the {connection.environment} address of the gateway: "
+            f"check that {connection.base_url} is that address, and that the key is not revoked"
+        )
+    raise error_class(response.status_code)(
+        status=response.status_code,
+        api_message=message if isinstance(message, str) else response.reason_phrase or "no message",
+        details=_details((body or {}).get("details")),
+        request_id=request_id,
+        retry_after=_seconds_until(response.headers.get("retry-after")),
+        advice=advice,
+    )
+
+
+def _object(content: bytes) -> Optional[Dict[str, Any]]:
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _details(value: Any) -> Tuple[ErrorDetail, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(
+        ErrorDetail(each["field"], each["issue"])
+        for each in value
+        if isinstance(each, dict) and "field" in each and "issue" in each
+    )
+
+
+def _seconds_until(retry_after: Optional[str]) -> Optional[int]:
+    """Retry-After is in seconds, or a date."""
+    if retry_after is None:
+        return None
+    if re.fullmatch(r"[0-9]+", retry_after):
+        return int(retry_after)
+    try:
+        until = parsedate_to_datetime(retry_after)
+    except (TypeError, ValueError):
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=timezone.utc)
+    return max(0, math.ceil((until - datetime.now(timezone.utc)).total_seconds()))
+
+
+def pause_before_repeat(connection: Connection, error: GatehouseError, repeats: int) -> Optional[float]:
+    """The pause in seconds before a repeat; None when the request is not repeated.
+
+    Repeated are requests without an answer, 5xx, and 429 with a Retry-After. The pause doubles each time and varies at random,
+    so that clients that failed together do not return together.
+    """
+    if repeats >= connection.retries:
+        return None
+    longest: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**repeats)
+    pause = longest / 2 + longest / 2 * random.random()
+    if isinstance(error, ConnectionError):
+        return pause
+    if not isinstance(error, (ServerError, TooManyRequestsError)):
+        return None
+    if error.retry_after is None:
+        return pause if isinstance(error, ServerError) else None
+    return None if error.retry_after > connection.longest_retry_after_seconds else error.retry_after + pause
+
+
+class Wait:
+    """The requests of one wait for an order."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self._end = time.monotonic() + timeout_seconds
+        self._polls = 0
+
+    def next_seconds(self) -> int:
+        """The time that the gateway is asked to wait."""
+        return min(LONGEST_WAIT_SECONDS, max(0, math.ceil(self._end - time.monotonic())))
+
+    def pause_after(self, status: str, has_waited: bool) -> Optional[float]:
+        """The pause in seconds before the next request; None when there is none."""
+        left = self._end - time.monotonic()
+        if status != "PENDING" or left <= 0:
+            return None
+        poll = FIRST_POLL_SECONDS
+        if not has_waited:
+            poll = min(LONGEST_POLL_SECONDS, FIRST_POLL_SECONDS * 2.0**self._polls)
+        self._polls += 1
+        return min(left, poll * (0.5 + random.random() / 2))
+
+
+def wait_headers(seconds: int) -> Dict[str, str]:
+    return {} if seconds == 0 else {"prefer": f"wait={seconds}"}

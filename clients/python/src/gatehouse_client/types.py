@@ -1,0 +1,91 @@
+"""What the merchant API answers. Amounts are decimal text, and times are ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Mapping, Type, TypeVar, Union
+
+Answered = TypeVar("Answered", bound="Fields")
+
+
+@dataclass(frozen=True)
+class Fields:
+    @classmethod
+    def of(cls: Type[Answered], json: Mapping[str, Any]) -> Answered:
+        """Reads an answer. Fields that this version does not know are ignored."""
+        return cls(**{field.name: json[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class RegisteredOrder(Fields):
+    """What a registration gives."""
+
+    checkout_url: str
+    """The one-time URL of the checkout page. Redirect the customer to it."""
+
+
+@dataclass(frozen=True)
+class DirectPayment(Fields):
+    """What a direct payment gives."""
+
+    message: str
+    payment_status: str
+    """PENDING until the wallet has decided; then COMPLETED, FAILED or EXPIRED."""
+
+
+@dataclass(frozen=True)
+class PaymentOrder(Fields):
+    """A payment order."""
+
+    order_id: str
+    order_number: str
+    status: str
+    """PENDING, COMPLETED, FAILED or EXPIRED. All but PENDING are final."""
+    amount: str
+    deducted: str
+    currency: str
+    payment_option: str
+    payment_type: str
+    customer_phone: str
+    reason: str
+    created_timestamp: str
+    updated_timestamp: str
+
+
+@dataclass(frozen=True)
+class Refund(Fields):
+    """A refund."""
+
+    refund_id: str
+    refund_number: str
+    order_number: str
+    status: str
+    """PENDING, COMPLETED or FAILED. All but PENDING are final."""
+    amount: str
+    currency: str
+    reason: str
+    created_timestamp: str
+    updated_timestamp: str
+
+
+@dataclass(frozen=True)
+class WebhookEvent:
+    """A webhook. New types may be added: ignore unknown ones."""
+
+    id: str
+    """The same in every repeat."""
+    type: str
+    """Such as order.completed or refund.failed."""
+    created_at: str
+    environment: str
+    sequence: int
+    previous_status: str
+    data: Union[PaymentOrder, Refund]
+
+
+@dataclass(frozen=True)
+class ErrorDetail:
+    """One problem with one field of a request."""
+
+    field: str
+    issue: str

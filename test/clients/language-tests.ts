@@ -1,0 +1,58 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { findClientLibraries } from '../../scripts/client-libraries.ts';
+import type { ClientSite } from './client-site.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** The tests of a client in its own language. */
+export interface LanguageTests {
+  readonly language: string;
+  /** Why they cannot run here; undefined when they can. */
+  readonly missing: string | undefined;
+  /** Each must end with code 0. */
+  readonly commands: readonly (readonly [program: string, ...args: string[]])[];
+  /** How the output of the last command begins its count of passed tests, and how many there are at least. */
+  readonly passed: RegExp;
+  readonly atLeast: number;
+}
+
+const clients = join(import.meta.dirname, '..', '..', 'clients');
+const python = findClientLibraries('Python client');
+const inPython = (program: string): string => join(python ?? '', 'bin', program);
+
+export const languageTests: readonly LanguageTests[] = [
+  {
+    language: 'python',
+    missing: python === undefined ? 'npm test could not install its Python packages' : undefined,
+    commands: [
+      [inPython('mypy'), '--cache-dir', join(python ?? '', 'mypy-cache')],
+      [inPython('pytest'), '-q'],
+    ],
+    passed: /([0-9]+) passed in/,
+    atLeast: 14,
+  },
+];
+
+/** Whether a program is installed. */
+export const isInstalled = (program: string, ...args: string[]): boolean =>
+  spawnSync(program, args).status === 0;
+
+/** Runs the tests of a language at a site, and resolves to the output. @throws Error with the output when one fails */
+export async function runLanguageTests(tests: LanguageTests, site: ClientSite): Promise<string> {
+  const env = { ...process.env, GATEHOUSE_TEST_SITE: JSON.stringify(site), PYTHONDONTWRITEBYTECODE: '1' };
+  const run = ([program, ...args]: readonly [string, ...string[]]): Promise<Ended> =>
+    new Promise((resolve) => {
+      const options = { cwd: join(clients, tests.language), env, maxBuffer: 16 * 1024 * 1024 };
+      const child = execFile(program, args, options, (error, stdout, stderr) =>
+        resolve({ code: child.exitCode ?? 1, output: `${stdout}${stderr}${error?.message ?? ''}` }),
+      );
+    });
+  const ended = await Promise.all(tests.commands.map(run));
+  const failed = ended.filter(({ code }) => code !== 0);
+  if (failed.length > 0) throw new Error(failed.map(({ output }) => output).join('\n'));
+  return ended.at(-1)?.output ?? '';
+}
