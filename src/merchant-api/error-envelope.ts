@@ -26,7 +26,7 @@ export const errorSchema = Type.Object(
     message: Type.String({ description: 'What kind of error it is.' }),
     details: Type.Optional(
       Type.Array(Type.Ref('ErrorDetail#'), {
-        description: 'Only with 400 and 422: every problem found, at least one.',
+        description: 'Only with 400, 401 and 422: every problem found, at least one.',
       }),
     ),
   },
@@ -110,6 +110,11 @@ export const keyReusedEnvelope: ErrorEnvelope = {
     },
   ],
 };
+
+/** The body of a 401. */
+export function unauthorizedEnvelope(dialect: ErrorDialect, issue: string): ErrorEnvelope {
+  return { ...errorEnvelope(dialect, 401), details: [{ field: 'apiKey', issue }] };
+}
 
 /** The body of a 400. */
 export function badRequestEnvelope(dialect: ErrorDialect, details: readonly ErrorDetail[]): ErrorEnvelope {

@@ -32,6 +32,7 @@ import { logWhenOver } from './request-log.ts';
 import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
+import { addWelcome } from './welcome.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
 export interface RestFacadeOptions {
@@ -129,6 +130,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
 
   await addReference(app, options.publicUrls, options.environment);
+  addWelcome(app, options.environment);
   addProbes(app, { health: options.health, isDraining, nowMs: options.nowMs });
   await app.register(async (api) => addMerchantApi(api, options));
   return app;
@@ -145,6 +147,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   const { orders, refunds, streams, apiKeys, nowMs } = options;
   requireApiKey(
     app,
+    options.environment,
     createKeyAuthenticator({ apiKeys, environment, nowMs }),
     createRateLimits(options.rateLimits),
   );

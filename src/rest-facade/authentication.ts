@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
+import { keyHintFor } from './key-hint.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { RequestFailure } from './request-failure.ts';
 
@@ -22,11 +23,16 @@ const maxKeyLength = 256;
 const authenticationDeadlineMs = 2_000;
 
 /** Refuses requests without a valid key before their bodies are read; spec, "Authentication". */
-export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKey, limits: RateLimits): void {
+export function requireApiKey(
+  app: FastifyInstance,
+  environment: 'production' | 'sandbox',
+  authenticate: AuthenticateKey,
+  limits: RateLimits,
+): void {
   app.decorateRequest('caller', null);
   app.addHook('onRequest', async (request) => {
     const verdict = await verdictOn(request, authenticate);
-    if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, limits);
+    if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, environment, limits);
     const { merchantId, apiKeyId, requestsPerSecond, scopes } = verdict;
     request.caller = { merchantId, apiKeyId, scopes };
     if (request.logged !== null) {
@@ -71,8 +77,11 @@ const isGivenTwice = (apiKey: string, { raw }: FastifyRequest): boolean =>
 async function refusalOf(
   verdict: Exclude<Verdict, { kind: 'accepted' }>,
   request: FastifyRequest,
+  environment: 'production' | 'sandbox',
   limits: RateLimits,
 ): Promise<RequestFailure> {
+  const unauthorized = () =>
+    new RequestFailure({ kind: 'unauthorized', issue: keyHintFor(request, environment) }, verdict.reason);
   switch (verdict.kind) {
     case 'barred': {
       const { merchantId, apiKeyId } = verdict;
@@ -81,12 +90,12 @@ async function refusalOf(
       return new RequestFailure({ kind: 'forbidden' }, verdict.reason);
     }
     case 'missing':
-      return new RequestFailure({ kind: 'unauthorized' }, verdict.reason);
+      return unauthorized();
     case 'refused': {
       // Only failures are counted, because a valid key behind the same address must continue to work.
       const retryAfterSeconds = await limits.countFailedKey(request.ip);
       return retryAfterSeconds === undefined
-        ? new RequestFailure({ kind: 'unauthorized' }, verdict.reason)
+        ? unauthorized()
         : tooMany(retryAfterSeconds, 'TOO_MANY_FAILED_KEYS');
     }
   }

@@ -6,9 +6,11 @@ import {
   keyReusedEnvelope,
   refundsDeniedEnvelope,
   tooManyRequestsEnvelope,
+  unauthorizedEnvelope,
 } from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorEnvelope, ErrorStatus } from '../merchant-api/error-envelope.ts';
 import { contentTypeProblem } from './body-parser.ts';
+import { refusedKeyHint } from './key-hint.ts';
 import { RequestFailure, invalidRequest } from './request-failure.ts';
 import type { Failure } from './request-failure.ts';
 import { failureOfRpc } from './rpc-failure.ts';
@@ -44,10 +46,12 @@ function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorSta
     case 'invalid':
       return { status: 400, body: badRequestEnvelope(dialect, failure.details) };
     case 'unauthorized':
-      return plain(401);
+      return { status: 401, body: unauthorizedEnvelope(dialect, failure.issue) };
     case 'forbidden':
       if (failure.scope === 'refunds') return { status: 403, body: refundsDeniedEnvelope };
-      return plain(dialect === 'direct' ? 401 : 403);
+      return dialect === 'direct'
+        ? { status: 401, body: unauthorizedEnvelope(dialect, refusedKeyHint) }
+        : plain(403);
     case 'not_found':
       return plain(404);
     case 'key_reused':

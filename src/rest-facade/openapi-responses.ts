@@ -3,6 +3,7 @@ import {
   errorEnvelope,
   keyReusedEnvelope,
   transportErrors,
+  unauthorizedEnvelope,
 } from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorStatus } from '../merchant-api/error-envelope.ts';
 
@@ -20,7 +21,7 @@ const retryAfterHeader = {
 
 const descriptions: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is not valid. `details` names every problem found.',
-  401: 'The API key is missing, unknown, revoked or of the other environment.',
+  401: 'The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production.',
   404: 'There is no such endpoint, or no such order.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours.',
@@ -68,9 +69,11 @@ export function errorResponses(
     const example =
       status === 400
         ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
-        : status === 422
-          ? keyReusedEnvelope
-          : errorEnvelope(dialect, status);
+        : status === 401
+          ? unauthorizedEnvelope(dialect, 'is required: send your API key in the header apiKey')
+          : status === 422
+            ? keyReusedEnvelope
+            : errorEnvelope(dialect, status);
     const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
     return [
       status,

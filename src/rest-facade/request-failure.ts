@@ -3,7 +3,11 @@ import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.t
 /** Every failure of a request that a merchant can see. */
 export type Failure =
   | { readonly kind: 'invalid'; readonly details: readonly ErrorDetail[] }
-  | { readonly kind: 'unauthorized' }
+  | {
+      readonly kind: 'unauthorized';
+      /** What is probably wrong with the API key. */
+      readonly issue: string;
+    }
   | {
       readonly kind: 'forbidden';
       /** The scope that the API key lacks; absent when the merchant may not use the environment. */

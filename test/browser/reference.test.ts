@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { startFacadeOverRpc } from '../integration/rest-facade/facade-over-rpc.ts';
 import type { FacadeOverRpc } from '../integration/rest-facade/facade-over-rpc.ts';
+import { expectAccessible } from './accessible.ts';
 import { launchChromium } from '../support/chromium.ts';
 
 let facade: FacadeOverRpc;
@@ -25,4 +26,10 @@ test('the API reference fits a phone, with its endpoints, probes and webhooks op
 
   expect(await endpoints.count()).toBe(11);
   expect(width).toBe(360);
+});
+
+test('the page at / is accessible and fits every width', async () => {
+  const page = await browser.newPage();
+  await page.goto(facade.url);
+  await expectAccessible(page, 'en');
 });

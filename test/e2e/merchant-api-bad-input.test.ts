@@ -108,7 +108,14 @@ test.each(['', 'x', `svc_test_${'A'.repeat(50)}`, 'x'.repeat(5_000), 'svc_test_Ã
   'the key %j is 401',
   async (apiKey) => {
     const { status, json } = await api.post(shop, '/api/v1/register', written(), { apiKey });
-    expect({ status, json }).toEqual({ status: 401, json: { code: 401, message: 'Unauthorized' } });
+    expect({ status, json }).toEqual({
+      status: 401,
+      json: {
+        code: 401,
+        message: 'Unauthorized',
+        details: [{ field: 'apiKey', issue: expect.any(String) }],
+      },
+    });
   },
 );
 

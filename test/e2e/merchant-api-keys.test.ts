@@ -6,6 +6,7 @@ import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { waitUntil } from '../support/wait-until.ts';
 import { directPath, directPayment, registration, startMerchantApi } from './merchant-api-harness.ts';
 import type { EnvironmentName, MerchantApi, Shop } from './merchant-api-harness.ts';
+import { refusedKeyHint } from '../../src/rest-facade/key-hint.ts';
 
 let api: MerchantApi;
 let shop: Shop;
@@ -132,6 +133,7 @@ test('a suspended merchant gets 403, on direct 401, within 5 seconds; and is ser
   expect((await api.post(fresh, directPath, directPayment())).json).toEqual({
     code: 401,
     message: 'API key is invalid or missing',
+    details: [{ field: 'apiKey', issue: refusedKeyHint }],
   });
 
   await merchants.resumeMerchant({ merchantId: fresh.merchantId });

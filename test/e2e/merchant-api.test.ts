@@ -301,13 +301,15 @@ describe('Errors', () => {
   });
   test.each(paths)('401 without a key: %s', async (path) => {
     const message = path === directPath ? 'API key is invalid or missing' : 'Unauthorized';
-    expect((await api.post(shop, path, {}, { apiKey: null })).json).toEqual({ code: 401, message });
+    const { json } = await api.post(shop, path, {}, { apiKey: null });
+    expect(json).toEqual({ code: 401, message, details: [{ field: 'apiKey', issue: expect.any(String) }] });
   });
   test.each(paths)('401 with an invalid key: %s', async (path) => {
     const message = path === directPath ? 'API key is invalid or missing' : 'Unauthorized';
     expect((await api.post(shop, path, {}, { apiKey: 'svc_test_nobody' })).json).toEqual({
       code: 401,
       message,
+      details: [{ field: 'apiKey', issue: expect.any(String) }],
     });
   });
   test('403 Forbidden for a merchant that is not activated for production; direct says 401', async () => {
@@ -316,7 +318,7 @@ describe('Errors', () => {
       (await api.post(unready, path, {}, { environment: 'production' })).json;
     expect(await call('/api/v1/register')).toEqual({ code: 403, message: 'Forbidden' });
     expect(await call('/api/v1/verify')).toEqual({ code: 403, message: 'Forbidden' });
-    expect(await call(directPath)).toEqual({ code: 401, message: 'API key is invalid or missing' });
+    expect(await call(directPath)).toMatchObject({ code: 401, message: 'API key is invalid or missing' });
   });
   test('404 Not found for an endpoint that does not exist', async () => {
     expect((await api.post(shop, '/api/v1/refunds', {})).json).toEqual({ code: 404, message: 'Not found' });

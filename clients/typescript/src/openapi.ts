@@ -629,7 +629,7 @@ export interface components {
             code: number;
             /** @description What kind of error it is. */
             message: string;
-            /** @description Only with 400 and 422: every problem found, at least one. */
+            /** @description Only with 400, 401 and 422: every problem found, at least one. */
             details?: components["schemas"]["ErrorDetail"][];
         };
         /**
@@ -781,7 +781,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -792,7 +792,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "Unauthorized"
+                     *       "message": "Unauthorized",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -986,7 +992,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -997,7 +1003,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "API key is invalid or missing"
+                     *       "message": "API key is invalid or missing",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1174,7 +1186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1185,7 +1197,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "API key is invalid or missing"
+                     *       "message": "API key is invalid or missing",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1362,7 +1380,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1373,7 +1391,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "API key is invalid or missing"
+                     *       "message": "API key is invalid or missing",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1546,7 +1570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1557,7 +1581,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "Unauthorized"
+                     *       "message": "Unauthorized",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1722,7 +1752,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1733,7 +1763,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "Unauthorized"
+                     *       "message": "Unauthorized",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1915,7 +1951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1926,7 +1962,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "code": 401,
-                     *       "message": "Unauthorized"
+                     *       "message": "Unauthorized",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

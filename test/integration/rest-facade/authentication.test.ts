@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
 import { rpcError } from '../../../src/contract/error-reason.ts';
+import { refusedKeyHint } from '../../../src/rest-facade/key-hint.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -161,6 +162,57 @@ describe('keys that core is not asked about', () => {
   });
 });
 
+describe('a 401 says what is probably wrong, from the request alone', () => {
+  const random = `${'A'.repeat(43)}0000000`;
+  const live = `svc_live_${random}`;
+  const test_ = `svc_test_${random}`;
+  const wrongForm =
+    'does not have the form of an API key: svc_test_ or svc_live_ and 50 characters; copy all of it';
+  test.each<[string, 'production' | 'sandbox', Record<string, string>, string]>([
+    ['no header', 'sandbox', {}, 'is required: send your API key in the header apiKey'],
+    [
+      'a Bearer token',
+      'sandbox',
+      { authorization: `Bearer ${test_}` },
+      'is required: send your API key in the header apiKey, not in Authorization',
+    ],
+    [
+      'a word before the key',
+      'sandbox',
+      { apiKey: `Bearer ${test_}` },
+      'must be the API key alone, without a word before it',
+    ],
+    [
+      'a test key in production',
+      'production',
+      { apiKey: test_ },
+      'is a test key, which works only in the sandbox; use a live key here, or the address of the sandbox',
+    ],
+    [
+      'a live key in the sandbox',
+      'sandbox',
+      { apiKey: live },
+      'is a live key, which works only in production; use a test key here, or the address of production',
+    ],
+    ['part of a key', 'sandbox', { apiKey: test_.slice(0, 30) }, wrongForm],
+    ['a key of the environment', 'sandbox', { apiKey: test_ }, refusedKeyHint],
+    ['a live key in production', 'production', { apiKey: live }, refusedKeyHint],
+  ])('%s', async (_name, environment, headers, issue) => {
+    const { facade: started } = await facadeKnowing(
+      () => {
+        throw rpcError('INVALID_API_KEY', 'no');
+      },
+      { environment },
+    );
+    const answer = await send(`${started.url}/api/v1/verify`, { method: 'POST', headers });
+    expect(answer.json).toEqual({
+      code: 401,
+      message: 'Unauthorized',
+      details: [{ field: 'apiKey', issue }],
+    });
+  });
+});
+
 describe('a merchant that may not', () => {
   test.each(['MERCHANT_SUSPENDED', 'PRODUCTION_NOT_ACTIVATED'] as const)(
     '%s: 403, on direct 401 in its own words',
@@ -174,6 +226,8 @@ describe('a merchant that may not', () => {
       expect((await post(`${url}/api/v1/direct`, {})).json).toEqual({
         code: 401,
         message: 'API key is invalid or missing',
+        // The same as for an unknown key.
+        details: [{ field: 'apiKey', issue: refusedKeyHint }],
       });
     },
   );

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
 import type { ErrorReason } from '../../../src/contract/error-reason.ts';
 import { invalidFields } from '../../../src/platform/rpc/rpc-error.ts';
+import { refusedKeyHint } from '../../../src/rest-facade/key-hint.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -59,7 +60,11 @@ const about = (issue: string, field = 'order_number') => {
 };
 const forbidden = {
   register: { code: 403, message: 'Forbidden' },
-  direct: { code: 401, message: 'API key is invalid or missing' },
+  direct: {
+    code: 401,
+    message: 'API key is invalid or missing',
+    details: [{ field: 'apiKey', issue: refusedKeyHint }],
+  },
   verify: { code: 403, message: 'Forbidden' },
 };
 const everywhere = (body: object) => ({ register: body, direct: body, verify: body });

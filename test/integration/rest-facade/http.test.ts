@@ -94,7 +94,11 @@ describe('401 comes before 400', () => {
       headers: { 'content-type': type },
       body,
     });
-    expect(answer.json).toEqual({ code: 401, message: 'Unauthorized' });
+    expect(answer.json).toEqual({
+      code: 401,
+      message: 'Unauthorized',
+      details: [{ field: 'apiKey', issue: 'is required: send your API key in the header apiKey' }],
+    });
   });
 });
 

@@ -96,7 +96,11 @@ describe('/openapi.json', () => {
     const example = (path: string, status: string): unknown =>
       at('paths', path, 'post', 'responses', status, 'content', 'application/json', 'example');
     expect(example('/api/v1/verify', '404')).toEqual({ code: 404, message: 'Not found' });
-    expect(example('/api/v1/direct', '401')).toEqual({ code: 401, message: 'API key is invalid or missing' });
+    expect(example('/api/v1/direct', '401')).toMatchObject({
+      code: 401,
+      message: 'API key is invalid or missing',
+      details: [{ field: 'apiKey' }],
+    });
     expect(example('/api/v1/direct', '400')).toMatchObject({ message: 'Invalid request parameters' });
   });
 
