@@ -8,6 +8,7 @@ import { Environment, OrderEventSchema } from '../../src/gen/gatehouse/v1/order_
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { LeasedPaymentAttempt } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WebhookEndpointService } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { publicId, storedId } from '../support/ids.ts';
 import { browserSecret, outcomes } from '../integration/core/payment-desk.ts';
@@ -15,7 +16,10 @@ import { directPayment, registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';
 import { insist } from '../support/wait-until.ts';
 
-/** A merchant whose orders end, each with a webhook_url, and the secret its webhooks are signed with. */
+/**
+ * A merchant whose orders end, and the secret its webhooks are signed with. Every second merchant has a webhook endpoint,
+ * and the others give a webhook_url with each order.
+ */
 export interface Shop {
   readonly merchantId: string;
   readonly secret: string;
@@ -33,6 +37,7 @@ export interface WebhookShops {
 export interface WebhookShopsOptions {
   readonly stack: Stack;
   readonly webhooks: Client<typeof WebhookService>;
+  readonly webhookEndpoints: Client<typeof WebhookEndpointService>;
   /** Core's database, which may be another than the stack's own. */
   readonly database: pg.Pool;
   /** One shop for each: where its server is. */
@@ -56,7 +61,7 @@ const patienceMs = 60_000;
 
 /** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
 export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
-  const { stack, webhooks, database, origins, customers } = options;
+  const { stack, webhooks, webhookEndpoints, database, origins, customers } = options;
   const counter: Counter = {
     orders: stack.client(OrderService, 'writer'),
     checkout: stack.client(CheckoutService, 'checkout'),
@@ -67,14 +72,18 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
   const shops: Shop[] = [];
   for (let shop = 0; shop < origins.length; shop += 1) {
     const { id: merchantId } = await stack.createMerchant();
-    const { secret } = await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
+    const owner = { merchantId, environment: Environment.SANDBOX };
+    const url = `${origins[shop]}/${merchantId}`;
+    const { secret } = hasEndpoint(shop)
+      ? await webhookEndpoints.createWebhookEndpoint({ ...owner, url })
+      : await webhooks.rotateSigningSecret(owner);
     shops.push({ merchantId, secret });
   }
   const paid = new AbortController();
   const wallet = completePayments(counter, paid.signal);
   const serving: Promise<void>[] = [];
   for (const [shop, { merchantId }] of shops.entries()) {
-    const webhookUrl = `${origins[shop]}/${merchantId}`;
+    const webhookUrl = hasEndpoint(shop) ? '' : `${origins[shop]}/${merchantId}`;
     for (let customer = 0; customer < customers; customer += 1)
       serving.push(serve(counter, { merchantId, webhookUrl, customer }, closing.signal));
   }
@@ -98,6 +107,8 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
     },
   };
 }
+
+const hasEndpoint = (shop: number): boolean => shop % 2 === 1;
 
 interface Customer {
   readonly merchantId: string;

@@ -135,6 +135,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
           stack,
           // Those it began with may be gone.
           operator: stack.webhookClient('operator', webhooks[0]),
+          webhookEndpoints: stack.webhookEndpointClient('operator', webhooks[0]),
           database,
           processes: () => [...cores, ...webhooks],
           receivers,
@@ -166,6 +167,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
 interface TradeParts {
   readonly stack: Stack;
   readonly operator: ReturnType<Stack['webhookClient']>;
+  readonly webhookEndpoints: ReturnType<Stack['webhookEndpointClient']>;
   readonly database: pg.Pool;
   readonly processes: () => readonly GatehouseProcess[];
   readonly receivers: readonly LoggingReceiver[];
@@ -174,11 +176,22 @@ interface TradeParts {
 }
 
 async function openTrade(parts: TradeParts): Promise<Trade> {
-  const { stack, operator, database, processes, receivers, shops: count, customers } = parts;
+  const {
+    stack,
+    operator,
+    webhookEndpoints,
+    database,
+    processes,
+    receivers,
+    shops: count,
+    customers,
+  } = parts;
   const reader = stack.client(OrderService, 'reader');
   const receiverOf = (index: number): LoggingReceiver | undefined => receivers[Math.floor(index / 2)];
   const origins = Array.from({ length: count }, (_, index) => receiverOf(index)?.origin ?? '');
-  const open = await openWebhookShops({ stack, webhooks: operator, database, origins, customers });
+  const open = await openWebhookShops({
+    ...{ stack, webhooks: operator, webhookEndpoints, database, origins, customers },
+  });
   const { shops } = open;
   const exchangesOf = (shop: Shop, index: number): readonly Exchange[] =>
     (receiverOf(index)?.exchanges ?? []).filter(({ target }) => target.endsWith(shop.merchantId));

@@ -22,7 +22,7 @@ export async function committedEnds(
   shops: readonly Shop[],
 ): Promise<readonly OrderEvent[]> {
   const ofShops = await Promise.all(shops.map(({ merchantId }) => eventsOf(orders, merchantId)));
-  return ofShops.flat().filter(({ type, order }) => ends.has(type) && (order?.webhookUrl ?? '') !== '');
+  return ofShops.flat().filter(({ type }) => ends.has(type));
 }
 
 async function eventsOf(orders: Client<typeof OrderService>, merchantId: string): Promise<OrderEvent[]> {

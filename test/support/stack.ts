@@ -79,7 +79,10 @@ export interface Stack {
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
   /** A client of one of the `webhooks` processes, by default of the first. */
   readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
-  readonly webhookEndpointClient: (role: Role) => Client<typeof WebhookEndpointService>;
+  readonly webhookEndpointClient: (
+    role: Role,
+    webhooks?: GatehouseProcess,
+  ) => Client<typeof WebhookEndpointService>;
   /** `signsWebhooks`: its signing secrets were shown, so webhooks to its orders' webhook_urls do not wait. */
   readonly createMerchant: (options?: {
     productionActivated?: boolean;
@@ -238,8 +241,11 @@ export async function startStack({
     };
     const webhookClient = (role: Role, asked = webhookProcesses[0]): Client<typeof WebhookService> =>
       createClient(WebhookService, webhookTransport(role, asked));
-    const webhookEndpointClient = (role: Role): Client<typeof WebhookEndpointService> =>
-      createClient(WebhookEndpointService, webhookTransport(role, webhookProcesses[0]));
+    const webhookEndpointClient = (
+      role: Role,
+      asked = webhookProcesses[0],
+    ): Client<typeof WebhookEndpointService> =>
+      createClient(WebhookEndpointService, webhookTransport(role, asked));
     return {
       databaseUrl: database.url,
       cores: coreProcesses,
