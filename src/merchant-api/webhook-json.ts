@@ -101,8 +101,8 @@ const describeWebhook = ({ operationId, summary, cause, schema }: DescribedWebho
     tags: ['Webhooks'],
     summary,
     description:
-      `${cause} Sent to the \`webhook_url\` of the order, at least once and in order, until it is answered 2xx within ` +
-      '15 seconds. Verify a signature before you trust it.',
+      `${cause} Sent to the \`webhook_url\` of the order, and to each of your webhook endpoints that receives the type. ` +
+      'Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.',
     // Gatehouse sends it, so it has no API key. The signatures authenticate it.
     security: [],
     parameters: Object.entries(signatures).map(([name, each]) => ({ in: 'header', name, ...each })),
@@ -113,14 +113,15 @@ const describeWebhook = ({ operationId, summary, cause, schema }: DescribedWebho
     responses: {
       '2XX': { description: 'Your server has it. It is not sent again.' },
       '410': {
-        description: 'Your server wants no more webhooks. Nothing is sent to this host until it is resumed.',
+        description:
+          'Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed.',
       },
       default: { description: 'It is sent again later: 13 times within 76 hours.' },
     },
   },
 });
 
-/** OpenAPI's description of the requests to a webhook_url. */
+/** OpenAPI's description of the requests to a webhook_url or webhook endpoint. */
 export const webhooksDescription = {
   orderEnded: describeWebhook({
     operationId: 'orderEnded',

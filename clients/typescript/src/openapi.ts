@@ -216,7 +216,7 @@ export interface webhooks {
         put?: never;
         /**
          * An order has ended
-         * @description The order became COMPLETED, FAILED or EXPIRED. Sent to the `webhook_url` of the order, at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         * @description The order became COMPLETED, FAILED or EXPIRED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
          */
         post: operations["orderEnded"];
         delete?: never;
@@ -236,7 +236,7 @@ export interface webhooks {
         put?: never;
         /**
          * A refund has ended
-         * @description The refund became COMPLETED or FAILED. Its order stays COMPLETED. Sent to the `webhook_url` of the order, at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         * @description The refund became COMPLETED or FAILED. Its order stays COMPLETED. Sent to the `webhook_url` of the order, and to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
          */
         post: operations["refundEnded"];
         delete?: never;
@@ -2102,7 +2102,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Your server wants no more webhooks. Nothing is sent to this host until it is resumed. */
+            /** @description Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -2147,7 +2147,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Your server wants no more webhooks. Nothing is sent to this host until it is resumed. */
+            /** @description Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed. */
             410: {
                 headers: {
                     [name: string]: unknown;
