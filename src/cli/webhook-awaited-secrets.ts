@@ -10,9 +10,10 @@ export function showAwaited(awaited: AwaitedSecret): string {
     webhookEndpointId === ''
       ? ["orders' webhook_urls", `gatehouse webhook secret rotate ${merchantId} --environment ${environment}`]
       : [webhookEndpointId, `gatehouse webhook endpoint rotate-secret ${merchantId} ${webhookEndpointId}`];
-  const count = pendingCount === 1n ? '1 delivery' : `${pendingCount} deliveries`;
+  const [count, waits] =
+    pendingCount === 1n ? ['1 delivery', 'waits'] : [`${pendingCount} deliveries`, 'wait'];
   return [
-    `In ${environment}, ${count} to ${to} wait since ${showTime(waitTime)} until a signing secret is shown. Create it:`,
+    `In ${environment}, ${count} to ${to} ${waits} since ${showTime(waitTime)} until a signing secret is shown. Create it:`,
     command,
   ].join('\n');
 }

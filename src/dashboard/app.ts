@@ -22,6 +22,7 @@ import type { DashboardClients } from './clients.ts';
 import type { Dashboard } from './dashboard.ts';
 import { addQuickStart } from './developers/add-quick-start.ts';
 import { addKeys } from './developers/add-keys.ts';
+import { addWebhookEndpoints } from './developers/add-webhook-endpoints.ts';
 import { addWebhookSecrets } from './developers/add-webhook-secrets.ts';
 import { addWebhooks } from './developers/add-webhooks.ts';
 import { createErrorHandler } from './error-reply.ts';
@@ -192,6 +193,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addPaymentLinks(pages, dashboard);
     addKeys(pages, dashboard);
     addWebhooks(pages, dashboard);
+    addWebhookEndpoints(pages, dashboard);
     addWebhookSecrets(pages, dashboard);
     addRequests(pages, dashboard);
     addMerchantWallets(pages, dashboard);

@@ -7,6 +7,7 @@ import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_servi
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
+import { WebhookEndpointService } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -20,7 +21,7 @@ import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 
-/** The services that the pages call. All but `webhooks` belong to core. */
+/** The services that the pages call. All but `webhooks` and `webhookEndpoints` belong to core. */
 export interface DashboardClients {
   readonly accounts: Client<typeof AccountService>;
   readonly sessions: Client<typeof SessionService>;
@@ -41,6 +42,7 @@ export interface DashboardClients {
   readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly webhooks: Client<typeof WebhookService>;
+  readonly webhookEndpoints: Client<typeof WebhookEndpointService>;
   readonly health: Client<typeof Health>;
 }
 
@@ -65,6 +67,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     walletStatuses: createClient(WalletStatusService, core),
     diagnostics: createClient(DiagnosticsService, core),
     webhooks: createClient(WebhookService, webhooks),
+    webhookEndpoints: createClient(WebhookEndpointService, webhooks),
     health: createClient(Health, core),
   };
 }

@@ -79,6 +79,17 @@ export const merchantPages: Readonly<Record<string, VisitPage>> = {
     await page.locator('a[href*="/deliveries/"]').first().click();
     await page.locator('#reason p').first().waitFor({ state: 'attached' });
   },
+  'webhook endpoints': async (page, site) => {
+    await inSandbox('webhooks/endpoints')(page, site);
+    await page.locator('#url').fill('ftp://shop.example');
+    await page.locator('main form button').last().click();
+    await page.locator('[aria-invalid]').waitFor();
+  },
+  'a webhook endpoint': async (page, site) => {
+    await inSandbox('webhooks/endpoints')(page, site);
+    await page.locator('main td a[href*="/endpoints/"]').first().click();
+    await page.locator('#secret').waitFor();
+  },
   'signing secrets': inSandbox('webhooks/secrets'),
   'the quick start': inSandbox('quick-start?code=php'),
   home: inSandbox(''),

@@ -198,7 +198,7 @@ async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<voi
   );
 }
 
-/** An endpoint that somebody paused, then one that does not answer, and two signing secrets. */
+/** A host that somebody paused, then one that does not answer, two signing secrets, and webhook endpoints of which one waits. */
 async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
   const own = { merchantId, environment: Environment.SANDBOX };
   const webhooks = stack.webhookClient('operator');
@@ -211,8 +211,28 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
     ...own,
     url: `http://127.0.0.1:9/${'a-long-path-without-an-end'.repeat(8)}`,
   });
+  const endpoints = stack.webhookEndpointClient('operator');
+  const long = `https://there-is-no-such-shop.example/${'a-long-path-without-an-end'.repeat(8)}`;
+  const { webhookEndpoint } = await endpoints.createWebhookEndpoint({
+    ...own,
+    url: long,
+    description: script,
+  });
+  const { webhookEndpointId = '' } = webhookEndpoint ?? {};
+  await endpoints.rotateWebhookEndpointSecret({ merchantId, webhookEndpointId });
+  const waiting = await endpoints.createWebhookEndpoint({
+    ...{ ...own, url: 'http://127.0.0.1:9/', withoutSecret: true, eventTypes: ['refund.failed'] },
+  });
+  await endpoints.testWebhookEndpoint({
+    merchantId,
+    webhookEndpointId: waiting.webhookEndpoint?.webhookEndpointId ?? '',
+  });
+  await waitUntil('a test waits for its secret', async () => {
+    const { awaitedSecrets } = await endpoints.listWebhookEndpoints({ merchantId });
+    return awaitedSecrets.length === 1;
+  });
   await waitUntil('the webhook was tried', async () => {
     const { deliveries } = await webhooks.listDeliveries({ merchantId });
-    return deliveries[0]?.attemptCount ? true : undefined;
+    return deliveries.some(({ attemptCount }) => attemptCount > 0);
   });
 }

@@ -94,6 +94,20 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /m/:merchantId/:environment/webhooks/secrets': look('developer'),
   'POST /m/:merchantId/:environment/webhooks/secrets/rotate': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/webhooks/secrets/promote': change('developer', { stepUp: true }),
+  'GET /m/:merchantId/:environment/webhooks/endpoints': look('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints': change('developer', { stepUp: true }),
+  'GET /m/:merchantId/:environment/webhooks/endpoints/:endpointId': look('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId': change('developer', { stepUp: true }),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/pause': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/resume': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/test': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/rotate-secret': change('developer', {
+    stepUp: true,
+  }),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/promote-secret': change('developer', {
+    stepUp: true,
+  }),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/:endpointId/delete': change('developer'),
   // Developers: API requests
   'GET /m/:merchantId/:environment/requests': look('developer'),
   'GET /m/:merchantId/:environment/requests/:apiRequestId': look('developer'),

@@ -6,6 +6,8 @@ import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
+import { webhookEndpoints as endpointsInAmharic } from '../language/amharic/webhook-endpoints.ts';
+import { webhookEndpoints as endpointsInEnglish } from '../language/english/webhook-endpoints.ts';
 import { webhooks as amharic } from '../language/amharic/webhooks.ts';
 import { webhooks as english } from '../language/english/webhooks.ts';
 import { wordsFor } from '../language/words.ts';
@@ -16,6 +18,7 @@ import { isAtLeast } from '../access/viewer.ts';
 import { deliveryExplanation } from './delivery-explanation.ts';
 import { readDeliveryFilter } from './delivery-filter.ts';
 import { deliveryStates, endpointState } from './delivery-words.ts';
+import { awaitedRow } from './webhook-endpoint-views.ts';
 import { deliveryRow, deliveryStory, endpointRow } from './webhook-views.ts';
 import type { Writing } from './webhook-views.ts';
 
@@ -38,7 +41,7 @@ export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
 /** The pages of a merchant's webhooks and endpoints. */
 export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
-  const { webhooks } = clients;
+  const { webhooks, webhookEndpoints } = clients;
   const path = '/m/:merchantId/:environment/webhooks';
   const writingOf = (request: FastifyRequest): Writing => ({
     words: wordsFor(request, webhookWords),
@@ -54,7 +57,14 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = writingOf(request);
     const { words } = writing;
     const filter = readDeliveryFilter(request.query);
-    const [endpoints, deliveries] = await Promise.all([
+    const own = wordsFor(request, { en: endpointsInEnglish, am: endpointsInAmharic });
+    const self = pathIn(placeOf(request), 'webhooks');
+    const [awaited, endpoints, deliveries] = await Promise.all([
+      panel(request, async (options) => {
+        const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
+        const { language } = request;
+        return awaitedSecrets.map((each) => awaitedRow(each, own, { path: self, language }));
+      }),
       panel(request, async (options) => {
         const answer = await webhooks.listEndpoints(
           { ...scopeOf(request), pageSize: mostEndpoints },
@@ -73,17 +83,17 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
         };
       }),
     ]);
-    const self = pathIn(placeOf(request), 'webhooks');
     reply.code(status);
     return sendPage(request, reply, {
       template: 'developers/webhooks',
       title: words.title,
       area: 'webhooks',
-      words,
+      words: { ...words, own },
       self: request.method === 'POST' ? self : undefined,
       view: {
         path: self,
         tab: 'deliveries',
+        awaited,
         endpoints,
         deliveries,
         filter,

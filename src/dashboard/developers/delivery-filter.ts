@@ -1,3 +1,4 @@
+import { isPublicId } from '../../contract/public-id.ts';
 import { deliveryStates } from './delivery-words.ts';
 import type { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 
@@ -6,6 +7,8 @@ export interface DeliveryFilter {
   readonly state: string;
   readonly orderNumber: string;
   readonly endpoint: string;
+  /** "whe_…" */
+  readonly webhookEndpointId: string;
   readonly isEmpty: boolean;
   /** Whether the page is not the first. */
   readonly isLaterPage: boolean;
@@ -14,6 +17,7 @@ export interface DeliveryFilter {
     readonly states: DeliveryState[];
     readonly orderNumber: string;
     readonly endpoint: string;
+    readonly webhookEndpointId: string;
     readonly pageToken: string;
   };
   /** The query of the page at a token; undefined without a token. */
@@ -37,17 +41,30 @@ export function readDeliveryFilter(query: unknown): DeliveryFilter {
   const state = isState(given('state')) ? given('state') : '';
   const orderNumber = given('order_number');
   const endpoint = endpointOf(given('endpoint'));
+  // Another text would be refused. The page then shows no endpoint's deliveries.
+  const asked = given('webhook_endpoint');
+  const webhookEndpointId = isPublicId('whe', asked) ? asked : '';
   const pageToken = given('page');
   return {
     state,
     orderNumber,
     endpoint,
-    isEmpty: state === '' && orderNumber === '' && endpoint === '',
+    webhookEndpointId,
+    isEmpty: state === '' && orderNumber === '' && endpoint === '' && webhookEndpointId === '',
     isLaterPage: pageToken !== '',
-    conditions: { states: isState(state) ? [deliveryStates[state]] : [], orderNumber, endpoint, pageToken },
+    conditions: {
+      states: isState(state) ? [deliveryStates[state]] : [],
+      ...{ orderNumber, endpoint, webhookEndpointId, pageToken },
+    },
     withPage: (next) => {
       if (next === '') return undefined;
-      const all = { state, order_number: orderNumber, endpoint, page: next };
+      const all = {
+        state,
+        order_number: orderNumber,
+        endpoint,
+        webhook_endpoint: webhookEndpointId,
+        page: next,
+      };
       return `?${new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString()}`;
     },
   };

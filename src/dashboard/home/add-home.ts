@@ -6,6 +6,9 @@ import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { endpointState } from '../developers/delivery-words.ts';
+import { awaitedRow } from '../developers/webhook-endpoint-views.ts';
+import { webhookEndpoints as endpointsInAmharic } from '../language/amharic/webhook-endpoints.ts';
+import { webhookEndpoints as endpointsInEnglish } from '../language/english/webhook-endpoints.ts';
 import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
 import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
 import { refunds as refundsInAmharic } from '../language/amharic/refunds.ts';
@@ -20,6 +23,7 @@ import { reportView } from './report-views.ts';
 
 const refundWords = { en: refundsInEnglish, am: refundsInAmharic };
 const dictionary = { en: english, am: amharic };
+const webhookEndpointWords = { en: endpointsInEnglish, am: endpointsInAmharic };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
 
 const spans = { today: 1, week: 7, month: 30 } as const;
@@ -63,7 +67,10 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
   const troubleOf = (request: FastifyRequest) =>
     panel(request, async (options) => {
       const { endpoints } = await clients.webhooks.listEndpoints(
-        { ...scopeOf(request), onlyInTrouble: true, pageSize: mostEndpoints },
+        {
+          ...{ ...scopeOf(request), onlyInTrouble: true, includeWebhookEndpoints: true },
+          pageSize: mostEndpoints,
+        },
         options,
       );
       const format = new Intl.NumberFormat(request.language);
@@ -74,6 +81,22 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         waiting: words.waiting(format.format(pendingCount)),
         lastResult: lastResult === '' ? '' : words.latest(lastResult),
       }));
+    });
+
+  /** The signing secrets that deliveries wait for. Only developers get the link. */
+  const awaitedOf = (request: FastifyRequest) =>
+    panel(request, async (options) => {
+      const { awaitedSecrets } = await clients.webhookEndpoints.listWebhookEndpoints(
+        scopeOf(request),
+        options,
+      );
+      const words = wordsFor(request, webhookEndpointWords);
+      const path = pathIn(placeOf(request), 'webhooks');
+      const { language } = request;
+      return awaitedSecrets.map((each) => {
+        const { text, href } = awaitedRow(each, words, { path, language });
+        return mayDevelop(request) ? { text, href } : { text };
+      });
     });
 
   /** The number of refunds that wait for approval, in words; undefined when none waits. */
@@ -127,11 +150,12 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
     const place = placeOf(request);
     const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
     const span: Span = isSpan(asked) ? asked : 'today';
-    const [report, trouble, steps, waiting] = await Promise.all([
+    const [report, trouble, steps, waiting, awaited] = await Promise.all([
       reportOf(request, span),
       troubleOf(request),
       stepsOf(request),
       waitingOf(request),
+      awaitedOf(request),
     ]);
     const isOpen = steps.isThere && steps.value.some(({ done }) => !done);
     return sendPage(request, reply, {
@@ -152,6 +176,8 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         trouble,
         waiting,
         waitingWords: wordsFor(request, refundWords).waiting,
+        awaited,
+        awaitedWords: wordsFor(request, webhookEndpointWords),
         steps: isOpen || !steps.isThere ? steps : undefined,
         mayDevelop: mayDevelop(request),
       },

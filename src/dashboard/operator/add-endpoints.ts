@@ -36,7 +36,10 @@ export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone
       request,
       ({ name, number }) =>
         panel(request, async (options) => {
-          const asked = { environment: number, onlyInTrouble: true, pageToken, pageSize };
+          const asked = {
+            ...{ environment: number, onlyInTrouble: true, includeWebhookEndpoints: true },
+            ...{ pageToken, pageSize },
+          };
           const { endpoints, nextPageToken } = await clients.webhooks.listEndpoints(asked, options);
           const names = await merchantNames(request, clients, endpoints);
           const webhookWords = wordsFor(request, { en: webhooksInEnglish, am: webhooksInAmharic });
@@ -75,7 +78,10 @@ function endpointRow(
   const { words, language, timeZone } = writing;
   const { merchantId, pendingCount, troubleTime } = endpoint;
   const count = numberText(pendingCount, writing);
-  const query = new URLSearchParams({ endpoint: endpoint.endpoint }).toString();
+  const { webhookEndpointId } = endpoint;
+  const query = new URLSearchParams(
+    webhookEndpointId === '' ? { endpoint: endpoint.endpoint } : { webhook_endpoint: webhookEndpointId },
+  ).toString();
   return {
     endpoint: endpoint.endpoint,
     href: `/m/${merchantId}/${environmentName(endpoint.environment)}/webhooks?${query}`,

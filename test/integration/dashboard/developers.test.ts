@@ -171,6 +171,7 @@ describe('keys', () => {
 describe('webhooks', () => {
   test('a test is sent, and its page says what came of it', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
+    await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 
     const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/hook?a=1&b=2' });
     const page = String(sent.headers.get('location'));

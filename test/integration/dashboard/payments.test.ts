@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   desk = openDashboardDesk(stack);
   orders = stack.client(OrderService, 'writer');
-  shop = await stack.createMerchant();
+  shop = await stack.createMerchant({ signsWebhooks: true });
   developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
   viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
 });

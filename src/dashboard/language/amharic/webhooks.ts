@@ -2,13 +2,13 @@ import type { webhooks as english } from '../english/webhooks.ts';
 
 export const webhooks: typeof english = {
   title: 'ዌብሁኮች',
-  tabs: { label: 'ዌብሁኮች', deliveries: 'የተላኩ መልእክቶች', secrets: 'የፊርማ ሚስጥሮች' },
+  tabs: { label: 'ዌብሁኮች', deliveries: 'የተላኩ መልእክቶች', endpoints: 'መቀበያዎች', secrets: 'የፊርማ ሚስጥሮች' },
   endpoints: {
-    title: 'መቀበያዎች',
-    lead: 'ዌብሁኮችዎን የሚቀበሉ አገልጋዮች።',
+    title: 'የwebhook_url አገልጋዮች',
+    lead: 'webhook_url ያላቸውን ትዕዛዞች ዌብሁኮች የሚቀበሉ አገልጋዮች።',
     empty: 'እስካሁን webhook_url የሰጠ ትዕዛዝ የለም።',
     columns: {
-      endpoint: 'መቀበያ',
+      endpoint: 'አገልጋይ',
       state: 'ሁኔታ',
       pending: 'በመጠባበቅ ላይ',
       lastSuccess: 'የመጨረሻ 2xx',
@@ -37,12 +37,12 @@ export const webhooks: typeof english = {
   },
   deliveries: {
     title: 'የተላኩ መልእክቶች',
-    empty: 'እስካሁን ምንም አልተላከም። webhook_url ያላቸው ትዕዛዞች ሲያበቁ እዚህ ይታያሉ።',
+    empty: 'እስካሁን ምንም አልተላከም። ትዕዛዝ ሲያበቃ ለwebhook_urlው እና ለእያንዳንዱ የዌብሁክ መቀበያ እዚህ ይታያል።',
     noMatch: 'የሚስማማ የለም። ከማጣሪያዎቹ አንዱን ያስወግዱ።',
     columns: {
       event: 'ክስተት',
       order: 'ትዕዛዝ',
-      endpoint: 'መቀበያ',
+      endpoint: 'አገልጋይ',
       state: 'ሁኔታ',
       attempts: 'ሙከራዎች',
       created: 'የተዘጋጀው',
@@ -52,7 +52,7 @@ export const webhooks: typeof english = {
       state: 'ሁኔታ',
       any: 'ማንኛውም',
       orderNumber: 'የትዕዛዝ ቁጥር',
-      endpoint: 'መቀበያ',
+      endpoint: 'የwebhook_url አገልጋይ',
       submit: 'ያሳዩ',
       clear: 'ሁሉንም ያሳዩ',
       endpointForm: 'እንደ https://shop.example ያለ አድራሻ።',
@@ -136,14 +136,14 @@ export const webhooks: typeof english = {
   },
   secrets: {
     title: 'የፊርማ ሚስጥሮች',
-    lead: 'እያንዳንዱ ዌብሁክ በሚስጥርዎ ይፈረማል፤ የእኛ መሆኑን የሚያውቁት በፊርማው ነው። ሚስጥር የሚታየው ሲዘጋጅ አንድ ጊዜ ብቻ ነው።',
+    lead: 'ወደ ትዕዛዝ webhook_url የሚላክ እያንዳንዱ ዌብሁክ በሚስጥርዎ ይፈረማል፤ የዌብሁክ መቀበያ የራሱ ሚስጥር አለው። የእኛ መሆኑን የሚያውቁት በፊርማው ነው። ሚስጥር የሚታየው ሲዘጋጅ አንድ ጊዜ ብቻ ነው።',
     columns: { secret: 'ሚስጥር', state: 'አገልግሎት', created: 'የተዘጋጀው', promoted: 'ዋና የሚሆነው' },
     states: {
       current: 'ዋና፦ ሁሉንም ይፈርማል',
       next: 'ቀጣይ፦ webhook-signatureን ከዋናው ጎን ይፈርማል',
     },
-    unshown: 'ማንም አላየውም፤ መፈረም ያለበት ነገር ስለነበረ የተዘጋጀ ነው።',
-    empty: 'ገና ሚስጥር የለም። ከመጀመሪያው ዌብሁክ በፊት ያዘጋጁ።',
+    unshown: 'ማንም አላየውም፤ መፈረም ያለበት ነገር ስለነበረ በቀድሞ ሥሪት የተዘጋጀ ነው።',
+    empty: 'ገና ሚስጥር የለም። እስኪያዘጋጁ ድረስ ወደ ትዕዛዞች webhook_url የሚላኩ ዌብሁኮች ይጠብቃሉ።',
     rotate: {
       title: 'አዲስ ሚስጥር ያዘጋጁ',
       first: 'ያለፈውን የሚያውቅ ስለሌለ ወዲያውኑ ዋና ይሆናል።',

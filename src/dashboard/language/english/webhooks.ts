@@ -3,13 +3,13 @@ import { counted } from '../counted.ts';
 /** The pages of webhooks: deliveries, endpoints, signing secrets. */
 export const webhooks = {
   title: 'Webhooks',
-  tabs: { label: 'Webhooks', deliveries: 'Deliveries', secrets: 'Signing secrets' },
+  tabs: { label: 'Webhooks', deliveries: 'Deliveries', endpoints: 'Endpoints', secrets: 'Signing secrets' },
   endpoints: {
-    title: 'Endpoints',
-    lead: 'The hosts that receive your webhooks.',
+    title: 'Hosts of webhook_urls',
+    lead: 'The hosts that receive webhooks of orders with a webhook_url.',
     empty: 'No order has a webhook_url yet.',
     columns: {
-      endpoint: 'Endpoint',
+      endpoint: 'Host',
       state: 'State',
       pending: 'Pending',
       lastSuccess: 'Last 2xx',
@@ -22,7 +22,7 @@ export const webhooks = {
     pause: 'Pause',
     pauseBody: 'Nothing is sent there until you resume it. Its deliveries are kept.',
     reason: 'Reason',
-    reasonHint: 'Shown with the endpoint while it is paused.',
+    reasonHint: 'Shown with the host while it is paused.',
     resume: 'Resume',
     paused: (endpoint: string) => `${endpoint} is paused. Its deliveries are kept.`,
     resumed: (endpoint: string) => `${endpoint} is resumed. Due deliveries are sent now.`,
@@ -38,12 +38,13 @@ export const webhooks = {
   },
   deliveries: {
     title: 'Deliveries',
-    empty: 'No deliveries yet. An order with a webhook_url has one when it ends.',
+    empty:
+      'No deliveries yet. An order has one when it ends, for its webhook_url and for each webhook endpoint.',
     noMatch: 'No deliveries match. Remove a filter.',
     columns: {
       event: 'Event',
       order: 'Order',
-      endpoint: 'Endpoint',
+      endpoint: 'Host',
       state: 'State',
       attempts: 'Attempts',
       created: 'Created',
@@ -53,7 +54,7 @@ export const webhooks = {
       state: 'State',
       any: 'Any',
       orderNumber: 'Order number',
-      endpoint: 'Endpoint',
+      endpoint: 'Host of webhook_urls',
       submit: 'Show',
       clear: 'Show all',
       endpointForm: 'Scheme, host and port, such as https://shop.example.',
@@ -142,17 +143,17 @@ export const webhooks = {
   },
   secrets: {
     title: 'Signing secrets',
-    lead: 'Every webhook is signed with your secret. Verify the signature to know that the webhook is ours. A secret is shown once, when it is created.',
+    lead: 'Every webhook to the webhook_url of an order is signed with your secret. A webhook endpoint has its own. Verify the signature to know that the webhook is ours. A secret is shown once, when it is created.',
     columns: { secret: 'Secret', state: 'Use', created: 'Created', promoted: 'Becomes current' },
     states: {
       current: 'Current: signs everything',
       next: 'Next: signs webhook-signature beside the current one',
     },
-    unshown: 'Never shown. Gatehouse created it to sign a webhook before you created a secret.',
-    empty: 'No secrets yet. Create one before your first webhook.',
+    unshown: 'Never shown. An earlier version created it to sign a webhook before you created a secret.',
+    empty: 'No secrets yet. Webhooks to the webhook_url of orders wait until you create one.',
     rotate: {
       title: 'Create a new secret',
-      first: 'It is current at once, because the previous one was never shown.',
+      first: 'It is current at once, because no secret was shown before.',
       body: 'The new secret signs webhook-signature beside the current one at once. It becomes current after the time that you choose, or when you promote it. Until then your receiver should accept both. An existing next secret is replaced.',
       after: 'Becomes current after',
       choices: { now: 'at once', day: '24 hours', week: '7 days', month: '30 days' },

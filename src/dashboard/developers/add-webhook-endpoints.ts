@@ -1,0 +1,267 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions, panel } from '../ask.ts';
+import type { Answer } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { requireSeen } from '../forms/require-seen.ts';
+import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { WebhookEndpoint } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
+import { webhookEndpoints as amharic } from '../language/amharic/webhook-endpoints.ts';
+import { webhookEndpoints as english } from '../language/english/webhook-endpoints.ts';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import { PageProblem, notFound } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
+import { eventTypes, isNext, secretRow, seenOf, webhookEndpointRow } from './webhook-endpoint-views.ts';
+import type { EndpointWriting } from './webhook-endpoint-views.ts';
+
+export const webhookEndpointWords = { en: english, am: amharic };
+
+const Settings = Type.Object({
+  url: Type.String({ maxLength: 2048 }),
+  description: Type.Optional(Type.String({ maxLength: 200 })),
+});
+const Pause = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 200 })) });
+
+const dayMs = 24 * 60 * 60_000;
+
+/** The pages of a merchant's webhook endpoints. */
+export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone } = dashboard;
+  const { webhookEndpoints } = clients;
+  const path = '/m/:merchantId/:environment/webhooks/endpoints';
+  const listPath = (request: FastifyRequest): string => pathIn(placeOf(request), 'webhooks/endpoints');
+  const writingOf = (request: FastifyRequest): EndpointWriting => ({
+    words: wordsFor(request, webhookWords),
+    endpointWords: wordsFor(request, webhookEndpointWords),
+    language: request.language,
+    timeZone,
+  });
+  const keyOf = (request: FastifyRequest) => ({
+    merchantId: placeOf(request).merchantId,
+    webhookEndpointId: (request.params as { readonly endpointId: string }).endpointId,
+  });
+  const pageOf = (request: FastifyRequest): string =>
+    `${listPath(request)}/${keyOf(request).webhookEndpointId}`;
+  /** An endpoint of the page's environment. One of the other environment is not found. */
+  const getEndpoint = async (request: FastifyRequest): Promise<WebhookEndpoint> => {
+    const { webhookEndpoint: found } = await webhookEndpoints.getWebhookEndpoint(
+      keyOf(request),
+      callOptions(request),
+    );
+    if (found?.environment !== scopeOf(request).environment) throw notFound('OTHER_ENVIRONMENT');
+    return found;
+  };
+  /** The endpoint that a form changes, as the page showed it. */
+  const seenEndpoint = async (request: FastifyRequest): Promise<WebhookEndpoint> => {
+    const endpoint = await getEndpoint(request);
+    requireSeen(request.body, seenOf(endpoint));
+    return endpoint;
+  };
+  /** The chosen types. None is chosen in the form when the endpoint receives every type. */
+  const typesIn = (request: FastifyRequest): string[] =>
+    fieldsOf(request.body)
+      .filter(([name]) => name === 'type')
+      .map(([, value]) => value);
+  const typeChoices = (chosen: readonly string[]) =>
+    eventTypes.map((type) => ({ type, isChosen: chosen.includes(type) }));
+
+  const showList = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form = emptyForm(), types = [] }: { form?: FormState; types?: readonly string[] } = {},
+  ): Promise<FastifyReply> => {
+    const writing = writingOf(request);
+    const endpoints = await panel(request, async (options) => {
+      const { webhookEndpoints: listed } = await webhookEndpoints.listWebhookEndpoints(
+        scopeOf(request),
+        options,
+      );
+      return listed.map((endpoint) => webhookEndpointRow(endpoint, writing));
+    });
+    return sendPage(request, reply, {
+      template: 'developers/webhook-endpoints',
+      title: writing.endpointWords.title,
+      area: 'webhooks',
+      words: { ...writing.words, own: writing.endpointWords },
+      self: listPath(request),
+      view: {
+        path: pathIn(placeOf(request), 'webhooks'),
+        tab: 'endpoints',
+        endpoints,
+        form,
+        types: typeChoices(types),
+        mayChange: mayChangeWebhooks(request),
+      },
+    });
+  };
+
+  app.get(path, (request, reply) => showList(request, reply));
+
+  const refusedForm = (answer: Answer<unknown>, form: FormState, words: typeof english): FormState => {
+    const reason = answer.ok ? '' : answer.refusal.reason;
+    if (reason === 'WEBHOOK_ENDPOINT_EXISTS') return { ...form, errors: { url: words.urlTaken } };
+    if (reason === 'TOO_MANY_WEBHOOK_ENDPOINTS') return { ...form, errors: { url: words.tooMany } };
+    return { ...form, errors: { url: words.urlRefused } };
+  };
+
+  app.post(path, async (request, reply) => {
+    const words = wordsFor(request, webhookEndpointWords);
+    const types = typesIn(request);
+    const form = readForm(Settings, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showList(request, reply.code(400), { form, types });
+    const { url, description = '' } = form.value;
+    const created = await ask(request, (options) =>
+      webhookEndpoints.createWebhookEndpoint(
+        { ...scopeOf(request), url, description, eventTypes: types },
+        options,
+      ),
+    );
+    if (!created.ok)
+      return showList(request, reply.code(400), { form: refusedForm(created, form, words), types });
+    const { webhookEndpoint, secret } = created.value;
+    return showSecret(request, reply, {
+      secret,
+      title: words.created,
+      back: `${listPath(request)}/${webhookEndpoint?.webhookEndpointId ?? ''}`,
+      when: words.secret.signsAll,
+    });
+  });
+
+  const showSecret = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    shown: { readonly secret: string; readonly title: string; readonly back: string; readonly when: string },
+  ): Promise<FastifyReply> => {
+    const words = wordsFor(request, webhookWords);
+    const { secret, title, back, when } = shown;
+    return sendPage(request, reply, {
+      template: 'developers/secret-made',
+      title,
+      area: 'webhooks',
+      words: { ...words, secrets: { ...words.secrets, made: { ...words.secrets.made, title } } },
+      self: back,
+      view: { secret, path: back, when },
+    });
+  };
+
+  const showEndpoint = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    given?: { readonly form: FormState; readonly types: readonly string[] },
+  ): Promise<FastifyReply> => {
+    const writing = writingOf(request);
+    const endpoint = await panel(request, async () => {
+      const found = await getEndpoint(request);
+      return {
+        ...webhookEndpointRow(found, writing),
+        seen: seenOf(found),
+        isPaused: found.status?.state === EndpointState.PAUSED,
+        isOpen: found.status?.state === EndpointState.OPEN,
+        secrets: found.signingSecrets.map((secret) => secretRow(secret, writing)),
+        hasNext: found.signingSecrets.some(isNext),
+        form: given?.form ?? emptyForm({ url: found.url, description: found.description }),
+        choices: typeChoices(given?.types ?? found.eventTypes),
+      };
+    });
+    return sendPage(request, reply, {
+      template: 'developers/webhook-endpoint',
+      title: writing.endpointWords.one,
+      area: 'webhooks',
+      words: { ...writing.words, own: writing.endpointWords },
+      self: pageOf(request),
+      view: {
+        path: pathIn(placeOf(request), 'webhooks'),
+        self: pageOf(request),
+        endpoint,
+        mayChange: mayChangeWebhooks(request),
+      },
+    });
+  };
+
+  app.get(`${path}/:endpointId`, (request, reply) => showEndpoint(request, reply));
+
+  const done = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
+    flash(request, { tone: 'good', text });
+    return reply.redirect(pageOf(request), 303);
+  };
+
+  app.post(`${path}/:endpointId`, async (request, reply) => {
+    const words = wordsFor(request, webhookEndpointWords);
+    const types = typesIn(request);
+    await seenEndpoint(request);
+    const form = readForm(Settings, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showEndpoint(request, reply.code(400), { form, types });
+    const { url, description = '' } = form.value;
+    const updated = await ask(request, (options) =>
+      webhookEndpoints.updateWebhookEndpoint(
+        { ...keyOf(request), url, description, types: { eventTypes: types } },
+        options,
+      ),
+    );
+    if (!updated.ok)
+      return showEndpoint(request, reply.code(400), { form: refusedForm(updated, form, words), types });
+    return done(request, reply, words.updated);
+  });
+
+  app.post(`${path}/:endpointId/pause`, async (request, reply) => {
+    const form = readForm(Pause, request.body, shellWords[request.language].forms);
+    if (!form.ok) throw new PageProblem('badRequest', 'REASON_TOO_LONG');
+    await seenEndpoint(request);
+    const { reason = '' } = form.value;
+    await webhookEndpoints.pauseWebhookEndpoint({ ...keyOf(request), reason }, callOptions(request));
+    return done(request, reply, wordsFor(request, webhookEndpointWords).paused);
+  });
+
+  app.post(`${path}/:endpointId/resume`, async (request, reply) => {
+    await seenEndpoint(request);
+    await webhookEndpoints.resumeWebhookEndpoint(keyOf(request), callOptions(request));
+    return done(request, reply, wordsFor(request, webhookEndpointWords).resumed);
+  });
+
+  app.post(`${path}/:endpointId/test`, async (request, reply) => {
+    await getEndpoint(request);
+    const { delivery } = await webhookEndpoints.testWebhookEndpoint(keyOf(request), callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, webhookWords).test.sent });
+    const { deliveryId = '' } = delivery ?? {};
+    return reply.redirect(pathIn(placeOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+  });
+
+  app.post(`${path}/:endpointId/rotate-secret`, async (request, reply) => {
+    await seenEndpoint(request);
+    const { secret, signingSecret } = await webhookEndpoints.rotateWebhookEndpointSecret(
+      { ...keyOf(request), promoteAfter: durationFromMs(dayMs) },
+      callOptions(request),
+    );
+    const promoted = momentOf(signingSecret?.promoteTime, request.language, timeZone);
+    const { made } = wordsFor(request, webhookWords).secrets;
+    return showSecret(request, reply, {
+      secret,
+      title: made.title,
+      back: pageOf(request),
+      when:
+        promoted === undefined
+          ? wordsFor(request, webhookEndpointWords).secret.signsAll
+          : made.next(promoted.text),
+    });
+  });
+
+  app.post(`${path}/:endpointId/promote-secret`, async (request, reply) => {
+    await seenEndpoint(request);
+    await webhookEndpoints.promoteWebhookEndpointSecret(keyOf(request), callOptions(request));
+    return done(request, reply, wordsFor(request, webhookWords).secrets.promote.done);
+  });
+
+  app.post(`${path}/:endpointId/delete`, async (request, reply) => {
+    const { url } = await seenEndpoint(request);
+    await webhookEndpoints.deleteWebhookEndpoint(keyOf(request), callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, webhookEndpointWords).deleted(url) });
+    return reply.redirect(listPath(request), 303);
+  });
+}
