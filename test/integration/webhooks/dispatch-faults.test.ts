@@ -22,7 +22,7 @@ afterEach(async () => {
   postgres = undefined;
 });
 
-/** Answers when it is told to. */
+/** A receiver that holds its responses until `release`. */
 const onDemand = () => {
   const held: (() => void)[] = [];
   const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
@@ -55,28 +55,7 @@ const storedAttempts = async (): Promise<number> => {
   return rows[0]!.count;
 };
 
-test('what a killed process had on its way is sent again by another, once the lease is over', async () => {
-  desk = await openDispatchDesk();
-  const shop = await desk.receive(silence);
-  const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
-  const { child } = startProcess(leases);
-  await desk.add({ url: shop.origin }, { url: shop.origin }, { url: shop.origin });
-  await waitUntil('two are on their way', () => shop.webhooks.length >= 2);
-  await kill(child);
-  const leasedUntil = (await desk.lanes())[0]!.leased_until!;
-  shop.behave(answer(200));
-
-  await desk.startDispatcher(leases);
-
-  await untilDelivered();
-  const { rows } = await desk.database.pool.query<{ first: Date }>(
-    'select min(started_at) as first from webhooks.delivery_attempts',
-  );
-  expect(new Date(rows[0]!.first).getTime()).toBeGreaterThanOrEqual(leasedUntil.getTime());
-  expect(shop.webhooks).toHaveLength(5);
-});
-
-test('a lane that is working keeps its lease for longer than the lease is', async () => {
+test('a lane whose attempts are under way renews its lease', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
@@ -114,7 +93,7 @@ test('a lane that was lost to another process is not written to', async () => {
   expect(await storedAttempts()).toBe(0);
 });
 
-test('a lane whose row is gone, with all that was on it, does not stop the others', async () => {
+test('a lane whose row was deleted does not stop the other lanes', async () => {
   desk = await openDispatchDesk();
   const gone = await desk.receive(silence);
   const shop = await desk.receive();
@@ -132,7 +111,7 @@ test('a lane whose row is gone, with all that was on it, does not stop the other
   await untilDelivered();
 });
 
-test('connections that are cut in the middle lose nothing', async () => {
+test('an attempt whose database connections are ended is still recorded', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
@@ -151,7 +130,7 @@ test('connections that are cut in the middle lose nothing', async () => {
   expect(await storedAttempts()).toBe(2);
 });
 
-test('what was received while PostgreSQL was away is recorded when it is back, and not sent twice', async () => {
+test('a response that arrives while PostgreSQL is down is recorded afterwards, and its webhook is not sent twice', async () => {
   postgres = await ownPostgres();
   await postgres.start();
   desk = await openDispatchDesk(postgres.url);
@@ -175,7 +154,7 @@ test('what was received while PostgreSQL was away is recorded when it is back, a
   expect(ids).toHaveLength(4);
 });
 
-test('a stop waits for the answer to what is on its way, records it, and gives the lane back', async () => {
+test('a stop waits for the responses to attempts under way, records them, and releases the lane', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
@@ -193,7 +172,7 @@ test('a stop waits for the answer to what is on its way, records it, and gives t
   expect(lane).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
 });
 
-test('a stop cuts short what is not answered, records nothing of it, and another process sends it', async () => {
+test('a stop interrupts an attempt without a response and records nothing, and another process sends the webhook', async () => {
   desk = await openDispatchDesk();
   const shop = await desk.receive(silence);
   const dispatcher = await desk.startDispatcher();
