@@ -71,6 +71,7 @@ import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
 import { createCreateRefund } from '../core/payments/refunds/create-refund.ts';
+import { createWatchRefunds } from '../core/payments/refunds/watch-refunds.ts';
 import { createFindRefundingRole } from '../core/payments/refunds/find-refunding-role.ts';
 import { createDecideApproval } from '../core/payments/refunds/decide-approval.ts';
 import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
@@ -253,6 +254,7 @@ const services = [
   refundService({
     createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, wallets }),
     findRole,
+    watchRefunds: createWatchRefunds(feed, draining.signal),
     answerOnce,
     decideApproval: createDecideApproval(paymentParts),
     reader: createRefundReader(database, wallets),

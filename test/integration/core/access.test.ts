@@ -100,6 +100,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.RefundService/LeaseRefunds': /*             */ '- - Y - - - - -',
   'gatehouse.v1.RefundService/RecordRefundOutcome': /*      */ '- - Y - - - - -',
   'gatehouse.v1.RefundService/HastenRefund': /*             */ '- - Y - Y Y - -',
+  'gatehouse.v1.RefundService/WatchRefunds': /*             */ '- - - - - Y Y Y',
   'gatehouse.v1.SettlementService/ListUnsettled': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.SettlementService/ProposeSettlement': /*    */ '- - - - Y Y - -',
   'gatehouse.v1.SettlementService/ConfirmSettlement': /*    */ '- - - - Y Y - -',

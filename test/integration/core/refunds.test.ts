@@ -450,6 +450,45 @@ test('refunds are listed newest first, by page, state, order and time', async ()
   expect(await numbers({ pageSize: 2, pageToken: page.nextPageToken })).toEqual(['R-1']);
 });
 
+test('the steps of refunds are streamed in order, filtered, and again after a cursor', async () => {
+  const { orderId } = await paidOrder();
+  await paidOrder('D-2');
+  const reader = stack.client(RefundService, 'reader');
+  const follow = async (own: object, count: number, onFirst: () => void = () => undefined) => {
+    const seen: { readonly step: string; readonly number: string; readonly cursor: string }[] = [];
+    for await (const { refund: each, step, cursor } of reader.watchRefunds({ merchantId, ...own })) {
+      onFirst();
+      if (each !== undefined) seen.push({ step: OrderEventType[step], number: each.refundNumber, cursor });
+      if (seen.length === count) break;
+    }
+    return seen;
+  };
+  let isFollowing = false;
+  const live = follow({ onlyNew: true, environment }, 4, () => {
+    isFollowing = true;
+  });
+  await waitUntil('the stream has begun', () => isFollowing);
+  await record(await lease(await refund('R-1', '40')), done);
+  await refunds.createRefund(asked('R-2', '1', { orderNumber: 'D-2' }));
+  await refund('R-3', '1');
+
+  const all = await live;
+  const stepsOf = (seen: typeof all) => seen.map(({ step, number }) => `${number} ${step}`);
+  expect(stepsOf(all)).toEqual([
+    'R-1 REFUND_REQUESTED',
+    'R-1 REFUND_COMPLETED',
+    'R-2 REFUND_REQUESTED',
+    'R-3 REFUND_REQUESTED',
+  ]);
+  expect(stepsOf(await follow({ orderId }, 3))).toEqual([
+    'R-1 REFUND_REQUESTED',
+    'R-1 REFUND_COMPLETED',
+    'R-3 REFUND_REQUESTED',
+  ]);
+  expect(stepsOf(await follow({ afterCursor: all[1]?.cursor ?? '' }, 2))).toEqual(stepsOf(all.slice(2)));
+  expect(await refusalOf(follow({ merchantId: '', orderId }, 1))).toBe('INVALID_FIELDS');
+});
+
 test('the report of the period has what was refunded, and the orders stay collected', async () => {
   await paidOrder();
   await record(await lease(await refund('R-1', '40')), done);

@@ -12,9 +12,12 @@ import type { EventFilter } from '../../events/follow-events.ts';
 import { parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseOptionalId } from '../../rpc/request-fields.ts';
 
-/** The optional merchant and environment of the events. */
+type EventsOfMerchant = Pick<WatchOrderEventsRequest, 'merchantId' | 'environment'>;
+type EventsOfOrder = Pick<ListOrderEventsRequest, 'merchantId' | 'environment' | 'orderId'>;
+
+/** The optional merchant, environment and order of the events. */
 export function parseEventFilter(
-  request: ListOrderEventsRequest | WatchOrderEventsRequest,
+  request: EventsOfMerchant | EventsOfOrder,
 ): Result<EventFilter, readonly Issue[]> {
   const parsed = combine({
     merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
@@ -30,7 +33,7 @@ export function parseEventFilter(
   });
 }
 
-function parseEventOrder(request: ListOrderEventsRequest): Result<PublicId<'ord'> | undefined, Issue> {
+function parseEventOrder(request: EventsOfOrder): Result<PublicId<'ord'> | undefined, Issue> {
   if (request.orderId !== '' && request.merchantId === '') {
     return err({ field: 'merchant_id', issue: 'is required with order_id' });
   }

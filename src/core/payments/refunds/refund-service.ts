@@ -43,6 +43,7 @@ import {
   reasonLength,
 } from './refund-requests.ts';
 import type { RefundWork } from './refund-work.ts';
+import type { WatchRefunds } from './watch-refunds.ts';
 
 /** Whether a merchant's API key may create refunds in an environment now. */
 export type MayKeyRefund = (
@@ -59,6 +60,7 @@ export interface RefundServiceParts {
   readonly work: RefundWork;
   readonly findMerchant: FindMerchant;
   readonly findRole: FindRefundingRole;
+  readonly watchRefunds: WatchRefunds;
   readonly mayKeyRefund: MayKeyRefund;
 }
 
@@ -70,8 +72,17 @@ const readers = [...creators, 'reader'] as const;
 
 /** gatehouse.v1.RefundService. */
 export function refundService(parts: RefundServiceParts): RpcService {
-  const { createRefund, answerOnce, decideApproval, reader, work, findMerchant, findRole, mayKeyRefund } =
-    parts;
+  const {
+    createRefund,
+    answerOnce,
+    decideApproval,
+    reader,
+    work,
+    findMerchant,
+    findRole,
+    watchRefunds,
+    mayKeyRefund,
+  } = parts;
 
   /** The actor of a request. A merchant's own request acts by its API key, which needs the scope. */
   const creatorOf = async (
@@ -212,6 +223,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
         if (recorded.error === 'not_found') throw notFound();
         throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the refund');
       },
+      watchRefunds: (request, context) => watchRefunds(request, context.signal),
       async hastenRefund(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
         annotate(context, { refund_id: key.refundId });
@@ -231,6 +243,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
       leaseRefunds: ['wallets'],
       recordRefundOutcome: ['wallets'],
       hastenRefund: ['wallets', 'dashboard', 'operator'],
+      watchRefunds: ['operator', 'writer', 'reader'],
     },
   );
 

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, Refund, RefundStatus } from "./order_pb.js";
+import type { Environment, OrderEventType, Refund, RefundStatus } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { MemberRole } from "./account_service_pb.js";
 import type { ReversalDone, ReversalPending, ReversalRefused } from "./stray_payment_service_pb.js";
@@ -784,6 +784,95 @@ export declare type HastenRefundResponse = Message<"gatehouse.v1.HastenRefundRes
 export declare const HastenRefundResponseSchema: GenMessage<HastenRefundResponse>;
 
 /**
+ * Which refunds to stream.
+ *
+ * @generated from message gatehouse.v1.WatchRefundsRequest
+ */
+export declare type WatchRefundsRequest = Message<"gatehouse.v1.WatchRefundsRequest"> & {
+  /**
+   * Only steps after this cursor; from the first one when empty.
+   *
+   * @generated from field: string after_cursor = 1;
+   */
+  afterCursor: string;
+
+  /**
+   * Only steps committed from now on; ignored when after_cursor is set.
+   *
+   * @generated from field: bool only_new = 2;
+   */
+  onlyNew: boolean;
+
+  /**
+   * Only refunds of this merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * Only refunds in this environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 4;
+   */
+  environment: Environment;
+
+  /**
+   * Only refunds of this order: "ord_…". Requires merchant_id.
+   *
+   * @generated from field: string order_id = 5;
+   */
+  orderId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.WatchRefundsRequest.
+ * Use `create(WatchRefundsRequestSchema)` to create a new message.
+ */
+export declare const WatchRefundsRequestSchema: GenMessage<WatchRefundsRequest>;
+
+/**
+ * One step of a refund, or a keep-alive message.
+ *
+ * @generated from message gatehouse.v1.WatchRefundsResponse
+ */
+export declare type WatchRefundsResponse = Message<"gatehouse.v1.WatchRefundsResponse"> & {
+  /**
+   * The cursor to resume after. It advances even while no refund matches the filter.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * The refund after the step; absent in a keep-alive message. Those are sent at the start and at least every 15 seconds.
+   *
+   * @generated from field: gatehouse.v1.Refund refund = 2;
+   */
+  refund?: Refund | undefined;
+
+  /**
+   * The event of the order that reports the step: "evt_…". A repeated event has the same id.
+   *
+   * @generated from field: string event_id = 3;
+   */
+  eventId: string;
+
+  /**
+   * The step: REFUND_REQUESTED, REFUND_APPROVED, REFUND_COMPLETED or REFUND_FAILED.
+   *
+   * @generated from field: gatehouse.v1.OrderEventType step = 4;
+   */
+  step: OrderEventType;
+};
+
+/**
+ * Describes the message gatehouse.v1.WatchRefundsResponse.
+ * Use `create(WatchRefundsResponseSchema)` to create a new message.
+ */
+export declare const WatchRefundsResponseSchema: GenMessage<WatchRefundsResponse>;
+
+/**
  * Why an order cannot be refunded.
  *
  * @generated from enum gatehouse.v1.NotRefundable
@@ -944,6 +1033,18 @@ export declare const RefundService: GenService<{
     methodKind: "unary";
     input: typeof HastenRefundRequestSchema;
     output: typeof HastenRefundResponseSchema;
+  },
+  /**
+   * Streams the steps of refunds: their creation, approval and end, in commit order, then new ones as they are committed. The stream
+   * ends when the caller cancels it. It also ends with UNAVAILABLE SERVER_DRAINING when the server stops; resume after the last
+   * cursor on another server. Cursors are those of OrderService.WatchOrderEvents. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.RefundService.WatchRefunds
+   */
+  watchRefunds: {
+    methodKind: "server_streaming";
+    input: typeof WatchRefundsRequestSchema;
+    output: typeof WatchRefundsResponseSchema;
   },
 }>;
 
