@@ -1,5 +1,5 @@
 import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Checkout, MoneyNotReturned } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import type { Checkout, MoneyNotReturned, Paybill } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import type { WalletDirectory } from '../contract/wallet-directory.ts';
@@ -123,7 +123,28 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
     phone: readablePhone(phone),
     phoneError: sent?.phoneError,
     submit: messages.pay.submit(amount),
+    paybills: checkout.paybills.map((paybill) => paybillView(paybill, page, messages, amount)),
     contact: contactOf(page, shop, messages),
+  };
+}
+
+function paybillView(
+  { wallet, number }: Paybill,
+  { order, wallets, language, self }: CheckoutPage,
+  { paybill, labels, checkAgain }: Messages,
+  amount: string,
+) {
+  const name = wallets.walletNames(wallet)[language];
+  return {
+    open: paybill.open(name),
+    body: paybill.body(name),
+    facts: [
+      { label: paybill.number, text: number },
+      { label: paybill.account, text: order.orderNumber },
+      { label: labels.amount, text: amount },
+    ],
+    after: paybill.after,
+    again: { href: self, text: checkAgain },
   };
 }
 

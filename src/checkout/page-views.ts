@@ -55,6 +55,14 @@ export interface PayView extends AnyPage {
   readonly phone: string;
   readonly phoneError: string | undefined;
   readonly submit: string;
+  /** How to pay from the menu of the phone, by wallet. */
+  readonly paybills: readonly {
+    readonly open: string;
+    readonly body: string;
+    readonly facts: readonly Fact[];
+    readonly after: string;
+    readonly again: { readonly href: string; readonly text: string };
+  }[];
   readonly contact: ContactView | undefined;
 }
 

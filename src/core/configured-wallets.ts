@@ -37,7 +37,12 @@ function payerStartedOf({
   const termsOf = (environment: Environment, entry: WalletEnvironment | undefined) =>
     entry?.payer_started === undefined
       ? {}
-      : { [environment]: { merchantId: entry.payer_started.merchant_id ?? null } };
+      : {
+          [environment]: {
+            merchantId: entry.payer_started.merchant_id ?? null,
+            paybill: entry.payer_started.paybill,
+          },
+        };
   return { payerStarted: { ...termsOf('SANDBOX', sandbox), ...termsOf('PRODUCTION', production) } };
 }
 

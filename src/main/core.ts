@@ -45,6 +45,7 @@ import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createRegisterOrder } from '../core/payments/orders/register-order.ts';
 import { createStartDirectPayment } from '../core/payments/orders/start-direct-payment.ts';
 import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
+import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
 import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
 import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
 import { createLeaseAttempts } from '../core/payments/attempts/lease-attempts.ts';
@@ -162,6 +163,7 @@ const changes = createOrderChanges({
 const answerOnce = createAnswerOnce(database.pool);
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
+const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
 const findRole = createFindRefundingRole(database);
 const feed = createEventFeed(database, eventSignal);
 const orderParts = { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now };
@@ -264,7 +266,7 @@ const services = [
   }),
   settlementService({ database, settlements: createSettlements(paymentParts), now }),
   payerPaymentService({
-    validate: createValidatePayerPayment({ database, findMerchant, wallets, now }),
+    validate: validatePayerPayment,
     report: createReportPayerPayment({ ...paymentParts, makeAttemptDue }),
     queue: createPayerPaymentQueue(paymentParts),
     confirm: createConfirmPayerPayment({ ...paymentParts, wallets }),
@@ -287,6 +289,7 @@ const services = [
       findMerchant: merchants.terms,
       phoneLimit,
       wallets,
+      findPaybills: createFindPaybills({ database, wallets, validate: validatePayerPayment }),
       hashNetwork: (network) =>
         createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
     }),

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { openCheckoutOrders } from '../support/checkout-orders.ts';
 import type { CheckoutOrders } from '../support/checkout-orders.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { walletsOfCoreWithPaybill } from '../support/simulated-wallets.ts';
 import { openShop } from '../support/shop.ts';
 import type { Shop } from '../support/shop.ts';
 import { startStack } from '../support/stack.ts';
@@ -17,7 +18,12 @@ export interface CheckoutSite {
 
 export async function openCheckoutSite(): Promise<CheckoutSite> {
   const [stack, browser, shop] = await Promise.all([
-    startStack({ facades: 0, checkouts: 1 }),
+    startStack({
+      facades: 0,
+      checkouts: 1,
+      // The instructions for the menu of the phone must not move the button out of sight.
+      settings: { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') },
+    }),
     launchChromium(),
     openShop(),
   ]);

@@ -19,6 +19,7 @@ export interface CheckoutOrder {
 
 /** The values that matter to a test. All others have defaults. */
 export interface OwnOrder {
+  readonly orderNumber?: string;
   readonly merchantName?: string;
   readonly contact?: { readonly phone: string; readonly email: string };
   readonly businessName?: string;

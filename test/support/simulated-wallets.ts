@@ -59,6 +59,22 @@ export function demoWallets(
 export const walletsOfCore = (different: Readonly<Partial<Record<WalletId, DifferentWallet>>> = {}): string =>
   demoWallets('http://127.0.0.1:1', different, ['sandbox', 'production']);
 
+/** The same, with payments from the menu of the phone at walleta. Checkout shows its paybill. */
+export function walletsOfCoreWithPaybill(paybill: string): string {
+  const { wallets } = JSON.parse(walletsOfCore()) as {
+    wallets: { id: string; environments: Record<string, object> }[];
+  };
+  const changed = wallets.map((wallet) => {
+    if (wallet.id !== 'walleta') return wallet;
+    const environments = Object.entries(wallet.environments).map(([name, entry]) => [
+      name,
+      { ...entry, payer_started: { paybill } },
+    ]);
+    return { ...wallet, environments: Object.fromEntries(environments) as Record<string, object> };
+  });
+  return JSON.stringify({ wallets: changed });
+}
+
 /** Settings of a simulator and of the processes that call it, with the same secrets. */
 export function simulatedWallets(timeScale: number) {
   const secret = (): string => randomBytes(16).toString('hex');

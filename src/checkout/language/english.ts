@@ -30,6 +30,13 @@ export const english: Messages = {
     optionUnavailable: 'This way to pay is not available right now. Choose another one.',
     noOption: 'No wallet can take this payment at the moment. Please contact the shop, or try again later.',
   },
+  paybill: {
+    open: (wallet) => `Pay from the ${wallet} menu instead`,
+    body: (wallet) => `Choose Pay Bill in the ${wallet} menu of your phone, and enter exactly this:`,
+    number: 'Business number',
+    account: 'Account number',
+    after: 'Pay only once: here, or in the menu. After you have paid in the menu, check this page again.',
+  },
   cancel: {
     open: 'Cancel this payment',
     body: 'The order will not be paid, and this link cannot be used again.',

@@ -54,6 +54,14 @@ export interface Messages {
     /** Instead of the form, when no wallet takes the order's money. */
     readonly noOption: string;
   };
+  /** How to pay from the menu of the phone. */
+  readonly paybill: {
+    readonly open: (wallet: string) => string;
+    readonly body: (wallet: string) => string;
+    readonly number: string;
+    readonly account: string;
+    readonly after: string;
+  };
   readonly cancel: { readonly open: string; readonly body: string; readonly confirm: string };
   readonly otherDevice: { readonly open: string; readonly body: string; readonly alt: string };
   /** A payment option. `name` tells the channels of one wallet apart. */

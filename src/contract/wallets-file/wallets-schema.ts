@@ -65,6 +65,13 @@ const environment = Type.Object(
               }),
             ),
           ),
+          paybill: Type.Optional(
+            Type.String({
+              pattern: '^[0-9]{3,9}$',
+              description:
+                'The paybill number. With it, checkout shows how to pay from the menu of the phone. A till has no account number, so it cannot name an order.',
+            }),
+          ),
           without_answer: Type.Optional(
             Type.Union([Type.Literal('cancel'), Type.Literal('complete')], {
               default: 'cancel',

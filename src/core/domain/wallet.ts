@@ -21,6 +21,8 @@ export interface Wallet {
 export interface PayerStartedTerms {
   /** The only merchant of the account that is paid; null when several merchants share the account. */
   readonly merchantId: MerchantId | null;
+  /** The paybill number that checkout shows; undefined when it shows none. */
+  readonly paybill: string | undefined;
 }
 
 /** What a wallet takes in one currency. */

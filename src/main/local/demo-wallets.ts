@@ -50,11 +50,13 @@ const gsma = {
   callbackKey: 'api_key',
 } as const;
 
+const mpesaShortCode = '174379';
+
 const mpesa = {
   channels: ['ussd'],
   reconcile: false,
   // The simulator, like M-Pesa's sandbox, lets a short code register anew.
-  payerStarted: { register_at_start: true },
+  payerStarted: { paybill: mpesaShortCode, register_at_start: true },
   makeSecrets: (make: () => string) => ({
     consumer_key: make(),
     consumer_secret: make(),
@@ -63,7 +65,7 @@ const mpesa = {
     security_key: createSecurityKey(),
   }),
 } as const;
-const mpesaAccount = { short_code: '174379', initiator_name: 'gatehouse' };
+const mpesaAccount = { short_code: mpesaShortCode, initiator_name: 'gatehouse' };
 const mpesaSettings: DemoWallet['settings'] = (origin, secrets, secret) => ({
   ...mpesaAccount,
   base_url: origin,

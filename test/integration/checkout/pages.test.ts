@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { toString as qrCodeOf } from 'qrcode';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
 import type { CheckoutOrder, CheckoutOrders, OwnOrder, Settlement } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer } from '../../support/customer.ts';
+import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
@@ -12,7 +17,8 @@ let stack: Stack;
 let orders: CheckoutOrders;
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, checkouts: 1 });
+  const settings = { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') };
+  stack = await startStack({ facades: 0, checkouts: 1, settings });
   orders = await openCheckoutOrders(stack);
 });
 
@@ -401,6 +407,57 @@ describe('a link that leads nowhere', () => {
 
     expect((await createCustomer().get(changed)).status).toBe(404);
     expect((await createCustomer().post(changed, payment)).status).toBe(404);
+  });
+});
+
+describe('how to pay from the menu of the phone', () => {
+  const shows = (body: string): boolean => body.includes('174379');
+
+  test.each([
+    ['en', 'Pay from the Wallet A menu instead', 'Business number', 'Account number'],
+    ['am', 'በምትኩ ከ ዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሂሳብ ቁጥር'],
+  ])('is on the page in %s, with the number, the order number and the amount', async (language, ...texts) => {
+    const order = await orders.register({ orderNumber: `MENU-${language}`, amount: '70.00' });
+
+    const { body } = await createCustomer().get(order.url, { 'accept-language': language });
+
+    for (const text of [...texts, '174379', `MENU-${language}`]) expect(body).toContain(text);
+    const [, instructions = ''] = body.split('174379');
+    expect(instructions).toContain('70');
+  });
+
+  test('is not shown while a payment is under way, and for an order number that menus do not take', async () => {
+    const { order, customer } = await after(undefined);
+    const long = await orders.register({ orderNumber: 'LONGER-THAN-20-LETTERS' });
+    const most = await orders.register({ orderNumber: 'EXACTLY-20-LETTERS-X' });
+
+    expect(shows((await customer.get(order.url)).body)).toBe(false);
+    expect(shows((await createCustomer().get(long.url)).body)).toBe(false);
+    expect(shows((await createCustomer().get(most.url)).body)).toBe(true);
+  });
+
+  test('is not shown when the wallet would reject it, or the merchant has an own account', async () => {
+    const ambiguous = [
+      await orders.register({ orderNumber: 'OF-TWO-MERCHANTS' }),
+      await orders.register({ orderNumber: 'OF-TWO-MERCHANTS' }),
+    ];
+    const owner = await orders.register();
+    const owners = stack.client(MerchantWalletService, 'dashboard');
+    const worker = stack.client(MerchantWalletService, 'wallets');
+    const { merchantId } = owner;
+    const { account } = await owners.addWalletAccount({
+      merchantId,
+      environment: Environment.SANDBOX,
+      wallet: 'walleta',
+      values: { client_id: 'own', client_secret: 'own-secret', api_key: 'own-key' },
+    });
+    const key = { merchantId, walletAccountId: account?.walletAccountId ?? '' };
+    const before = shows((await createCustomer().get(owner.url)).body);
+    await worker.recordWalletAccountCheck({ ...key, check: WalletAccountCheck.ACCEPTED });
+    await owners.promoteWalletAccount(key);
+
+    for (const { url } of ambiguous) expect(shows((await createCustomer().get(url)).body)).toBe(false);
+    expect([before, shows((await createCustomer().get(owner.url)).body)]).toEqual([true, false]);
   });
 });
 

@@ -95,6 +95,7 @@ function checkoutMessage({
   providerTransactionId,
   nextAction,
   paymentOptions: offered,
+  paybills,
 }: Checkout): CheckoutMessage {
   const { contact } = merchant;
   const message = create(CheckoutSchema, {
@@ -102,6 +103,7 @@ function checkoutMessage({
     merchantName: merchant.name,
     attemptsLeft,
     paymentOptions: [...offered],
+    paybills: [...paybills],
     usableHere,
     boundHere,
     providerTransactionId,

@@ -21,6 +21,7 @@ import { allowedOptions } from '../../domain/merchant-terms.ts';
 import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
+import type { FindPaybills, Paybill } from './find-paybills.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { Decision, OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId, readOrder } from '../changes/read-order.ts';
@@ -41,6 +42,8 @@ export interface Checkout {
   readonly providerTransactionId: string;
   /** The options the customer may choose from. */
   readonly paymentOptions: readonly PaymentOption[];
+  /** Where the payer can pay from the menu of the phone instead. */
+  readonly paybills: readonly Paybill[];
 }
 
 export interface CheckoutPayment {
@@ -75,6 +78,7 @@ export interface CheckoutParts {
   readonly hashNetwork: (network: string) => string;
   /** The configured wallets. */
   readonly wallets: readonly Wallet[];
+  readonly findPaybills: FindPaybills;
   readonly newId: NewId;
 }
 
@@ -84,7 +88,7 @@ const notOffered = () =>
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, phoneLimit, newId } = parts;
+  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit, newId } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -109,7 +113,9 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       order.amount,
     );
     const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
-    return { ...seen, order, merchant, attemptsLeft, paymentOptions };
+    // An order that another browser pays, or that has an attempt under way, is not paid in a second way.
+    const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
+    return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
   };
 
   /**

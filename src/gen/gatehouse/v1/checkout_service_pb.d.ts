@@ -97,6 +97,14 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: gatehouse.v1.MoneyNotReturned money_not_returned = 10;
    */
   moneyNotReturned?: MoneyNotReturned | undefined;
+
+  /**
+   * Where the payer can pay the order from the menu of the phone instead; none while a payment is under way. The account number
+   * is the order_number, and the amount is that of the order.
+   *
+   * @generated from field: repeated gatehouse.v1.Paybill paybills = 13;
+   */
+  paybills: Paybill[];
 };
 
 /**
@@ -104,6 +112,33 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
  * Use `create(CheckoutSchema)` to create a new message.
  */
 export declare const CheckoutSchema: GenMessage<Checkout>;
+
+/**
+ * A wallet's account for payments that payers start in the menu of their phone.
+ *
+ * @generated from message gatehouse.v1.Paybill
+ */
+export declare type Paybill = Message<"gatehouse.v1.Paybill"> & {
+  /**
+   * The wallet's id.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet: string;
+
+  /**
+   * The number that the payer enters as the business number.
+   *
+   * @generated from field: string number = 2;
+   */
+  number: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.Paybill.
+ * Use `create(PaybillSchema)` to create a new message.
+ */
+export declare const PaybillSchema: GenMessage<Paybill>;
 
 /**
  * Money that a wallet debited for an order without paying it.

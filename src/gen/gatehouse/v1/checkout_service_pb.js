@@ -11,7 +11,7 @@ import { file_gatehouse_v1_payment_attempt_service } from "./payment_attempt_ser
  * Describes the file gatehouse/v1/checkout_service.proto.
  */
 export const file_gatehouse_v1_checkout_service = /*@__PURE__*/
-  fileDesc("CiNnYXRlaG91c2UvdjEvY2hlY2tvdXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIp8DCghDaGVja291dBIiCgVvcmRlchgBIAEoCzITLmdhdGVob3VzZS52MS5PcmRlchIVCg1tZXJjaGFudF9uYW1lGAIgASgJEjQKDmxhdGVzdF9hdHRlbXB0GAMgASgLMhwuZ2F0ZWhvdXNlLnYxLlBheW1lbnRBdHRlbXB0EhUKDWF0dGVtcHRzX2xlZnQYBCABKAUSFwoPcGF5bWVudF9vcHRpb25zGAsgAygJEi0KC25leHRfYWN0aW9uGAwgASgLMhguZ2F0ZWhvdXNlLnYxLk5leHRBY3Rpb24SEwoLdXNhYmxlX2hlcmUYBiABKAgSEgoKYm91bmRfaGVyZRgHIAEoCBIfChdwcm92aWRlcl90cmFuc2FjdGlvbl9pZBgIIAEoCRI3ChBtZXJjaGFudF9jb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdBI6ChJtb25leV9ub3RfcmV0dXJuZWQYCiABKAsyHi5nYXRlaG91c2UudjEuTW9uZXlOb3RSZXR1cm5lZEoECAUQBiJOChBNb25leU5vdFJldHVybmVkEg4KBmFtb3VudBgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIYChByZXZlcnNhbF9yZWZ1c2VkGAMgASgIIjsKEkdldENoZWNrb3V0UmVxdWVzdBINCgV0b2tlbhgBIAEoCRIWCg5icm93c2VyX3NlY3JldBgCIAEoCSI/ChNHZXRDaGVja291dFJlc3BvbnNlEigKCGNoZWNrb3V0GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLkNoZWNrb3V0IowBChxTdWJtaXRDaGVja291dFBheW1lbnRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJEhYKDnBheW1lbnRfb3B0aW9uGAYgASgJEg0KBXBob25lGAQgASgJEhgKEGN1c3RvbWVyX25ldHdvcmsYBSABKAlKBAgDEAQiSQodU3VibWl0Q2hlY2tvdXRQYXltZW50UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQiPgoVQ2FuY2VsQ2hlY2tvdXRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJIkIKFkNhbmNlbENoZWNrb3V0UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQytAIKD0NoZWNrb3V0U2VydmljZRJSCgtHZXRDaGVja291dBIgLmdhdGVob3VzZS52MS5HZXRDaGVja291dFJlcXVlc3QaIS5nYXRlaG91c2UudjEuR2V0Q2hlY2tvdXRSZXNwb25zZRJwChVTdWJtaXRDaGVja291dFBheW1lbnQSKi5nYXRlaG91c2UudjEuU3VibWl0Q2hlY2tvdXRQYXltZW50UmVxdWVzdBorLmdhdGVob3VzZS52MS5TdWJtaXRDaGVja291dFBheW1lbnRSZXNwb25zZRJbCg5DYW5jZWxDaGVja291dBIjLmdhdGVob3VzZS52MS5DYW5jZWxDaGVja291dFJlcXVlc3QaJC5nYXRlaG91c2UudjEuQ2FuY2VsQ2hlY2tvdXRSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_merchant_service, file_gatehouse_v1_order, file_gatehouse_v1_payment_attempt_service]);
+  fileDesc("CiNnYXRlaG91c2UvdjEvY2hlY2tvdXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIsgDCghDaGVja291dBIiCgVvcmRlchgBIAEoCzITLmdhdGVob3VzZS52MS5PcmRlchIVCg1tZXJjaGFudF9uYW1lGAIgASgJEjQKDmxhdGVzdF9hdHRlbXB0GAMgASgLMhwuZ2F0ZWhvdXNlLnYxLlBheW1lbnRBdHRlbXB0EhUKDWF0dGVtcHRzX2xlZnQYBCABKAUSFwoPcGF5bWVudF9vcHRpb25zGAsgAygJEi0KC25leHRfYWN0aW9uGAwgASgLMhguZ2F0ZWhvdXNlLnYxLk5leHRBY3Rpb24SEwoLdXNhYmxlX2hlcmUYBiABKAgSEgoKYm91bmRfaGVyZRgHIAEoCBIfChdwcm92aWRlcl90cmFuc2FjdGlvbl9pZBgIIAEoCRI3ChBtZXJjaGFudF9jb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdBI6ChJtb25leV9ub3RfcmV0dXJuZWQYCiABKAsyHi5nYXRlaG91c2UudjEuTW9uZXlOb3RSZXR1cm5lZBInCghwYXliaWxscxgNIAMoCzIVLmdhdGVob3VzZS52MS5QYXliaWxsSgQIBRAGIikKB1BheWJpbGwSDgoGd2FsbGV0GAEgASgJEg4KBm51bWJlchgCIAEoCSJOChBNb25leU5vdFJldHVybmVkEg4KBmFtb3VudBgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIYChByZXZlcnNhbF9yZWZ1c2VkGAMgASgIIjsKEkdldENoZWNrb3V0UmVxdWVzdBINCgV0b2tlbhgBIAEoCRIWCg5icm93c2VyX3NlY3JldBgCIAEoCSI/ChNHZXRDaGVja291dFJlc3BvbnNlEigKCGNoZWNrb3V0GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLkNoZWNrb3V0IowBChxTdWJtaXRDaGVja291dFBheW1lbnRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJEhYKDnBheW1lbnRfb3B0aW9uGAYgASgJEg0KBXBob25lGAQgASgJEhgKEGN1c3RvbWVyX25ldHdvcmsYBSABKAlKBAgDEAQiSQodU3VibWl0Q2hlY2tvdXRQYXltZW50UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQiPgoVQ2FuY2VsQ2hlY2tvdXRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJIkIKFkNhbmNlbENoZWNrb3V0UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQytAIKD0NoZWNrb3V0U2VydmljZRJSCgtHZXRDaGVja291dBIgLmdhdGVob3VzZS52MS5HZXRDaGVja291dFJlcXVlc3QaIS5nYXRlaG91c2UudjEuR2V0Q2hlY2tvdXRSZXNwb25zZRJwChVTdWJtaXRDaGVja291dFBheW1lbnQSKi5nYXRlaG91c2UudjEuU3VibWl0Q2hlY2tvdXRQYXltZW50UmVxdWVzdBorLmdhdGVob3VzZS52MS5TdWJtaXRDaGVja291dFBheW1lbnRSZXNwb25zZRJbCg5DYW5jZWxDaGVja291dBIjLmdhdGVob3VzZS52MS5DYW5jZWxDaGVja291dFJlcXVlc3QaJC5nYXRlaG91c2UudjEuQ2FuY2VsQ2hlY2tvdXRSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_merchant_service, file_gatehouse_v1_order, file_gatehouse_v1_payment_attempt_service]);
 
 /**
  * Describes the message gatehouse.v1.Checkout.
@@ -21,53 +21,60 @@ export const CheckoutSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_checkout_service, 0);
 
 /**
+ * Describes the message gatehouse.v1.Paybill.
+ * Use `create(PaybillSchema)` to create a new message.
+ */
+export const PaybillSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_checkout_service, 1);
+
+/**
  * Describes the message gatehouse.v1.MoneyNotReturned.
  * Use `create(MoneyNotReturnedSchema)` to create a new message.
  */
 export const MoneyNotReturnedSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 1);
+  messageDesc(file_gatehouse_v1_checkout_service, 2);
 
 /**
  * Describes the message gatehouse.v1.GetCheckoutRequest.
  * Use `create(GetCheckoutRequestSchema)` to create a new message.
  */
 export const GetCheckoutRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 2);
+  messageDesc(file_gatehouse_v1_checkout_service, 3);
 
 /**
  * Describes the message gatehouse.v1.GetCheckoutResponse.
  * Use `create(GetCheckoutResponseSchema)` to create a new message.
  */
 export const GetCheckoutResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 3);
+  messageDesc(file_gatehouse_v1_checkout_service, 4);
 
 /**
  * Describes the message gatehouse.v1.SubmitCheckoutPaymentRequest.
  * Use `create(SubmitCheckoutPaymentRequestSchema)` to create a new message.
  */
 export const SubmitCheckoutPaymentRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 4);
+  messageDesc(file_gatehouse_v1_checkout_service, 5);
 
 /**
  * Describes the message gatehouse.v1.SubmitCheckoutPaymentResponse.
  * Use `create(SubmitCheckoutPaymentResponseSchema)` to create a new message.
  */
 export const SubmitCheckoutPaymentResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 5);
+  messageDesc(file_gatehouse_v1_checkout_service, 6);
 
 /**
  * Describes the message gatehouse.v1.CancelCheckoutRequest.
  * Use `create(CancelCheckoutRequestSchema)` to create a new message.
  */
 export const CancelCheckoutRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 6);
+  messageDesc(file_gatehouse_v1_checkout_service, 7);
 
 /**
  * Describes the message gatehouse.v1.CancelCheckoutResponse.
  * Use `create(CancelCheckoutResponseSchema)` to create a new message.
  */
 export const CancelCheckoutResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 7);
+  messageDesc(file_gatehouse_v1_checkout_service, 8);
 
 /**
  * Serves the hosted checkout pages. The token in a checkout URL is the customer's only credential.
