@@ -58,7 +58,8 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     const orders = stack.client(OrderService, 'writer');
     const checkout = stack.client(CheckoutService, 'checkout');
     const merchantIds: string[] = [];
-    for (let index = 0; index < merchants; index += 1) merchantIds.push((await stack.createMerchant({ signsWebhooks: true })).id);
+    for (let index = 0; index < merchants; index += 1)
+      merchantIds.push((await stack.createMerchant({ signsWebhooks: true })).id);
     const webhookUrl = `http://127.0.0.1:${receiverPort}/hook`;
     let number = 0;
     const registerOne = async (): Promise<OpenOrder> => {

@@ -89,11 +89,14 @@ function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writin
 }
 
 function stepsOf(
-  { explanation }: ExplainDeliveryResponse,
+  { explanation, delivery }: ExplainDeliveryResponse,
   { words }: Writing,
   { path, mayChange }: Page,
 ): readonly Step[] {
   const { steps } = words.delivery;
+  const endpointId = delivery?.webhookEndpointId ?? '';
+  /** A webhook endpoint has its pause and its secrets on its own page. */
+  const ownPage = endpointId === '' ? undefined : `${path}/endpoints/${endpointId}`;
   return (explanation?.nextSteps ?? []).flatMap((step): readonly Step[] => {
     // Every user of the page may read another delivery.
     if (!mayChange && step !== DeliveryNextStep.EXPLAIN_EARLIER) return [];
@@ -102,11 +105,11 @@ function stepsOf(
         // The page has a button for this. After a success it is not recommended.
         return explanation?.cause === DeliveryCause.DELIVERED ? [] : [{ text: steps.redeliver }];
       case DeliveryNextStep.RESUME_ENDPOINT:
-        return [{ text: steps.resume, href: path }];
+        return [{ text: steps.resume, href: ownPage ?? path }];
       case DeliveryNextStep.CREATE_SIGNING_SECRET:
-        return [{ text: steps.createSecret, href: `${path}/secrets` }];
+        return [{ text: steps.createSecret, href: ownPage ?? `${path}/secrets` }];
       case DeliveryNextStep.RESTORE_SIGNING_SECRET:
-        return [{ text: steps.restore, href: `${path}/secrets` }];
+        return [{ text: steps.restore, href: ownPage ?? `${path}/secrets` }];
       case DeliveryNextStep.EXPLAIN_EARLIER: {
         const href = `${path}/deliveries/${explanation?.earlierDeliveryId ?? ''}`;
         return [{ text: steps.earlier, href }];

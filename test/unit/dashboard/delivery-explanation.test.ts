@@ -106,3 +106,18 @@ describe.each(['en', 'am'] as const)('in %s', (language) => {
     });
   });
 });
+
+test.each([
+  ['', path, `${path}/secrets`],
+  ['whe_1', `${path}/endpoints/whe_1`, `${path}/endpoints/whe_1`],
+])(
+  'a delivery to the webhook endpoint "%s" leads to the page with its pause and its secrets',
+  (id, resume, secrets) => {
+    const { RESUME_ENDPOINT, CREATE_SIGNING_SECRET, RESTORE_SIGNING_SECRET } = DeliveryNextStep;
+    const answer = explained({ nextSteps: [RESUME_ENDPOINT, CREATE_SIGNING_SECRET, RESTORE_SIGNING_SECRET] });
+
+    const { steps } = shown({ ...answer, delivery: { webhookEndpointId: id } });
+
+    expect(steps.map(({ href }) => href)).toEqual([resume, secrets, secrets]);
+  },
+);
