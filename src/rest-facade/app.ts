@@ -33,6 +33,7 @@ import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.t
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 import { addWelcome } from './welcome.ts';
+import { addTryPage } from './try-page.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
 export interface RestFacadeOptions {
@@ -129,6 +130,8 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
 
+  // Before the reference, which describes the routes after it.
+  if (options.environment === 'sandbox') await addTryPage(app);
   await addReference(app, options.publicUrls, options.environment);
   addWelcome(app, options.environment);
   addProbes(app, { health: options.health, isDraining, nowMs: options.nowMs });

@@ -79,7 +79,7 @@ const description = `Register payment orders, start direct mobile-money payments
 Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
 keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
 ignored. A key belongs on your server: never in a browser, an app or a repository. That is why this page sends no
-requests.`;
+requests. In the sandbox, the page /docs/try sends requests with your test key.`;
 
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json, and a

@@ -37,7 +37,7 @@ export function addWelcome(app: FastifyInstance, environment: 'production' | 'sa
 <p>Servers of merchants send <code>POST</code> requests to this address, with an API key in the header <code>apiKey</code>.</p>
 <ul>
 <li><a href="/docs">Reference of all endpoints</a></li>
-<li><a href="/openapi.json">The same as an OpenAPI document, for programs</a></li>
+${environment === 'sandbox' ? '<li><a href="/docs/try">Try the endpoints with your test key</a></li>\n' : ''}<li><a href="/openapi.json">The same as an OpenAPI document, for programs</a></li>
 </ul>
 </main>
 </body>
