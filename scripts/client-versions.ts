@@ -8,6 +8,7 @@ const places: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['clients/CHANGELOG.md', /^## (\S+)/m],
   ['clients/typescript/package.json', /^ {2}"version": "([^"]*)"/m],
   ['clients/typescript/src/version.ts', /version = '([^']*)'/],
+  ['clients/go/client.go', /^const Version = "([^"]*)"/m],
   ['clients/python/pyproject.toml', /^version = "([^"]*)"/m],
   ['clients/python/src/gatehouse_client/_version.py', /__version__ = "([^"]*)"/],
 ];

@@ -24,13 +24,12 @@ afterAll(async () => {
 
 describe('the TypeScript client', () => testTypeScriptClient(() => running.site));
 
-for (const { language, missing, passed, atLeast } of languageTests) {
+for (const { language, missing, countPassed, atLeast } of languageTests) {
   const testOrSkip = missing === undefined ? test : test.skip;
   const reason = missing === undefined ? '' : ` (not tested: ${missing})`;
   testOrSkip(`the client in ${language} passes its own tests${reason}`, async () => {
     const output = (await outputs.get(language)) ?? '';
-    expect(output).toMatch(passed);
-    expect(Number(passed.exec(output)?.[1])).toBeGreaterThanOrEqual(atLeast);
-    expect(output).not.toMatch(/skipped/);
+    expect(countPassed(output)).toBeGreaterThanOrEqual(atLeast);
+    expect(output).not.toMatch(/skipped|--- SKIP/);
   });
 }

@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net';
 export interface SeenRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The status of the answer; 0 when the client got none. */
+  answered: number;
 }
 
 /**
@@ -100,7 +102,9 @@ export async function startFaultyGateway(gateway: string): Promise<FaultyGateway
       const value = request.headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
-    seen.push({ path, headers: Object.fromEntries(headers) });
+    const seenRequest: SeenRequest = { path, headers: Object.fromEntries(headers), answered: 0 };
+    seen.push(seenRequest);
+    response.on('finish', () => (seenRequest.answered = response.statusCode));
     const forward = (changed: Readonly<Record<string, string | undefined>> = {}): Promise<Response> => {
       const own = { ...request.headers, host: undefined, connection: undefined, ...changed };
       const sent = Object.entries(own).filter((entry): entry is [string, string] => {

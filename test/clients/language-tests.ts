@@ -15,8 +15,8 @@ export interface LanguageTests {
   readonly missing: string | undefined;
   /** Each must end with code 0. */
   readonly commands: readonly (readonly [program: string, ...args: string[]])[];
-  /** How the output of the last command begins its count of passed tests, and how many there are at least. */
-  readonly passed: RegExp;
+  /** How many tests have passed, by the output of the last command. */
+  readonly countPassed: (output: string) => number;
   readonly atLeast: number;
 }
 
@@ -32,14 +32,21 @@ export const languageTests: readonly LanguageTests[] = [
       [inPython('mypy'), '--cache-dir', join(python ?? '', 'mypy-cache')],
       [inPython('pytest'), '-q'],
     ],
-    passed: /([0-9]+) passed in/,
+    countPassed: (output) => Number(/([0-9]+) passed in/.exec(output)?.[1]),
     atLeast: 14,
   },
+  {
+    language: 'go',
+    missing: spawnSync('go', ['version']).status === 0 ? undefined : 'Go is not installed',
+    commands: [
+      ['sh', '-c', 'unformatted=$(gofmt -l .) && echo "$unformatted" && test -z "$unformatted"'],
+      ['go', 'vet', './...'],
+      ['go', 'test', '-count=1', '-v', './...'],
+    ],
+    countPassed: (output) => output.match(/^--- PASS/gm)?.length ?? 0,
+    atLeast: 9,
+  },
 ];
-
-/** Whether a program is installed. */
-export const isInstalled = (program: string, ...args: string[]): boolean =>
-  spawnSync(program, args).status === 0;
 
 /** Runs the tests of a language at a site, and resolves to the output. @throws Error with the output when one fails */
 export async function runLanguageTests(tests: LanguageTests, site: ClientSite): Promise<string> {

@@ -72,20 +72,21 @@ def check_flow(fault: str, run: str) -> None:
     attempts = {"none": 1, "first-two-broken": 3, "never-waits": 1}.get(fault, 2)
     seen = requests_of(run)
     for path in FLOW:
-        made = [each["headers"] for each in seen if each["path"].split("?")[0] == path]
-        assert (path, len(made)) == (path, attempts)
+        made = [each for each in seen if each["path"].split("?")[0] == path]
+        # A busy machine may add a 429 or 500 of its own. A success is never repeated.
+        answers = [each["answered"] for each in made]
+        assert (path, len(answers) >= attempts, answers[-1]) == (path, True, 201)
+        assert all(status in (0, 429) or status >= 500 for status in answers[:-1])
         for header in ("idempotency-key", "x-request-id"):
-            assert len({headers[header] for headers in made}) == 1
+            assert len({each["headers"][header] for each in made}) == 1
     waits = [each["headers"]["prefer"] for each in seen if "prefer" in each["headers"]]
     assert waits[0] == "wait=30"
-    if fault == "none":
-        assert len(waits) == 1
 
 
 def pay_and_refund(fault: str) -> None:
     base_url, run = faulty(fault)
     order, payment, refund_number = new_order(), new_payment(), new_number()
-    with Gatehouse(SITE["test_key"], base_url) as gateway:
+    with Gatehouse(SITE["test_key"], base_url, timeout_seconds=120, retries=5) as gateway:
         registered = gateway.register(**order)
         started = gateway.direct(**payment)
         paid = gateway.wait(payment["order_number"], timeout_seconds=120)
@@ -114,7 +115,7 @@ def pay_and_refund(fault: str) -> None:
 async def pay_and_refund_async(fault: str) -> None:
     base_url, run = faulty(fault)
     payment, refund_number = new_payment(), new_number()
-    async with AsyncGatehouse(SITE["test_key"], base_url) as gateway:
+    async with AsyncGatehouse(SITE["test_key"], base_url, timeout_seconds=120, retries=5) as gateway:
         registered, _ = await asyncio.gather(gateway.register(**new_order()), gateway.direct(**payment))
         paid = await gateway.wait(payment["order_number"], timeout_seconds=120)
         number = payment["order_number"]
@@ -141,7 +142,10 @@ def test_payments_and_refunds_are_made_once_each_whatever_fault_the_gateway_has(
 def test_a_wait_that_is_over_gives_the_order_as_it_stands() -> None:
     order = new_order()
     client().register(**order)
-    assert client().wait(order["order_number"], timeout_seconds=0.2).status == "PENDING"
+    base_url, run = faulty("none")
+    assert client(base_url=base_url).wait(order["order_number"], timeout_seconds=1).status == "PENDING"
+    # The gateway waits, so the client does not ask at intervals.
+    assert len(requests_of(run)) <= 2
     assert client().verify(order["order_number"]).reason == order["reason"]
 
 

@@ -1,0 +1,3 @@
+module gatehouse.example/gatehouse
+
+go 1.22

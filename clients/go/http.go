@@ -1,0 +1,171 @@
+package gatehouse
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 8 * time.Second
+	// largestAnswer is far more than a gateway answers, in bytes.
+	largestAnswer = 1 << 20
+)
+
+// call is a request, the same in all its repeats.
+type call struct {
+	url     string
+	body    []byte
+	headers http.Header
+	timeout time.Duration
+}
+
+type answer struct {
+	status    int
+	body      []byte
+	headers   http.Header
+	requestID string
+}
+
+// send sends a request, and repeats it while that is useful.
+func (c *Client) send(ctx context.Context, path string, body any, wait time.Duration, options []CallOption) (*answer, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, &ConfigurationError{err.Error()}
+	}
+	request := &call{url: c.settings.BaseURL + path, body: text, headers: http.Header{}, timeout: c.settings.Timeout + wait}
+	request.headers.Set("X-Request-Id", newID())
+	for _, option := range options {
+		option(request)
+	}
+	// The name of this header is written as the API's documentation writes it.
+	request.headers["apiKey"] = []string{c.settings.APIKey}
+	request.headers.Set("Content-Type", "application/json")
+	request.headers.Set("User-Agent", "gatehouse-client-go/"+Version)
+	for repeats := 0; ; repeats++ {
+		answered, err := c.attempt(ctx, request)
+		if err == nil {
+			return answered, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		wait, repeat := c.pauseBeforeRepeat(err, repeats)
+		if !repeat {
+			return nil, err
+		}
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pauseBeforeRepeat tells whether a request is repeated, and after which pause. Repeated are requests without an answer, 5xx,
+// and 429 with a Retry-After. The pause doubles each time and varies, so that clients that failed together do not return together.
+func (c *Client) pauseBeforeRepeat(err error, repeats int) (time.Duration, bool) {
+	if repeats >= c.settings.Retries {
+		return 0, false
+	}
+	wait := varied(min(longestPause, firstPause<<min(repeats, 10)))
+	var unanswered *ConnectionError
+	if errors.As(err, &unanswered) {
+		return wait, true
+	}
+	var answered *APIError
+	if !errors.As(err, &answered) || !(errors.Is(err, ErrServer) || errors.Is(err, ErrTooManyRequests)) {
+		return 0, false
+	}
+	if answered.RetryAfter == nil {
+		return wait, errors.Is(err, ErrServer)
+	}
+	return *answered.RetryAfter + wait, *answered.RetryAfter <= c.settings.LongestRetryAfter
+}
+
+func (c *Client) attempt(ctx context.Context, request *call) (*answer, error) {
+	limited, cancel := context.WithTimeout(ctx, request.timeout)
+	defer cancel()
+	sent, err := http.NewRequestWithContext(limited, http.MethodPost, request.url, bytes.NewReader(request.body))
+	if err != nil {
+		return nil, &ConfigurationError{err.Error()}
+	}
+	sent.Header = request.headers.Clone()
+	response, err := c.settings.HTTPClient.Do(sent)
+	if err != nil {
+		return nil, noAnswer(request, limited, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
+	if err != nil {
+		return nil, noAnswer(request, limited, err)
+	}
+	answered := &answer{status: response.StatusCode, body: body, headers: response.Header, requestID: response.Header.Get("X-Request-Id")}
+	if answered.requestID == "" {
+		answered.requestID = request.headers.Get("X-Request-Id")
+	}
+	return c.judge(answered)
+}
+
+func noAnswer(request *call, limited context.Context, cause error) error {
+	id := request.headers.Get("X-Request-Id")
+	if errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return &ConnectionError{fmt.Sprintf("no answer from %s within %s", request.url, request.timeout), id, ErrTimedOut}
+	}
+	return &ConnectionError{fmt.Sprintf("no answer from %s: %s", request.url, cause), id, cause}
+}
+
+// judge gives the answer when it is a success.
+func (c *Client) judge(answered *answer) (*answer, error) {
+	var body struct {
+		Message string        `json:"message"`
+		Details []ErrorDetail `json:"details"`
+	}
+	isJSON := json.Unmarshal(answered.body, &body) == nil
+	if answered.status >= 200 && answered.status < 300 {
+		if isJSON {
+			return answered, nil
+		}
+		text := fmt.Sprintf("%s answered %d without JSON: is it a gateway?", c.settings.BaseURL, answered.status)
+		return nil, &UnexpectedAnswerError{text, answered.status, answered.requestID}
+	}
+	if answered.status >= 300 && answered.status < 400 {
+		text := c.settings.BaseURL + " redirects requests to another address: use that one"
+		return nil, &UnexpectedAnswerError{text, answered.status, answered.requestID}
+	}
+	failure := &APIError{
+		Status:     answered.status,
+		APIMessage: body.Message,
+		Details:    body.Details,
+		RequestID:  answered.requestID,
+		RetryAfter: retryAfter(answered.headers.Get("Retry-After")),
+	}
+	if failure.APIMessage == "" {
+		failure.APIMessage = http.StatusText(answered.status)
+	}
+	if answered.status == http.StatusUnauthorized {
+		failure.advice = fmt.Sprintf(
+			"a %s works only at the %s address of the gateway: check that %s is that address, and that the key is not revoked",
+			keyKinds[c.Environment], c.Environment, c.settings.BaseURL)
+	}
+	return nil, failure
+}
+
+// retryAfter reads a Retry-After: seconds, or a date.
+func retryAfter(text string) *time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(text); err == nil {
+		wait = time.Duration(math.Ceil(max(0, time.Until(date)).Seconds())) * time.Second
+	} else {
+		return nil
+	}
+	return &wait
+}
