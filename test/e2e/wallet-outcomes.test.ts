@@ -153,6 +153,25 @@ test.each([
   expect(await chargesTo(payer)).toEqual([]);
 });
 
+test('a payment that the wallet refused can be asked about again, and is never sent again', async () => {
+  const { orderNumber } = await pay('06');
+  await settled(orderNumber);
+  const { paymentAttempt } = await attemptOf(orderNumber);
+  const operator = stack.client(PaymentAttemptService, 'operator');
+
+  await operator.hastenPaymentAttempt({
+    merchantId: merchant.id,
+    paymentAttemptId: paymentAttempt?.paymentAttemptId ?? '',
+  });
+
+  const story = await waitUntil('the wallet was asked again', async () => {
+    const now = await attemptOf(orderNumber);
+    return now.exchanges.some(({ purpose }) => purpose === 'recover') && now;
+  });
+  expect(story.exchanges.filter(({ purpose }) => purpose === 'initiate')).toHaveLength(1);
+  expect(story.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
+});
+
 test('04 no answer: FAILED when the wallet says that nobody confirmed, nobody charged', async () => {
   const { orderNumber, payer } = await pay('04');
 

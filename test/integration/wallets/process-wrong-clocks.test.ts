@@ -102,10 +102,11 @@ test.each([
   expect(await countOf(untaken, 'initiate')).toBe(sent);
   expect((await desk.story(untaken)).order?.status).toBe(OrderStatus.PENDING);
   await endPrompt(untaken, 11);
-  await waitUntil(
-    'it has ended as never made',
-    async () => (await desk.story(untaken)).paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT,
-  );
+  const story = await waitUntil('it has ended as never made', async () => {
+    const now = await desk.story(untaken);
+    return now.paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT && now;
+  });
+  expect(story.order?.status).toBe(OrderStatus.FAILED);
 
   const payers = (await side.charges()).map(({ payer }) => payer).sort();
   expect(payers).toEqual(

@@ -55,6 +55,27 @@ const storedAttempts = async (): Promise<number> => {
   return rows[0]!.count;
 };
 
+test('a webhook whose process was killed is sent again by another process, after the lease is over', async () => {
+  desk = await openDispatchDesk();
+  const shop = await desk.receive(silence);
+  const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
+  const { child } = startProcess(leases);
+  await desk.add({ url: shop.origin }, { url: shop.origin }, { url: shop.origin });
+  await waitUntil('two are on their way', () => shop.webhooks.length >= 2);
+  await kill(child);
+  const leasedUntil = (await desk.lanes())[0]!.leased_until!;
+  shop.behave(answer(200));
+
+  await desk.startDispatcher(leases);
+
+  await untilDelivered();
+  const { rows } = await desk.database.pool.query<{ first: Date }>(
+    'select min(started_at) as first from webhooks.delivery_attempts',
+  );
+  expect(new Date(rows[0]!.first).getTime()).toBeGreaterThanOrEqual(leasedUntil.getTime());
+  expect(shop.webhooks).toHaveLength(5);
+});
+
 test('a lane whose attempts are under way renews its lease', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
