@@ -1,15 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
-import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
+import { idOf, schema, time } from './columns.ts';
 
 /* The people who use the dashboard, as they are stored. What is said at the head of entities.ts holds here too. */
 
 export type MemberRole = 'OWNER' | 'DEVELOPER' | 'VIEWER';
 export type Language = 'en' | 'am';
 
-const schema = 'core';
-const time = () => p.datetime(3);
-const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
 const role = () => p.string().columnType('core.member_role').$type<MemberRole>();
 
 export const UserRow = defineEntity({

@@ -1,11 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
-import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
 import type { NextAction } from '../domain/next-action.ts';
 import type {
   AttemptOrigin,
   DeclineReason,
-  Environment,
   OrderEventType,
   OrderStatus,
   PaymentAttemptStatus,
@@ -21,16 +19,12 @@ import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
 import { WalletAccountRow } from './wallet-account-entity.ts';
 import { payerPaymentEntities } from './payer-payment-entities.ts';
+import { environment, idOf, leaseColumns, returnColumns, schema, time } from './columns.ts';
 
 /*
  * Rows as they are stored. Only the stores use them. All other code uses the domain's types.
  * The migrations define the schema, with checks and partial indexes that an entity cannot express.
  */
-
-const schema = 'core';
-const time = () => p.datetime(3);
-const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
-const environment = () => p.string().columnType('core.environment').$type<Environment>();
 
 export const MerchantRow = defineEntity({
   name: 'MerchantRow',
@@ -134,9 +128,7 @@ export const PaymentAttemptRow = defineEntity({
     declineReason: p.text().$type<DeclineReason>().nullable(),
     createdAt: time(),
     updatedAt: time(),
-    dueAt: time().nullable(),
-    leasedUntil: time().nullable(),
-    leaseId: p.uuid().nullable(),
+    ...leaseColumns(),
     leases: p.integer().default(0),
     maybeSent: p.boolean().default(false),
     promptUntil: time().nullable(),
@@ -229,18 +221,9 @@ export const StrayPaymentRow = defineEntity({
     status: p.string().columnType('core.stray_payment_status').$type<StrayPaymentStatus>(),
     /** The settlement that decided it instead of the wallet. */
     settlementId: idOf<'stl'>().nullable(),
-    detail: p.text(),
-    refusalReason: p.text().default(''),
-    tries: p.integer(),
+    ...returnColumns(),
     /** The id of the reversal at the wallet: the stray payment's id until an operator retries the reversal. */
     reversalId: idOf<'stp'>(),
-    maybeSent: p.boolean(),
-    providerReference: p.text().nullable(),
-    /** What callbacks about the reversal reported, oldest first, for later queries. */
-    callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
-    dueAt: time().nullable(),
-    leasedUntil: time().nullable(),
-    leaseId: p.uuid().nullable(),
     createdAt: time(),
     updatedAt: time(),
   },
@@ -270,16 +253,7 @@ export const RefundRow = defineEntity({
     decidedBy: p.text().default(''),
     settlementId: idOf<'stl'>().nullable(),
     status: p.string().columnType('core.refund_status').$type<RefundProgress['status']>(),
-    detail: p.text(),
-    refusalReason: p.text().default(''),
-    tries: p.integer(),
-    maybeSent: p.boolean(),
-    providerReference: p.text().nullable(),
-    /** What callbacks about the refund reported, oldest first, for later queries. */
-    callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
-    dueAt: time().nullable(),
-    leasedUntil: time().nullable(),
-    leaseId: p.uuid().nullable(),
+    ...returnColumns(),
     createdAt: time(),
     updatedAt: time(),
   },

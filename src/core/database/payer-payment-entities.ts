@@ -1,13 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
-import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
-import type { Environment, PaymentOption } from '../domain/order.ts';
+import type { PaymentOption } from '../domain/order.ts';
 import type { PayerPaymentStatus } from '../domain/payer-payment.ts';
-
-const schema = 'core';
-const time = () => p.datetime(3);
-const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
-const environment = () => p.string().columnType('core.environment').$type<Environment>();
+import { environment, idOf, leaseColumns, schema, time } from './columns.ts';
 
 /** A payment that its payer started. */
 export const PayerPaymentRow = defineEntity({
@@ -33,9 +28,7 @@ export const PayerPaymentRow = defineEntity({
     tries: p.integer().default(0),
     providerReference: p.text().nullable(),
     callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
-    dueAt: time().nullable(),
-    leasedUntil: time().nullable(),
-    leaseId: p.uuid().nullable(),
+    ...leaseColumns(),
     createdAt: time(),
     updatedAt: time(),
   },
