@@ -107,6 +107,12 @@ const settings: readonly Setting[] = [
     advice: /must be a URL starting with nats:\/\/ or tls:\/\//,
   },
   {
+    ...{ name: 'GATEHOUSE_WAITING_REQUESTS', of: 'rest-facade', standard: 20_000 },
+    good: { '2': 2, '100000': 100_000 },
+    bad: ['1', '0', '-1', '1e3', 'many'],
+    advice: /must be a whole number from 2 to 9999999/,
+  },
+  {
     ...{ name: 'GATEHOUSE_MASTER_KEY', of: 'core' },
     good: { ['AB'.repeat(32)]: Buffer.alloc(32, 0xab) },
     bad: ['ab'.repeat(31), 'ab'.repeat(33), 'xy'.repeat(32), ` ${'ab'.repeat(32)}`],
