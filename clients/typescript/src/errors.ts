@@ -45,7 +45,7 @@ export interface ErrorAnswer {
   readonly status: number;
   /** The `message` of the answer. */
   readonly apiMessage: string;
-  /** Every problem that the gateway found; empty for all but 400. */
+  /** Every problem that the gateway found. */
   readonly details: readonly ErrorDetail[];
   /** The X-Request-Id of the answer. Quote it to the operator of the gateway. */
   readonly requestId: string;

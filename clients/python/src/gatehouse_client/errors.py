@@ -59,7 +59,7 @@ class ApiError(GatehouseError):
         self.api_message = api_message
         """The `message` of the answer."""
         self.details = tuple(details)
-        """Every problem that the gateway found; empty for all but 400."""
+        """Every problem that the gateway found."""
         self.request_id = request_id
         """Quote it to the operator of the gateway."""
         self.retry_after = retry_after
