@@ -1,4 +1,3 @@
-import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
@@ -7,17 +6,16 @@ import {
   WebhookEndpointSchema,
 } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { SigningSecretSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { durationOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
+import { environmentOption, environmentWord, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { fields, printable, table } from './table.ts';
 import { showTime } from './time.ts';
 import { showLastResult, showTreatment } from './webhook-host-commands.ts';
+import { addEndpointSecretCommands } from './webhook-endpoint-secret-commands.ts';
 import { showAwaited } from './webhook-awaited-secrets.ts';
 import type { WebhookParts } from './webhook-parts.ts';
-import { describeSecret, showNewSecret } from './webhook-secret-commands.ts';
 import { tellTest } from './webhook-test-command.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
 
@@ -43,9 +41,10 @@ export function addWebhookEndpointCommands(webhook: Command, parts: WebhookParts
     .description('manage the URLs that receive the events of all orders of a merchant');
   addReadingCommands(endpoint, parts);
   addChangingCommands(endpoint, parts);
-  addSecretCommands(endpoint, parts);
+  addEndpointSecretCommands(endpoint, parts);
 }
 
+/** The argument that names a webhook endpoint. */
 const subject = (): Argument => new Argument('<endpoint_id>', 'whe_…');
 
 const typesOption = (): Option =>
@@ -206,54 +205,6 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
             `${deleted.status?.pendingCount ?? 0n} pending deliveries are abandoned. All its deliveries stay visible:`,
             history(deleted),
           ].join('\n'),
-        };
-      }),
-  );
-}
-
-function addSecretCommands(endpoint: Command, { run, findMerchant }: WebhookParts): void {
-  onMerchantAnd(
-    endpoint
-      .command('rotate-secret')
-      .description(
-        'create a signing secret of a webhook endpoint, the first or the next one, and show it once',
-      )
-      .addOption(
-        durationOption(
-          '--promote-after <time>',
-          'the time until it replaces the current secret, such as 24h (the default); 0s: at once',
-        ),
-      ),
-    subject(),
-    findMerchant,
-    (merchantId: string, webhookEndpointId: string, { promoteAfter }: { promoteAfter?: Duration }) =>
-      run(async ({ webhookEndpoints }) => {
-        const reply = await webhookEndpoints.rotateWebhookEndpointSecret({
-          ...{ merchantId, webhookEndpointId },
-          ...(promoteAfter && { promoteAfter }),
-        });
-        const made = answered(reply.signingSecret);
-        const promote = `gatehouse webhook endpoint promote-secret ${merchantId} ${webhookEndpointId}`;
-        return {
-          json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
-          text: `${describeSecret(made)}\n\n${showNewSecret(made, reply.secret, promote)}`,
-        };
-      }),
-  );
-
-  onMerchantAnd(
-    endpoint
-      .command('promote-secret')
-      .description('replace the current signing secret of a webhook endpoint by the next one now'),
-    subject(),
-    findMerchant,
-    (merchantId: string, webhookEndpointId: string) =>
-      run(async ({ webhookEndpoints }) => {
-        const reply = await webhookEndpoints.promoteWebhookEndpointSecret({ merchantId, webhookEndpointId });
-        const promoted = answered(reply.signingSecret);
-        return {
-          json: plainJson(SigningSecretSchema, promoted),
-          text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
         };
       }),
   );

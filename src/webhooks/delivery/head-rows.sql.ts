@@ -25,11 +25,14 @@ export const headsOf = (lane: string, limit: string, except: string): string => 
   order by d.due_at, d.id
   limit ${limit}`;
 
-/** Whether no earlier delivery of the order of `d` to the same endpoint is still pending. */
+/**
+ * Whether no earlier delivery of the order of `d` to the same endpoint is still pending. `is true` hides the comparison from
+ * the planner. Otherwise it could choose the index of all deliveries to the endpoint, instead of that of the order's few.
+ */
 export const isFirstOfItsOrder = `(d.order_id = '' or (
       select true from webhooks.deliveries e
       where e.merchant_id = d.merchant_id and e.order_id = d.order_id and e.order_id <> ''
-        and e.sequence < d.sequence and e.endpoint = d.endpoint and e.state = 'PENDING'
+        and e.sequence < d.sequence and (e.endpoint = d.endpoint) is true and e.state = 'PENDING'
       limit 1
     ) is null)`;
 

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import {
@@ -47,12 +49,14 @@ async function startWith(
   return started;
 }
 
-/** Orders of a new merchant that end at once. */
-async function endOrders(stack: Stack, count: number, webhookUrl: string): Promise<void> {
+/** Orders that end at once, of a new merchant if none is given. */
+async function endOrders(stack: Stack, count: number, webhookUrl: string, merchant?: string): Promise<void> {
   const orders = stack.client(OrderService, 'writer');
-  const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
+  const merchantId = merchant ?? (await stack.createMerchant({ signsWebhooks: true })).id;
   for (let index = 0; index < count; index += 1)
-    await orders.registerOrder(registration({ merchantId, orderNumber: `N-${index}`, webhookUrl }));
+    await orders.registerOrder(
+      registration({ merchantId, orderNumber: `N-${index}-${randomUUID()}`, webhookUrl }),
+    );
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   await database.query(
@@ -91,14 +95,17 @@ test('without core the process starts, sends what it has taken in, and goes on w
   const stack = await openStack(0);
   const receiver = await openReceiver(answer(503));
   const first = await startWith(stack, {});
-  await endOrders(stack, 1, receiver.origin);
+  const { id: merchantId } = await stack.createMerchant();
+  const owner = { merchantId, environment: Environment.SANDBOX };
+  await stack.webhookClient('operator', first).rotateSigningSecret(owner);
+  await endOrders(stack, 1, receiver.origin, merchantId);
   await waitUntil('it has been refused', () => receiver.webhooks.length > 0);
   await first.stop();
   receiver.behave(answer(200));
 
   const alone = await startWith(stack, { GATEHOUSE_CORE_ADDRESSES: await deadAddress() });
   await waitUntil('it is delivered', () => alone.log.some(({ result }) => result === 'DELIVERED'));
-  await endOrders(stack, 1, receiver.origin);
+  await endOrders(stack, 1, receiver.origin, merchantId);
   await alone.stop();
   await startWith(stack, {});
 
