@@ -111,16 +111,19 @@ function requireBasePath(path: string): string {
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
 }
 
-/** Puts the base path of a wallet before a path that its protocol also has at the root. */
+/** The path of a wallet's API for each other path at which its protocol answers: at the root, or below that of a sandbox. */
 function withBasePath(wallets: readonly MountedWallet[], url: string): string {
-  const wallet = wallets.find(({ protocol }) => rootPathsOf(protocol)?.test(url));
-  return wallet === undefined ? url : `${wallet.basePath}${url}`;
+  const atRoot = wallets.find(({ protocol }) => protocolOf(protocol).rootPaths?.test(url));
+  if (atRoot !== undefined) return `${atRoot.basePath}${url}`;
+  for (const { protocol, basePath } of wallets) {
+    const { sandboxPath } = protocolOf(protocol);
+    const start = `${basePath}${sandboxPath ?? ''}/`;
+    if (sandboxPath !== undefined && url.startsWith(start)) return `${basePath}/${url.slice(start.length)}`;
+  }
+  return url;
 }
 
-const rootPathsOf = (name: ProtocolName): RegExp | undefined => {
-  const protocol: SimulatedProtocol = protocols[name];
-  return protocol.rootPaths;
-};
+const protocolOf = (name: ProtocolName): SimulatedProtocol => protocols[name];
 
 /** Clients send UUIDs. */
 const maxCorrelationIdLength = 64;

@@ -116,6 +116,8 @@ export interface SimulatedProtocol {
    * origin, and drop the path of a base URL.
    */
   readonly rootPaths?: RegExp;
+  /** A path of the provider's own sandbox that client libraries add to the base URL. The wallet answers there too. */
+  readonly sandboxPath?: string;
   /** Adds the wallet's API to `scope`, which is mounted at the base path. */
   readonly mount: (scope: FastifyInstance, context: WalletContext) => Promise<SimulatedWallet>;
 }

@@ -25,6 +25,8 @@ const credentialsOf = (given: { client_id: string; client_secret: string; api_ke
 /** The GSMA Mobile Money API 1.2 for merchant payments. */
 export const gsma: SimulatedProtocol = {
   credentials: credentialsSchema,
+  // The SDKs of the GSMA add the path of its sandbox to every base URL.
+  sandboxPath: '/2/oauth/simulator/v1.2/mm',
   mount: async (scope, context) => {
     const given = Value.Decode(credentialsSchema, context.credentials);
     const credentials = credentialsOf(given);

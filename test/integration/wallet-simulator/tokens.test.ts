@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   basic,
@@ -110,6 +111,28 @@ describe('a request', () => {
     expect((await balance(old)).status).toBe(401);
     expect((await balance(clientHeaders('walleta', await freshToken()))).status).toBe(200);
   });
+});
+
+test("a client that adds the path of the GSMA's sandbox, and sends no client id, pays by polling", async () => {
+  const base = '/some/where/walleta/2/oauth/simulator/v1.2/mm';
+  const { ['x-client-id']: _id, ...headers } = clientHeaders('walleta', await freshToken());
+  const send = (path: string, method = 'GET', body?: object) =>
+    simulator.send(`${base}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: { ...headers, 'x-correlationid': randomUUID() },
+    });
+
+  const asked = await send('/transactions/type/merchantpay', 'POST', {
+    amount: '16',
+    currency: 'USD',
+    debitParty: [{ key: 'msisdn', value: '+251900000100' }],
+    creditParty: [{ key: 'accountid', value: '2999' }],
+  });
+  simulator.time.pass(2_000);
+  const state = await send(`/requeststates/${String(asked.json['serverCorrelationId'])}`);
+
+  expect([asked.status, state.status, state.json['status']]).toEqual([202, 200, 'completed']);
 });
 
 test('the heartbeat asks for the API key and for no token', async () => {
