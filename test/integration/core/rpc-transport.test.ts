@@ -238,6 +238,20 @@ describe('several addresses', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
+  test('whose server is killed under traffic lose no call, because calls are retried on the others', async () => {
+    const victim = await startCoreAt();
+    const orders = ordersAt([addressOf(victim), stack.addresses[0]!]);
+    await waitUntil('the victim has answered', async () => {
+      await failureOf(orders.getOrder(missing(), { headers: { 'x-request-id': 'victim' } }));
+      return linesOf(victim, 'victim').length > 0;
+    });
+    const calls = Array.from({ length: 300 }, () => orders.registerOrder(order()));
+    const killed = victim.stop('SIGKILL');
+    const outcomes = await Promise.allSettled(calls);
+    await killed;
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
   test('one core that hangs is left out after a while, and the others go on', async () => {
     const hanging = await startCoreAt();
     const orders = ordersAt([addressOf(hanging), stack.addresses[0]!]);
