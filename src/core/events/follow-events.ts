@@ -62,13 +62,14 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     let cursor = after;
     let sentAt = -Infinity;
     while (!stop.aborted) {
+      const rings = signal.rings();
       const page = await list(cursor, pageSize, filter);
       cursor = page.next;
       if (page.events.length > 0 || performance.now() - sentAt >= signOfLifeMs) {
         sentAt = performance.now();
         yield page;
       }
-      if (!page.hasMore) await signal.wait(idleMs, stop);
+      if (!page.hasMore) await signal.wait(idleMs, stop, rings);
     }
   }
 

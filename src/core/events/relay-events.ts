@@ -75,20 +75,23 @@ async function relayUntilStopped(
     keptAt = performance.now();
   };
   while (!stop.aborted) {
+    const rings = signal.rings();
     const readAt = performance.now();
     const { events } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
     const last = events.at(-1);
+    const rest = () => pause(Math.max(0, restMs - (performance.now() - readAt)), stop);
     if (last === undefined) {
       await keep();
-      await signal.wait(idleMs, stop);
+      // A running transaction may hold events back while others commit, and each commit rings.
+      if (signal.rings() !== rings) await rest();
+      await signal.wait(idleMs, stop, rings);
       continue;
     }
     const before = [cursor, ...events.map((event) => event.cursor)];
     await publisher.publish(events.map((event, index) => messageOf(event, before[index] ?? cursor)));
     cursor = last.cursor;
     if (performance.now() - keptAt >= keepCursorMs) await keep();
-    const restLeftMs = restMs - (performance.now() - readAt);
-    if (events.length < batchSize && restLeftMs > 0) await pause(restLeftMs, stop);
+    if (events.length < batchSize) await rest();
   }
   await keep();
   await client.query('reset enable_sort');
