@@ -19,6 +19,8 @@ const desk = sharedPaymentDesk(stack);
 let side: WalletSide;
 let merchantId: string;
 beforeEach(async () => {
+  // Payments that a failed test left would be charged by the wallets of the next one.
+  await desk.clear();
   side = openWalletSide(stack, { timeScale: 0.1, ownProcesses: true });
   cleanUps.push(side.stop);
   ({ id: merchantId } = await stack.createMerchant());
