@@ -167,8 +167,8 @@ export function addMerchantUpdateCommand(
         });
         return describe(
           answered(reply.merchant),
-          'All processes apply the change within 5 seconds. New orders get the new terms, and refunds the new approval limits. ' +
-            'Existing orders keep their terms.',
+          'All processes apply the change within 5 seconds. New orders get the new terms, and refunds the new\n' +
+            'approval limits. Existing orders keep their terms.',
         );
       }),
   );

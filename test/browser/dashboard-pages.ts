@@ -142,8 +142,9 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
     await page.locator('main summary').first().click();
     const form = page.locator('main details[open] form');
     await form.locator('input[name=reason]').fill('The wallet answered our case with a long explanation');
-    // Without the browser's own checks, core refuses the missing reference.
-    await form.evaluate('form => { form.noValidate = true; }');
+    await form.locator('input[type=radio]').first().check();
+    // A blank passes the browser's own checks, and core refuses it.
+    await form.locator('input[name=provider_reference]').fill(' ');
     await form.locator('button').click();
     await page.locator('main details[open] .alert-bad').waitFor();
   },

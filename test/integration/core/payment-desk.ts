@@ -18,6 +18,7 @@ import type {
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
@@ -159,11 +160,12 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
       });
       return attempts;
     },
-    async take({ attemptId }) {
-      const attempts = await desk.lease();
-      const found = attempts.find(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === attemptId);
-      if (found === undefined) throw new Error(`${attemptId} is not due`);
-      return found;
+    take({ attemptId }) {
+      // A lease skips an order that the sweep has locked at that moment.
+      return waitUntil(`${attemptId} is due`, async () => {
+        const attempts = await desk.lease();
+        return attempts.find(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === attemptId);
+      });
     },
     record: ({ merchantId, paymentAttempt, leaseId }, outcome, exchanges = []) =>
       payments.recordPaymentOutcome({

@@ -47,6 +47,12 @@ describe('the commands on the page', () => {
     await stack
       .client(OrderService, 'writer')
       .registerOrder(registration({ merchantId, orderNumber: 'D-1' }));
+    // A transaction of another test, in the same PostgreSQL server, may hold the event back from all readers.
+    const reader = stack.client(OrderService, 'reader');
+    await waitUntil(
+      'the event can be read',
+      async () => (await reader.listOrderEvents({})).entries.length > 0,
+    );
   });
 
   afterAll(async () => {
