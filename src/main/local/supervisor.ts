@@ -117,10 +117,13 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
 export async function supervise(spec: ProcessSpec, options: SupervisorOptions): Promise<SupervisedProcess> {
   const { log, warn } = options;
   const stopping = new AbortController();
+  let running: Running | undefined;
   const start = async (signal: AbortSignal): Promise<Running> => {
     await spec.prepare?.();
     signal.throwIfAborted();
     const started = await launch(spec, log);
+    // Before it is ready, so that a stop in the meantime ends this process and not the one before it.
+    running = started;
     try {
       await untilReady(spec, started, { ...options, signal });
       return started;
@@ -130,13 +133,13 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     }
   };
 
-  let running: Running | undefined = await start(options.signal);
+  const first = await start(options.signal);
 
   const keepRunning = async (): Promise<void> => {
     let delayMs: number | undefined;
     // A monotonic clock, because a change of the system clock must not affect a process's health.
     let readyAt: number | undefined = performance.now();
-    let why = await running?.exited;
+    let why = await first.exited;
     while (!stopping.signal.aborted) {
       delayMs = restartDelayMs(delayMs, readyAt === undefined ? 0 : performance.now() - readyAt);
       const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
@@ -144,10 +147,10 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
       await sleep(delayMs, undefined, { signal: stopping.signal });
       readyAt = undefined;
       try {
-        running = await start(stopping.signal);
+        const { exited } = await start(stopping.signal);
         readyAt = performance.now();
         warn(`${spec.name} is running again`);
-        why = await running.exited;
+        why = await exited;
       } catch (error) {
         stopping.signal.throwIfAborted();
         why = error instanceof Error ? error.message : String(error);

@@ -102,6 +102,21 @@ describe('a supervised process', () => {
     expect(await isRunning(pids[0] ?? 0)).toBe(false);
   });
 
+  test('a stop while it becomes ready again leaves nothing running', async () => {
+    const pids: number[] = [];
+    let stopped: Promise<void> | undefined;
+    const isReady: ProcessSpec['isReady'] = async ({ pid }) => {
+      if (pids.push(pid) > 1) stopped = supervised[0]?.stop();
+      return true;
+    };
+    const one = await start(node(keepRunning, { isReady }));
+    process.kill(one.pid() ?? 0, 'SIGKILL');
+    await waitUntil('it was stopped', () => stopped !== undefined);
+    await stopped;
+    expect(pids).toHaveLength(2);
+    expect(await isRunning(pids[1] ?? 0)).toBe(false);
+  });
+
   test('one that holds an IPC channel ends when its parent is killed', async () => {
     const preload = new URL('../../../src/main/local/stop-with-parent.ts', import.meta.url).href;
     const args = ['--import', preload, '-e', `console.log(process.pid);${keepRunning}`];
