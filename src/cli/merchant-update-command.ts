@@ -167,8 +167,9 @@ export function addMerchantUpdateCommand(
         });
         return describe(
           answered(reply.merchant),
-          'All processes apply the change within 5 seconds. New orders get the new terms, and refunds the new\n' +
-            'approval limits. Existing orders keep their terms.',
+          'All processes apply the change within 5 seconds.\n' +
+            'New orders get the new terms, and refunds the new approval limits.\n' +
+            'Existing orders keep their terms.',
         );
       }),
   );
