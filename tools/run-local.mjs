@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Where package.json is. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-const STEP_LIMIT_MS = 10 * 60_000;
+const STEP_LIMIT_MS = 45 * 60_000;
 
 /**
  * Runs a program, those of node_modules first, so that no check depends on what a machine happens to have installed.
