@@ -11,6 +11,7 @@ const places: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['clients/go/client.go', /^const Version = "([^"]*)"/m],
   ['clients/python/pyproject.toml', /^version = "([^"]*)"/m],
   ['clients/python/src/gatehouse_client/_version.py', /__version__ = "([^"]*)"/],
+  ['clients/php/src/Version.php', /VERSION = '([^']*)'/],
 ];
 
 /** The places whose version differs from that of the merchant API, each with what it says. */

@@ -2,12 +2,14 @@ import { findOrInstallNatsServer } from '../src/main/local/nats-binary.ts';
 import { StartError } from '../src/main/local/start-error.ts';
 import { findOrInstallChromium } from './chromium.ts';
 import { installClientLibraries } from './client-libraries.ts';
+import { installPhp } from './php.ts';
 
 const report = (line: string): void => console.log(line);
 try {
   await findOrInstallNatsServer({ report, signal: new AbortController().signal });
   findOrInstallChromium(report);
   installClientLibraries(report);
+  installPhp(report);
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findClientLibraries } from '../../scripts/client-libraries.ts';
+import { missingForPhp } from '../../scripts/php.ts';
 import type { ClientSite } from './client-site.ts';
 
 interface Ended {
@@ -45,6 +46,17 @@ export const languageTests: readonly LanguageTests[] = [
     ],
     countPassed: (output) => output.match(/^--- PASS/gm)?.length ?? 0,
     atLeast: 9,
+  },
+  {
+    language: 'php',
+    missing: missingForPhp(),
+    commands: [
+      ['sh', '-c', 'find src tests -name "*.php" -print0 | xargs -0 -n 1 -P 2 php -l >/dev/null'],
+      ['composer', 'validate', '--strict', '--no-interaction'],
+      ['phpunit'],
+    ],
+    countPassed: (output) => Number(/^OK \(([0-9]+) tests,/m.exec(output)?.[1]),
+    atLeast: 24,
   },
 ];
 

@@ -1,0 +1,22 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\Client;
+
+/** What a direct payment gives. */
+final class DirectPayment
+{
+    /** @param OrderStatus $payment_status Pending until the wallet has decided */
+    public function __construct(
+        public readonly string $message,
+        public readonly OrderStatus $payment_status,
+    ) {
+    }
+
+    /** @internal */
+    public static function of(Fields $fields): self
+    {
+        return new self($fields->text('message'), OrderStatus::from($fields->text('payment_status')));
+    }
+}

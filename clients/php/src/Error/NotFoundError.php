@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\Client\Error;
+
+/** 404: no such order or refund, or the address is not a gateway's. */
+final class NotFoundError extends ApiError
+{
+}

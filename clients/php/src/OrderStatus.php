@@ -1,0 +1,14 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\Client;
+
+/** Where an order stands. All but Pending are final. */
+enum OrderStatus: string
+{
+    case Pending = 'PENDING';
+    case Completed = 'COMPLETED';
+    case Failed = 'FAILED';
+    case Expired = 'EXPIRED';
+}

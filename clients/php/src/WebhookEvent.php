@@ -1,0 +1,40 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\Client;
+
+/** A webhook. New types may be added: ignore unknown ones. */
+final class WebhookEvent
+{
+    /**
+     * @param string $id the same in every repeat
+     * @param string $type such as order.completed or refund.failed
+     * @param int $sequence the number of the event among all events of its order: it only grows
+     */
+    public function __construct(
+        public readonly string $id,
+        public readonly string $type,
+        public readonly string $created_at,
+        public readonly Environment $environment,
+        public readonly int $sequence,
+        public readonly string $previous_status,
+        public readonly PaymentOrder|Refund $data,
+    ) {
+    }
+
+    /** @internal */
+    public static function of(Fields $fields): self
+    {
+        $data = $fields->object('data');
+        return new self(
+            $fields->text('id'),
+            $fields->text('type'),
+            $fields->text('created_at'),
+            Environment::from($fields->text('environment')),
+            $fields->number('sequence'),
+            $fields->text('previous_status'),
+            $data->has('refund_id') ? Refund::of($data) : PaymentOrder::of($data),
+        );
+    }
+}
