@@ -19,8 +19,8 @@ import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
-import { addReference } from './reference.ts';
-import type { PublicUrls } from './reference.ts';
+import type { PublicUrls } from './reference/openapi-document.ts';
+import { addReference } from './reference/reference-page.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import { createOrderCalls } from './order-calls.ts';
 import type { OrderStreams } from './order-streams.ts';
@@ -33,7 +33,6 @@ import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.t
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 import { addWelcome } from './welcome.ts';
-import { addTryPage } from './try-page.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
 export interface RestFacadeOptions {
@@ -130,8 +129,6 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
 
-  // Before the reference, which describes the routes after it.
-  if (options.environment === 'sandbox') await addTryPage(app);
   await addReference(app, options.publicUrls, options.environment);
   addWelcome(app, options.environment);
   addProbes(app, { health: options.health, isDraining, nowMs: options.nowMs });

@@ -20,19 +20,19 @@ const retryAfterHeader = {
 };
 
 const descriptions: Readonly<Record<ErrorStatus, string>> = {
-  400: 'The request is not valid. `details` names every problem found.',
-  401: 'The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong.',
-  403: 'The merchant may not use this environment: it is suspended, or not activated for production.',
-  404: 'There is no such endpoint, or no such order.',
-  422: 'The `Idempotency-Key` was used with another request in the last 24 hours.',
-  429: 'A limit was reached; `message` says which. Wait for as long as Retry-After says.',
+  400: 'The request is not valid. `details` names every problem found: correct them and send the request again.',
+  401: 'The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment.',
+  403: 'The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway.',
+  404: 'There is no such endpoint, or no such order. Check the path, the number and the environment.',
+  422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
+  429: 'A limit was reached; `message` says which. Wait for as long as `Retry-After` says.',
   500: 'Something went wrong on our side. The request may be repeated as it was.',
 };
 
 /** What errors mean at the endpoints for refunds, where it differs. */
 export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
   403: 'The API key lacks the scope for refunds; `message` says how to get it. Or the merchant may not use this environment.',
-  404: 'There is no such endpoint, no such order, or no such refund.',
+  404: 'There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment.',
 };
 
 /** A documented success. Its body is the published schema with that name. `headers` adds headers to the common ones. */
@@ -46,7 +46,7 @@ export function successResponse(name: string, description: string, headers: obje
 
 const transportDescriptions: Readonly<Record<keyof typeof transportErrors, string>> = {
   408: 'The request did not arrive in time. The connection is closed; the request may be repeated.',
-  431: 'The request line and the headers are larger than 16 KiB together. The connection is closed.',
+  431: 'The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers.',
 };
 
 const errorBody = (example: object) => ({ 'application/json': { schema: { $ref: 'Error#' }, example } });

@@ -36,8 +36,8 @@ export function addWelcome(app: FastifyInstance, environment: 'production' | 'sa
 <p>${texts[environment]}</p>
 <p>Servers of merchants send <code>POST</code> requests to this address, with an API key in the header <code>apiKey</code>.</p>
 <ul>
-<li><a href="/docs">Reference of all endpoints</a></li>
-${environment === 'sandbox' ? '<li><a href="/docs/try">Try the endpoints with your test key</a></li>\n' : ''}<li><a href="/openapi.json">The same as an OpenAPI document, for programs</a></li>
+<li><a href="/docs">Reference of all endpoints</a>${environment === 'sandbox' ? ', which sends requests with your test key' : ''}</li>
+<li><a href="/openapi.json">The same as an OpenAPI document, for programs</a></li>
 </ul>
 </main>
 </body>

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { rpcError } from '../../src/contract/error-reason.ts';
 import { startFacadeOverRpc } from '../integration/rest-facade/facade-over-rpc.ts';
 import type { FacadeOverRpc } from '../integration/rest-facade/facade-over-rpc.ts';
-import { expectAccessible } from './accessible.ts';
+import { expectAccessible, keepPicture, problemsOf } from './accessible.ts';
 import { launchChromium } from '../support/chromium.ts';
 
 let facade: FacadeOverRpc;
@@ -22,19 +22,19 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([browser.close(), facade.close()]));
 
-test('the API reference fits a phone, with its endpoints, probes and webhooks open', async () => {
-  const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
-  await page.goto(`${facade.url}/docs`);
-  const endpoints = page.locator('.opblock-summary-control');
-  await endpoints.first().waitFor();
-  for (const endpoint of await endpoints.all()) await endpoint.click();
-  await page.locator('.responses-table').nth(10).waitFor();
-
-  const width = await page.evaluate('document.documentElement.scrollWidth');
-
-  expect(await endpoints.count()).toBe(11);
-  expect(width).toBe(360);
-});
+/** Accessible at 1280 px in light colours and at 360 px in dark ones, without scrolling sideways at any width. */
+async function expectAccessibleInBothSchemes(page: Page, name: string): Promise<void> {
+  for (const [colorScheme, width] of [
+    ['dark', 360],
+    ['light', 1280],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 740 });
+    expect([width, await problemsOf(page)]).toEqual([width, []]);
+    await keepPicture(page, `reference-${name}-${width}-${colorScheme}`);
+  }
+  await expectAccessible(page, 'en');
+}
 
 test('the page at / is accessible and fits every width', async () => {
   const page = await browser.newPage();
@@ -42,33 +42,79 @@ test('the page at / is accessible and fits every width', async () => {
   await expectAccessible(page, 'en');
 });
 
-test('the page /docs/try sends a request with a test key, never with a live one, and is accessible and light', async () => {
-  const sent: { key: string | undefined; body: string | null }[] = [];
+test('the API reference is accessible, closed and with everything open, fits a phone, and weighs less than 100 kB', async () => {
   let bytes = 0;
+  const bodies: Promise<void>[] = [];
+  const errors: string[] = [];
+  const page = await browser.newPage();
+  page.on('response', (response) => {
+    bodies.push(response.body().then((body) => void (bytes += body.length)));
+  });
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  await page.goto(`${facade.url}/docs`);
+  await expectAccessibleInBothSchemes(page, 'closed');
+
+  const parts = page.locator('details:not([open]) > summary');
+  // Five endpoints with three more languages, errors and a form; three setups; the other answers of webhooks and probes.
+  expect(await parts.count()).toBeGreaterThanOrEqual(30);
+  for (let closed = await parts.count(); closed > 0; closed--) await parts.first().press('Enter');
+  expect(await parts.count()).toBe(0);
+  await expectAccessibleInBothSchemes(page, 'open');
+  await Promise.all(bodies);
+  expect(bodies).toHaveLength(3);
+  expect(bytes).toBeLessThan(100_000);
+  expect(errors).toEqual([]);
+});
+
+test('the API reference sends a request with a test key, never with a live one', async () => {
+  const sent: { url: string; headers: Record<string, string>; body: string | null }[] = [];
   const page = await browser.newPage();
   page.on('request', (request) => {
     if (request.method() === 'POST')
-      sent.push({ key: request.headers()['apikey'], body: request.postData() });
+      sent.push({ url: request.url(), headers: request.headers(), body: request.postData() });
   });
-  page.on('response', async (response) => {
-    bytes += (await response.body().catch(() => Buffer.alloc(0))).length;
-  });
-  await page.goto(`${facade.url}/docs/try`);
-  const status = page.getByRole('status');
-  await expectAccessible(page, 'en');
+  await page.goto(`${facade.url}/docs#verifyOrder`);
+  const endpoint = page.getByRole('region', { name: 'Check payment order status' });
+  await endpoint.getByText('Try it').press('Enter');
+  const status = endpoint.getByRole('status');
+  const button = endpoint.getByRole('button', { name: 'Send to the sandbox' });
 
-  await page.getByLabel('Test key').fill('svc_live_secret');
-  await page.getByRole('button').click();
+  await endpoint.getByLabel('Test key').fill('svc_live_secret');
+  await button.click();
   await status.getByText('This is a live key').waitFor();
+  await endpoint.getByLabel('Test key').fill('');
+  await button.click();
+  await status.getByText('Enter your test key').waitFor();
   expect(sent).toEqual([]);
 
-  await page.getByLabel('Test key').fill('svc_test_any');
-  await page.getByLabel('Endpoint').selectOption('/api/v1/verify');
-  await page.getByRole('button').click();
+  await endpoint.getByLabel('Test key').fill('svc_test_any');
+  await endpoint.getByLabel('Prefer').fill('wait=1');
+  await button.press('Enter');
   await status.getByText('Status 404').waitFor();
-  expect(sent).toEqual([{ key: 'svc_test_any', body: expect.stringContaining('"order_number": "TRY-') }]);
-  expect(await page.locator('#answer').textContent()).toContain('"message": "Not found"');
+  expect(sent).toEqual([
+    {
+      url: `${facade.url}/api/v1/verify`,
+      headers: expect.objectContaining({ apikey: 'svc_test_any', prefer: 'wait=1' }),
+      body: expect.stringContaining('"order_number": "TRY-'),
+    },
+  ]);
+  expect(await endpoint.getByRole('group').locator('pre').last().textContent()).toContain(
+    '"message": "Not found"',
+  );
   await expectAccessible(page, 'en');
-  expect(page.url()).toBe(`${facade.url}/docs/try`);
-  expect(bytes).toBeLessThan(20_000);
+
+  const direct = page.getByRole('region', { name: 'Initiate direct payment' });
+  await direct.getByText('Try it').press('Enter');
+  expect(await direct.getByLabel('Test key').inputValue()).toBe('svc_test_any');
+  await direct.getByRole('button', { name: 'Send to the sandbox' }).click();
+  await direct.getByRole('status').getByText('Status').waitFor();
+  expect(sent[1]?.url).toBe(`${facade.url}/api/v1/direct?payment_option=walleta_ussd`);
+  expect(page.url()).toBe(`${facade.url}/docs#verifyOrder`);
+  expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([
+    0,
+    0,
+    '',
+  ]);
 });

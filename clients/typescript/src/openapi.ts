@@ -758,7 +758,7 @@ export interface operations {
                     "application/json": components["schemas"]["RegisterReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -781,7 +781,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -804,7 +804,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The merchant may not use this environment: it is suspended, or not activated for production. */
+            /** @description The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway. */
             403: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -821,7 +821,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. */
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -855,7 +855,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. */
+            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request. */
             422: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -878,7 +878,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -897,7 +897,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -969,7 +969,7 @@ export interface operations {
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -992,7 +992,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1015,7 +1015,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. */
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1049,7 +1049,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. */
+            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request. */
             422: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1072,7 +1072,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1091,7 +1091,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1163,7 +1163,7 @@ export interface operations {
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1186,7 +1186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1209,7 +1209,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. */
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1243,7 +1243,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. */
+            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request. */
             422: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1266,7 +1266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1285,7 +1285,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1357,7 +1357,7 @@ export interface operations {
                     "application/json": components["schemas"]["DirectPaymentReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1380,7 +1380,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1403,7 +1403,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. */
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1437,7 +1437,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. */
+            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request. */
             422: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1460,7 +1460,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1479,7 +1479,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1547,7 +1547,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifyReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1570,7 +1570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1593,7 +1593,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The merchant may not use this environment: it is suspended, or not activated for production. */
+            /** @description The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway. */
             403: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1610,7 +1610,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. */
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1644,7 +1644,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1663,7 +1663,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1729,7 +1729,7 @@ export interface operations {
                     "application/json": components["schemas"]["RefundReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1752,7 +1752,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1792,7 +1792,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, no such order, or no such refund. */
+            /** @description There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1826,7 +1826,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. */
+            /** @description The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request. */
             422: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1849,7 +1849,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1868,7 +1868,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1928,7 +1928,7 @@ export interface operations {
                     "application/json": components["schemas"]["VerifyRefundReply"];
                 };
             };
-            /** @description The request is not valid. `details` names every problem found. */
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
             400: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1951,7 +1951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. */
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1991,7 +1991,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, no such order, or no such refund. */
+            /** @description There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2025,7 +2025,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as Retry-After says. */
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2044,7 +2044,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. */
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
             431: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */

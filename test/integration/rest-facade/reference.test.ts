@@ -283,22 +283,72 @@ function answerOf(received: string): Answer {
 }
 
 describe('/docs', () => {
-  test('loads nothing from elsewhere', async () => {
-    const { status, text, headers } = await send(`${facade.url}/docs`);
-    expect(status).toBe(200);
-    expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
-    expect(headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'self';/);
+  let page: Answer;
+  beforeAll(async () => {
+    page = await send(`${facade.url}/docs`);
+  });
+  /** The texts in `code` in the section of an endpoint, a webhook or an object. */
+  const codesIn = (id: string): string[] => {
+    const section = page.text.split('<section').find((text) => text.includes(`<h3 id="${id}"`)) ?? '';
+    return [...section.matchAll(/<code>([^<]*)<\/code>/g)].map(([, code]) => code!);
+  };
+
+  test('shows every endpoint, parameter, field and status of the document', () => {
+    const operations = [
+      ...keysAt('paths').map((path) => ['paths', path, path.endsWith('z') ? 'get' : 'post']),
+      ...keysAt('webhooks').map((name) => ['webhooks', name, 'post']),
+    ].filter(([, path]) => !directPaths.slice(1).includes(path!));
+    expect(operations).toHaveLength(9);
+    for (const keys of operations) {
+      const codes = codesIn(String(at(...keys, 'operationId')));
+      const schema = at(...keys, 'requestBody', 'content', 'application/json', 'schema', '$ref');
+      const fields =
+        typeof schema === 'string'
+          ? keysAt('components', 'schemas', schema.split('/').at(-1)!, 'properties')
+          : [];
+      const parameters = entriesOf(at(...keys, 'parameters')).map(([, each]): unknown =>
+        Reflect.get(Object(each), 'name'),
+      );
+      const statuses = keysAt(...keys, 'responses').filter((status) => !status.startsWith('2'));
+      expect(codes).toEqual(expect.arrayContaining([...fields, ...parameters, ...statuses]));
+    }
+    for (const name of ['PaymentOrder', 'Refund'])
+      expect(codesIn(name)).toEqual(
+        expect.arrayContaining(keysAt('components', 'schemas', name, 'properties')),
+      );
+    expect(codesIn('registerOrder')).toEqual(expect.arrayContaining(['data.checkout_url', '^[!-~]+$']));
+    expect(page.text).toContain('<code>details[].issue</code>');
   });
 
-  test('has everything it loads', async () => {
-    const { text } = await send(`${facade.url}/docs`);
-    const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
-    expect(links.length).toBeGreaterThan(4);
-    for (const link of links) expect((await send(new URL(link, `${facade.url}/docs`).href)).status).toBe(200);
+  test('has every link target and every file that it loads, none from elsewhere, and no inline script or style', async () => {
+    const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
+    const [anchors, files] = [
+      links.filter((link) => link.startsWith('#')),
+      links.filter((link) => !link.startsWith('#')),
+    ];
+    expect(anchors.length).toBeGreaterThan(20);
+    for (const anchor of anchors) expect(page.text).toContain(`id="${anchor.slice(1)}"`);
+    expect(files).toHaveLength(3);
+    for (const file of files) expect((await send(facade.url + file)).status).toBe(200);
+    expect(page.text).not.toMatch(/<style|<script>|style=|javascript:| on[a-z]+=/);
+    expect(page.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect((await fetch(`${facade.url}/docs/try`, { redirect: 'manual' })).headers.get('location')).toBe(
+      '/docs',
+    );
   });
 
-  test('sends no requests with anybody’s key', async () => {
-    const { text } = await send(`${facade.url}/docs/static/swagger-initializer.js`);
-    expect(text).toMatch(/"supportedSubmitMethods":\s*\[\]/);
+  test('of production has no script and no field for a key, and links the page of the sandbox', async () => {
+    const production = await startFacadeOverRpc({}, { environment: 'production' });
+    try {
+      const { text, headers } = await send(`${production.url}/docs`);
+      expect(text).not.toMatch(/<script|<input|<form/);
+      expect(text).toContain('href="https://sandbox.pay.example/docs"');
+      expect(headers.get('content-security-policy')).not.toMatch(/script-src|connect-src/);
+      expect((await send(`${production.url}/docs/try`)).status).toBe(404);
+    } finally {
+      await production.close();
+    }
   });
 });

@@ -22,10 +22,7 @@ test.each([
   expect(browser.headers.get('content-security-policy')).not.toContain('unsafe');
   expect(browser.text).toContain(words);
   const links = [...browser.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => href);
-  expect(links).toEqual(
-    environment === 'sandbox' ? ['/docs', '/docs/try', '/openapi.json'] : ['/docs', '/openapi.json'],
-  );
-  expect((await send(`${url}/docs/try`)).status).toBe(environment === 'sandbox' ? 200 : 404);
+  expect(links).toEqual(['/docs', '/openapi.json']);
   expect(program).toMatchObject({
     status: 200,
     json: {
