@@ -12,10 +12,10 @@ export interface Acknowledged {
   readonly sent: number;
 }
 
-/** Many shops at once, so that core always has a batch to write. Each sends an order until it is acknowledged. */
+/** Many shops at once, so that core writes batches. Each repeats an order until it is acknowledged, and pauses then. */
 export interface BatchTraffic {
   readonly acknowledged: readonly Acknowledged[];
-  /** Requests that nobody has answered yet. */
+  /** Requests under way. */
   readonly open: () => number;
   /** Lets every shop have its last order acknowledged. */
   readonly stop: () => Promise<void>;
@@ -24,6 +24,7 @@ export interface BatchTraffic {
 }
 
 const retryMs = 100;
+const pauseMs = 25;
 const answerTimeoutMs = 20_000;
 
 export function startBatchTraffic(options: {
@@ -73,6 +74,7 @@ export function startBatchTraffic(options: {
         }
         await delay(retryMs);
       }
+      await delay(pauseMs);
     }
   };
   const running = Array.from({ length: shops }, (_, shop) => run(shop));

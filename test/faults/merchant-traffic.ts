@@ -4,7 +4,7 @@ export interface TrafficOptions {
   /** Where the facade listens. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** How many clients go on at a time, each waiting for its answer. */
+  /** The number of clients. Each waits for an answer before its next request. */
   readonly clients: number;
 }
 
@@ -15,7 +15,7 @@ export interface AcknowledgedOrder {
   readonly checkoutUrl: string;
 }
 
-/** An answer that was no success, or none at all. */
+/** A request without a successful answer. */
 export interface Failed {
   readonly requestId: string;
   /** Undefined when the connection was refused or broken. */
@@ -25,19 +25,24 @@ export interface Failed {
   readonly tookMs: number;
 }
 
-/** Merchants' servers that register orders and check them, and repeat each request until it is answered with success. */
+/**
+ * Merchants' servers that register orders and check them, and repeat each request until it succeeds. They pause between
+ * orders: a test of lost orders needs requests under way, not the machine's full load.
+ */
 export interface Traffic {
   readonly acknowledged: readonly AcknowledgedOrder[];
   readonly failures: readonly Failed[];
   /** Requests made, repeats included. */
   readonly requests: () => number;
-  /** What was answered otherwise than it had to be: another checkout_url for the same order, another order than was sent. */
+  /** Requests under way. */
+  readonly open: () => number;
+  /** Wrong answers: another checkout_url for the same order, or an order with other values than were sent. */
   readonly contradictions: readonly string[];
-  /** Sends further requests, repeats included, to another facade: what a balancer does when one is gone. */
+  /** Sends further requests, repeats included, to another facade, as a load balancer does. */
   readonly moveTo: (baseUrl: string) => void;
-  /** Lets the clients finish what they are at. */
+  /** Starts no more orders. Resolves when those under way are registered and checked. */
   readonly stop: () => Promise<void>;
-  /** Asks for every acknowledged order once more and gives those that are not as they were registered. */
+  /** Verifies every acknowledged order, and returns those that differ from what was registered. */
   readonly findLost: () => Promise<string[]>;
 }
 
@@ -47,6 +52,7 @@ interface Answer {
 }
 
 const retryMs = 50;
+const pauseMs = 100;
 const answerTimeoutMs = 20_000;
 
 export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traffic {
@@ -55,10 +61,12 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
   const failures: Failed[] = [];
   const contradictions: string[] = [];
   let requests = 0;
+  let open = 0;
   let stopped = false;
 
   const post = async (path: string, body: object): Promise<Answer | undefined> => {
     requests += 1;
+    open += 1;
     const requestId = `traffic-${requests}`;
     const startedAt = performance.now();
     const fail = (status: number | undefined, what: string, retryAfter: string | null = null): void => {
@@ -76,6 +84,8 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
       fail(response.status, text, response.headers.get('retry-after'));
     } catch (error) {
       fail(undefined, reasonOf(error));
+    } finally {
+      open -= 1;
     }
     return undefined;
   };
@@ -121,7 +131,10 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
   };
 
   const run = async (client: number): Promise<void> => {
-    for (let index = 0; !stopped; index += 1) await registerOne(`T-${client}-${index}`, `${index + 1}.25`);
+    for (let index = 0; !stopped; index += 1) {
+      await registerOne(`T-${client}-${index}`, `${index + 1}.25`);
+      await delay(pauseMs);
+    }
   };
   const running = Array.from({ length: clients }, (_, client) => run(client));
 
@@ -130,6 +143,7 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
     failures,
     contradictions,
     requests: () => requests,
+    open: () => open,
     moveTo: (other) => {
       target = other;
     },

@@ -25,7 +25,7 @@ export interface Shop {
   readonly secret: string;
 }
 
-/** Shops whose customers pay, give up or stay away, for as long as they are let. */
+/** Shops whose customers pay, cancel or stay away, with a pause between orders. */
 export interface WebhookShops {
   readonly shops: readonly Shop[];
   /** Lets orders that have ended lately end once more: today's orders do not, but order by order must be kept anyhow. */
@@ -56,8 +56,9 @@ interface Counter {
   readonly database: pg.Pool;
 }
 
-/** For as long as servers may be away. */
+/** The time for which servers may be unavailable. */
 const patienceMs = 60_000;
+const pauseMs = 40;
 
 /** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
 export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
@@ -127,6 +128,7 @@ async function serve(counter: Counter, own: Customer, stop: AbortSignal): Promis
     const ending = endings[(customer + index) % endings.length] ?? 'expired';
     const open = { merchantId, orderNumber, id: storedId('ord', order?.orderId ?? ''), checkoutUrl };
     await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending), patienceMs);
+    await delay(pauseMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }
 

@@ -216,6 +216,7 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
       // other tests'.
       const events = await waitUntil('core lists all that is committed', async () => {
         const count = await countEnds(database, shops).catch(() => undefined);
+        if (count === undefined) return false;
         const listed = await committedEnds(reader, shops).catch(() => undefined);
         return listed?.length === count && listed;
       });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -8,13 +9,11 @@ import { registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 
-/** Orders that are registered and end, all with a webhook_url, for as long as they are let. */
+/** Orders that are registered and end, all with a webhook_url, with a pause between them. */
 export interface WebhookTraffic {
-  /** How many different events the receivers have been told of. */
-  readonly toldCount: () => number;
-  /** Waits until so many more have been told. */
+  /** Resolves when the receivers have got so many more events. */
   readonly untilMore: (count: number) => Promise<void>;
-  /** Begins no more orders; resolves when those that were begun have ended. */
+  /** Starts no more orders. Resolves when those under way have ended. */
   readonly stop: () => Promise<void>;
   /** Every event of an order's end, as it is committed: evt_…. */
   readonly committed: () => Promise<ReadonlySet<string>>;
@@ -33,7 +32,9 @@ export interface WebhookTrafficOptions {
   readonly clients: number;
 }
 
-/** Starts traffic. Close it in the end, whatever happens. */
+const pauseMs = 40;
+
+/** Starts traffic. Close it at the end, also after a failure. */
 export async function startWebhookTraffic(options: WebhookTrafficOptions): Promise<WebhookTraffic> {
   const { stack, receivers, clients } = options;
   const orders = stack.client(OrderService, 'writer');
@@ -75,10 +76,15 @@ select count(*) from core.order_events e where type in ('COMPLETED', 'FAILED', '
     await Promise.all(running);
   };
   return {
-    toldCount: () => told().size,
     untilMore: async (count) => {
       const wanted = told().size + count;
-      await waitUntil(`${count} more events have been told`, () => told().size >= wanted);
+      await waitUntil(
+        `${count} more events have been received`,
+        // Counting the webhooks first is cheap.
+        () =>
+          receivers.reduce((sum, { webhooks }) => sum + webhooks.length, 0) >= wanted &&
+          told().size >= wanted,
+      );
     },
     stop,
     committed,
@@ -127,5 +133,6 @@ async function registerOrders(parts: Registering, stop: AbortSignal): Promise<vo
       `update core.orders set expires_at = now(), sweep_at = now() where order_number = $1 and status = 'PENDING'`,
       [orderNumber],
     );
+    await delay(pauseMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }

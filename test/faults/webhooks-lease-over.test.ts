@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
+import type { Exchange } from './logging-receiver.ts';
 import { openWebhookSite } from './webhook-site.ts';
 import type { Trade, WebhookSite } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
 
-// A process that is killed or frozen between a merchant's receipt and the record of it: another one sends the same again
-// when the lease is over, and only one of the two writes what came of it.
+// A process exits or freezes after a merchant has received a webhook and before the process has recorded it. Another
+// process sends the webhook again after the lease has expired, and only one of the two records the result.
 
 const site = shared(
   () => openWebhookSite({ cores: 1, webhooks: 1 }),
@@ -15,82 +16,103 @@ const site = shared(
 interface HeldLane {
   readonly merchant_id: string;
   readonly endpoint: string;
+  readonly lease_id: string;
   readonly leased_until: Date;
 }
 
 const heldLanes = async ({ database }: WebhookSite): Promise<readonly HeldLane[]> => {
   const { rows } = await database.query<HeldLane>(
-    'select merchant_id, endpoint, leased_until from webhooks.lanes where lease_id is not null',
+    'select merchant_id, endpoint, lease_id, leased_until from webhooks.lanes where lease_id is not null',
   );
   return rows;
 };
 
-/** When the first attempt that was recorded on a lane began. */
-async function firstRecordedAt({ database }: WebhookSite, lane: HeldLane): Promise<Date | undefined> {
-  const { rows } = await database.query<{ first: Date | null }>(
-    `select min(a.started_at) as first from webhooks.delivery_attempts a
+/** The recorded attempts to send an event, with the lane of each. */
+async function recordedAttempts({ database }: WebhookSite, eventId: string) {
+  const { rows } = await database.query<Pick<HeldLane, 'merchant_id' | 'endpoint'> & { started_at: Date }>(
+    `select d.merchant_id, d.endpoint, a.started_at from webhooks.delivery_attempts a
      join webhooks.deliveries d on d.merchant_id = a.merchant_id and d.id = a.delivery_id
-     where d.merchant_id = $1 and d.endpoint = $2`,
-    [lane.merchant_id, lane.endpoint],
+     where d.event_id = $1`,
+    [eventId],
   );
-  return rows[0]?.first ?? undefined;
+  return rows;
 }
 
-const timesTold = ({ receivers }: Trade, eventId: string): number =>
-  receivers.flatMap(({ exchanges }) => exchanges).filter((each) => each.eventId === eventId).length;
+const sent = ({ receivers }: Trade, eventId: string): readonly Exchange[] =>
+  receivers.flatMap(({ exchanges }) => exchanges).filter((each) => each.eventId === eventId);
 
 const hold = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'hold'));
 const take = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'take'));
 
-test('killed after the receipt and before the record: another sends the same bytes again, once the lease is over', async () => {
-  const trade = await site.openTrade({ shops: 2, customers: 2 });
+test('killed between receipt and record: another process sends the same bytes again, and not before the lease has expired', async () => {
+  const trade = await site.openTrade({ shops: 2, customers: 1 });
   hold(trade);
   const [webhooks] = site.webhooks;
   const { eventId } = await trade.arrival();
 
   await site.killWebhooks(webhooks!);
-  // Long enough for the next one to start and to find them held.
-  await site.endLeases(8_000);
+  await site.database.query(
+    `update webhooks.lanes set leased_until = now() + interval '1 hour' where lease_id is not null`,
+  );
   const lanes = await heldLanes(site);
   take(trade);
   await site.replaceWebhooks(webhooks!);
-  await waitUntil('it is sent again', () => timesTold(trade, eventId) > 1);
-  await trade.stop();
-  await trade.untilDelivered();
+  const otherTrade = await site.openTrade({ shops: 2, customers: 1 });
+  await otherTrade.arrival(10);
+  const sentMeanwhile = sent(trade, eventId).length;
+  const heldMeanwhile = await heldLanes(site);
+  await site.endLeases();
+  await waitUntil('it is sent again', () => sent(trade, eventId).length > 1);
+  for (const each of [trade, otherTrade]) {
+    await each.stop();
+    await each.untilDelivered();
+  }
 
-  expect(await trade.findFaults()).toEqual([]);
   expect(lanes.length).toBeGreaterThan(0);
-  for (const lane of lanes)
-    expect((await firstRecordedAt(site, lane))?.getTime()).toBeGreaterThanOrEqual(
-      lane.leased_until.getTime(),
-    );
+  expect(heldMeanwhile).toEqual(expect.arrayContaining([...lanes]));
+  expect(sentMeanwhile).toBe(1);
+  expect(new Set(sent(trade, eventId).map(({ body }) => body.toString())).size).toBe(1);
+  expect(await recordedAttempts(site, eventId)).toHaveLength(1);
+  expect([...(await trade.findFaults()), ...(await otherTrade.findFaults())]).toEqual([]);
 });
 
-test('frozen for longer than its lease: another goes on with everything, and nothing is recorded twice when it thaws', async () => {
-  const trade = await site.openTrade({ shops: 2, customers: 2 });
+test('frozen for longer than its lease: another process delivers everything, and the attempt is recorded once', async () => {
+  const trade = await site.openTrade({ shops: 2, customers: 1 });
   await trade.arrival(20);
   hold(trade);
   const { eventId } = await trade.arrival();
   const [frozen] = site.webhooks;
 
   frozen!.signal('SIGSTOP');
+  const lanes = await heldLanes(site);
   take(trade);
   const other = await site.stack.startWebhooks();
-  await waitUntil('it is sent again', () => timesTold(trade, eventId) > 1);
-  await waitUntil('the other takes in events', () => other.log.some(({ msg }) => msg === 'ingesting events'));
+  await waitUntil('it is sent again', () => sent(trade, eventId).length > 1);
+  const [again] = await waitUntil('the other process has recorded it', async () => {
+    const attempts = await recordedAttempts(site, eventId);
+    return attempts.length > 0 && attempts;
+  });
+  await waitUntil('the other process ingests events', () =>
+    other.log.some(({ msg }) => msg === 'ingesting events'),
+  );
   await trade.arrival(20);
   frozen!.signal('SIGCONT');
   for (const receiver of trade.receivers) receiver.release();
-  const line = await waitUntil('the frozen one says what became of it', () =>
+  const line = await waitUntil('the frozen process has the answer', () =>
     frozen!.log.find((each) => each.msg === 'webhook attempt' && each['event_id'] === eventId),
   );
-  // The one that froze is as good as new.
+  // The process that was frozen delivers as before.
   await other.stop('SIGKILL');
   await site.endLeases();
   await trade.arrival(20);
   await trade.stop();
   await trade.untilDelivered();
 
+  const lane = lanes.find(
+    ({ merchant_id: id, endpoint }) => id === again!.merchant_id && endpoint === again!.endpoint,
+  );
+  expect(again!.started_at.getTime()).toBeGreaterThanOrEqual(lane!.leased_until.getTime());
   expect(line).toMatchObject({ level: 'warn', not_recorded: true });
+  expect(await recordedAttempts(site, eventId)).toHaveLength(1);
   expect(await trade.findFaults()).toEqual([]);
 });

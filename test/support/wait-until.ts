@@ -6,18 +6,22 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 const hangMs = 4 * 60_000;
 
+/** A poll costs processor time, so it waits a tenth of the time that it has waited already, within these limits. */
+const pollMs = { least: 10, most: 200 };
+
 /** Polls the condition until it gives a value. @throws an error that names the condition when it never does. */
 export async function waitUntil<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
   timeoutMs = hangMs,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const startedAt = Date.now();
   for (;;) {
     const found = await condition();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
-    await delay(20);
+    const waitedMs = Date.now() - startedAt;
+    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
+    await delay(Math.min(pollMs.most, Math.max(pollMs.least, waitedMs / 10)));
   }
 }
 
