@@ -1,5 +1,5 @@
-import { signedHeaders } from '../src/webhooks/secrets/sign.ts';
-import type { LiveSecrets } from '../src/webhooks/secrets/sign.ts';
+import { signedHeaders } from '../src/contract/webhook-signature.ts';
+import type { LiveSecrets } from '../src/contract/webhook-signature.ts';
 
 /** Why a webhook is refused. All clients use these words. */
 type Refusal = 'missing_header' | 'malformed_header' | 'too_old' | 'too_new' | 'no_match';

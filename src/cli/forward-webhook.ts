@@ -4,6 +4,8 @@ import { Agent, errors, request } from 'undici';
 export interface SignedWebhook {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
+  /** POST when absent. */
+  readonly method?: 'GET';
 }
 
 /** The result of forwarding a webhook. */
@@ -13,6 +15,8 @@ export interface Forwarded {
   readonly durationMs: number;
   /** Why there is no complete answer; empty when there is one. */
   readonly problem: string;
+  /** Whether the problem is that the time limit was reached. */
+  readonly isLate: boolean;
   /** The beginning of the answer, as text. */
   readonly answer: string;
 }
@@ -24,40 +28,47 @@ export interface Forwarder {
 
 const connectMs = 5_000;
 const mostOfAnswer = 1_000;
-const userAgent = 'Gatehouse-Webhooks (gatehouse listen)';
 
 export interface ForwarderOptions {
   readonly url: URL;
   /** The time limit of the receiver, up to the end of its answer. */
   readonly totalMs: number;
   readonly nowMs: () => number;
+  /** The header user-agent; that of `listen` when absent. */
+  readonly userAgent?: string;
 }
 
 /** Forwards webhooks to a URL: the exact bytes and headers, once each, without following redirects. Never rejects. */
-export function openForwarder({ url, totalMs, nowMs }: ForwarderOptions): Forwarder {
+export function openForwarder({
+  url,
+  totalMs,
+  nowMs,
+  userAgent = 'Gatehouse-Webhooks (gatehouse listen)',
+}: ForwarderOptions): Forwarder {
   // Each webhook has its own connection, because an idle connection that the receiver closed would look like a failure.
   const agent = new Agent({ pipelining: 0, connect: { timeout: connectMs } });
   return {
-    async forward({ body, headers }, stop) {
+    async forward({ body, headers, method }, stop) {
       const beganMs = nowMs();
       const late = AbortSignal.timeout(totalMs);
       const took = (): number => Math.round(nowMs() - beganMs);
       try {
         const answered = await request(url, {
-          method: 'POST',
+          method: method ?? 'POST',
           headers: { ...headers, 'user-agent': userAgent },
-          body,
+          body: method === undefined ? body : null,
           dispatcher: agent,
           signal: AbortSignal.any([stop, late]),
         });
         const answer = await beginningOf(answered.body);
-        return { status: answered.statusCode, durationMs: took(), problem: '', answer };
+        return { status: answered.statusCode, durationMs: took(), problem: '', isLate: false, answer };
       } catch (error) {
         const describe = (): string => {
           if (stop.aborted) return 'interrupted before the answer';
           return late.aborted ? `no complete answer within ${totalMs / 1000} s` : explain(error, url);
         };
-        return { status: 0, durationMs: took(), problem: describe(), answer: '' };
+        const isLate = late.aborted && !stop.aborted;
+        return { status: 0, durationMs: took(), problem: describe(), isLate, answer: '' };
       }
     },
     close: () => agent.destroy(),

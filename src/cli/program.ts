@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { CliSettings } from './settings.ts';
 import { addAuditCommands } from './audit-commands.ts';
+import { addCertifyCommand } from './certify-command.ts';
 import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { addDoctorCommand } from './doctor-command.ts';
@@ -153,6 +154,15 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     findMerchant,
     report,
     isJson: json,
+  });
+  addCertifyCommand(program, {
+    ...surroundings,
+    readInput,
+    report,
+    finish: (output) => {
+      print(output);
+      exitCode = output.exitCode ?? exitCodes.ok;
+    },
   });
   addUserCommands(program, run, findMerchant, async () => dashboardOf(await target()));
   addAuditCommands(program, run);

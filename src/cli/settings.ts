@@ -8,6 +8,7 @@ const settings = {
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
   GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
+  GATEHOUSE_WEBHOOK_SECRET: str({ default: undefined }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
 };
 

@@ -52,7 +52,9 @@ export const DemoFile = Type.Object({
   dashboard: Type.Optional(Type.String()),
   wallet_callbacks: Type.Optional(Type.String()),
   webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
-  merchant: Type.Optional(Type.Object({ id: Type.String() })),
+  merchant: Type.Optional(
+    Type.Object({ id: Type.String(), test_webhook_secret: Type.Optional(Type.String()) }),
+  ),
   tokens: Type.Object({ operator: Type.String() }),
 });
 
@@ -180,6 +182,20 @@ export async function findWebhooks(
       'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=<a token with the role operator>.',
     ].join('\n'),
   );
+}
+
+/** What `npm start` runs for a merchant in the sandbox on this machine. */
+export interface DemoSandbox {
+  /** The address of the merchant API. */
+  readonly gateway: string;
+  /** The demo merchant's signing secret; undefined when an older version started it. */
+  readonly webhookSecret: string | undefined;
+}
+
+/** The sandbox that `npm start` runs on this machine; undefined when it never ran. @throws CliError for an unreadable file */
+export async function findDemoSandbox(config: CliSettings): Promise<DemoSandbox | undefined> {
+  const demo = await readDemoFile(demoPathOf(config));
+  return demo && { gateway: demo.rest.sandbox, webhookSecret: demo.merchant?.test_webhook_secret };
 }
 
 /** The token of servers, by default of cores. @throws CliError when there is none */

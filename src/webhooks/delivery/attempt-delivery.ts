@@ -1,7 +1,7 @@
 import type { Logger } from '../../platform/logger.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
-import { signedHeaders } from '../secrets/sign.ts';
+import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import { afterAttempt } from './after-attempt.ts';

@@ -10,7 +10,7 @@ import { pause } from '../../platform/pause.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { eventBody, webhookEventType } from '../intake/event-body.ts';
 import { SecretUnusableError } from '../secrets/secret-cipher.ts';
-import { signedHeaders } from '../secrets/sign.ts';
+import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { explainCoreFailure } from './require-merchant.ts';
 

@@ -21,7 +21,7 @@ import {
   removeSecrets,
 } from './secret-rows.ts';
 import type { LiveRows, StoredSecret } from './secret-rows.ts';
-import type { LiveSecrets } from './sign.ts';
+import type { LiveSecrets } from '../../contract/webhook-signature.ts';
 
 /** The public facts about a merchant's signing secret, without its text. */
 export interface SigningSecret extends SecretOwner {

@@ -1,4 +1,4 @@
-import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender, WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';

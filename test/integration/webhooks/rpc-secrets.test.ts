@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { SigningSecretState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { buildDelivery, sendTo, sendingDesk } from './outgoing.ts';
 import type { Behaviour } from './receivers.ts';

@@ -37,6 +37,7 @@ describe('help', () => {
     [['key', 'issue', '--help']],
     [['webhook', '--help']],
     [['listen', '--help']],
+    [['certify', '--help']],
   ])('is printed to stdout and is no error: %j', async (args) => {
     const { exitCode, stdout, stderr } = await run(...args);
 
@@ -48,7 +49,7 @@ describe('help', () => {
     const { stdout } = await run('--help');
 
     expect(stdout).toMatch(
-      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*\n {5}.*\n {2}5 /,
+      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {5}.*\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*\n {5}.*\n {2}5 /,
     );
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
@@ -115,6 +116,12 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
       'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=',
     ],
     ['listen --forward localhost:3000/hook', 'Write it as http://localhost:3000/hook.'],
+    ['certify', "required option '--webhook-url <url>' not specified"],
+    ['certify --webhook-url localhost:3000', 'Write it as http://localhost:3000/hook.'],
+    ['certify --webhook-url http://localhost:3000', 'the signing secret is missing'],
+    ['certify --webhook-url http://a.example --secret-file x', 'x does not hold a signing secret'],
+    ['certify --webhook-url http://a.example --state-url http://a.example', 'Add --proxy-port 4010'],
+    ['certify --webhook-url http://a.example --proxy-port 70000', 'Use a port from 1 to 65535'],
   ])('%s', async (line, message) => {
     const { exitCode, stdout, stderr } = await run(...line.split(' '));
 

@@ -41,6 +41,7 @@ async function parse(args: readonly string[]) {
         GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
         GATEHOUSE_SERVICE_TOKEN: 'token',
         GATEHOUSE_DASHBOARD_BASE_URL: 'http://127.0.0.1:1',
+        GATEHOUSE_WEBHOOK_SECRET: 'whsec_c2VjcmV0',
       }),
     openCore: call,
     openWebhooks: call,
@@ -49,11 +50,12 @@ async function parse(args: readonly string[]) {
       check: async () => [goodWallet],
       registerUrls: async () => [goodRegistration],
     },
-    readInput: () => Promise.resolve('{}'),
+    readInput: (file) => Promise.resolve(/secret/.test(file) ? 'whsec_c2VjcmV0' : '{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),
-    interruption: () => new AbortController().signal,
+    // A command that waits for Ctrl-C is about to begin.
+    interruption: call,
     nodeVersion: process.version,
   });
   return { isUnderstood: calls.length > 0 || exitCode === 0, ...printed };

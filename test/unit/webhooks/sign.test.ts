@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { LiveSecrets } from '../../../src/webhooks/secrets/sign.ts';
-import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import type { LiveSecrets } from '../../../src/contract/webhook-signature.ts';
+import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const current = newSecret();

@@ -1,0 +1,140 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { certificationOutput } from './certify/certification.ts';
+import { certifyIntegration } from './certify/certify-integration.ts';
+import { certifyReceiver } from './certify/certify-receiver.ts';
+import type { CheckReport } from './certify/check.ts';
+import { howToGiveSecrets, readSecrets } from './certify/read-secrets.ts';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { Output } from './output.ts';
+import type { CliSettings } from './settings.ts';
+import { printable } from './table.ts';
+import { findDemoSandbox } from './target.ts';
+
+export interface CertifyParts {
+  readonly readConfig: () => CliSettings;
+  /** Reads a file as text. @throws CliError */
+  readonly readInput: (file: string) => Promise<string>;
+  /** Receives a line about the progress. */
+  readonly report: (line: string) => void;
+  readonly now: () => Date;
+  readonly interruption: () => AbortSignal;
+  readonly finish: (output: Output) => void;
+}
+
+interface CertifyOptions {
+  readonly webhookUrl: URL;
+  readonly secretFile?: string;
+  readonly proxyPort?: number;
+  readonly gateway?: URL;
+  readonly orderUrl?: URL;
+  readonly stateUrl?: URL;
+}
+
+const help = `
+Without --proxy-port, only the webhook receiver is certified, by its answers.
+With it, start your shop with http://127.0.0.1:<port> as the address of the gateway.
+docs/certification.md describes the checks, and the two URLs that your shop offers.
+`;
+
+/** `certify` */
+export function addCertifyCommand(program: Command, parts: CertifyParts): void {
+  program
+    .command('certify')
+    .description('test your own sandbox receiver and integration with faults, score them, and name each fix')
+    .requiredOption('--webhook-url <url>', 'your receiver, such as http://localhost:3000/hook', readUrl)
+    .option(
+      '--secret-file <file>',
+      'its sandbox signing secret; default: GATEHOUSE_WEBHOOK_SECRET, or that of npm start',
+    )
+    .option('--proxy-port <port>', 'certify your integration too: offer it a gateway at this port', readPort)
+    .option('--gateway <url>', 'the sandbox behind that port; default: the one of npm start', readUrl)
+    .option('--order-url <url>', 'POST makes your shop place an order; without it, you place them', readUrl)
+    .option('--state-url <url>', 'GET says how often your shop has delivered an order', readUrl)
+    .addHelpText('after', help)
+    .action(async (options: CertifyOptions) => parts.finish(await certify(options, parts)));
+}
+
+function readUrl(text: string): URL {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
+  throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
+}
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('Use a port from 1 to 65535, or 0 for any free one.');
+}
+
+async function certify(options: CertifyOptions, parts: CertifyParts): Promise<Output> {
+  const { webhookUrl, proxyPort } = options;
+  const { report, now } = parts;
+  if (proxyPort === undefined && (options.gateway ?? options.orderUrl ?? options.stateUrl) !== undefined)
+    throw new CliError(
+      exitCodes.invalidInput,
+      '--gateway, --order-url and --state-url need --proxy-port',
+      'Add --proxy-port 4010, and start your shop with http://127.0.0.1:4010 as the address of the gateway.',
+    );
+  const config = parts.readConfig();
+  const demo = await findDemoSandbox(config);
+  const secrets = readSecrets(await secretsText(options, parts, config, demo?.webhookSecret));
+  const gateway = options.gateway ?? (demo && new URL(demo.gateway));
+  if (proxyPort !== undefined && gateway === undefined)
+    throw new CliError(
+      exitCodes.invalidInput,
+      'the address of the sandbox is unknown',
+      'Add --gateway with the sandbox address of the merchant API, or start one on this machine with: npm start',
+    );
+  const stop = parts.interruption();
+  const onCheck = ({ name, result }: CheckReport): void =>
+    report(`  ${{ passed: 'ok  ', failed: 'FAIL', not_tested: '-   ' }[result]}  ${name}`);
+  report(printable(`Sending webhooks to ${webhookUrl.href}`));
+  const received = await certifyReceiver({ url: webhookUrl, secrets, now, stop, onCheck: () => undefined });
+  const integrated =
+    proxyPort === undefined || gateway === undefined
+      ? []
+      : await certifyIntegration({
+          ...options,
+          orderUrl: options.orderUrl,
+          stateUrl: options.stateUrl,
+          gateway,
+          proxyPort,
+          secret: secrets[0],
+          now,
+          stop,
+          onCheck,
+          ask: report,
+          onProxy: (origin) =>
+            report(`Certifying the shop whose gateway is ${origin}, before ${printable(gateway.href)}`),
+        }).catch((error: unknown): never => {
+          throw portError(error, proxyPort);
+        });
+  return certificationOutput({
+    at: now(),
+    webhookUrl: webhookUrl.href,
+    parts: proxyPort === undefined ? ['receiver'] : ['receiver', 'integration'],
+    checks: [...received, ...integrated],
+  });
+}
+
+async function secretsText(
+  { secretFile }: CertifyOptions,
+  { readInput }: CertifyParts,
+  { GATEHOUSE_WEBHOOK_SECRET: set }: CliSettings,
+  ofDemo: string | undefined,
+) {
+  if (secretFile !== undefined) return { source: secretFile, text: await readInput(secretFile) };
+  if (set !== undefined) return { source: 'GATEHOUSE_WEBHOOK_SECRET', text: set };
+  if (ofDemo !== undefined) return { source: 'demo.json', text: ofDemo };
+  throw new CliError(exitCodes.invalidInput, 'the signing secret is missing', howToGiveSecrets);
+}
+
+/** By shape, not by class: under some test runners the errors of node:net are of another realm. */
+function portError(error: unknown, port: number): unknown {
+  const { code } = error as { readonly code?: string };
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  return new CliError(
+    exitCodes.invalidInput,
+    `port ${port} cannot be used (${code})`,
+    'Choose another one with --proxy-port, and start your shop with that address.',
+  );
+}

@@ -1,0 +1,84 @@
+import type { CertificationPart, CheckName, CheckResult } from '../../contract/certification-checks.ts';
+
+/** What a check found out. */
+export type Verdict =
+  | { readonly result: 'passed'; readonly seen: string }
+  /** `fix` replaces the check's own advice. */
+  | { readonly result: 'failed'; readonly seen: string; readonly fix?: string }
+  | { readonly result: 'not_tested'; readonly seen: string };
+
+export const passed = (seen: string): Verdict => ({ result: 'passed', seen });
+export const failed = (seen: string, fix?: string): Verdict => ({
+  result: 'failed',
+  seen,
+  ...(fix === undefined ? {} : { fix }),
+});
+export const notTested = (seen: string): Verdict => ({ result: 'not_tested', seen });
+
+/** A check cannot be decided, for a reason that is not the fault that it looks for. */
+export class Untestable extends Error {
+  override readonly name = 'Untestable';
+}
+
+/** A check that is still to be run. */
+export interface Check<Name extends CheckName> {
+  readonly name: Name;
+  /** Checks whose failure would make this one fail too. It is then not tested, so that each fault is named once. */
+  readonly needs?: readonly Name[];
+  /** What the merchant's developer changes after a failure. */
+  readonly fix: string;
+  readonly run: () => Promise<Verdict>;
+}
+
+/** The outcome of a check, as it is reported. */
+export interface CheckReport {
+  readonly part: CertificationPart;
+  readonly name: CheckName;
+  readonly result: CheckResult;
+  /** What happened, or why it was not tested. */
+  readonly seen: string;
+  /** What to change; empty unless the check failed. */
+  readonly fix: string;
+}
+
+/** Runs the checks one after the other. After `stop`, the remaining ones are reported as not tested. Never rejects. */
+export async function runChecks<Name extends CheckName>(
+  part: CertificationPart,
+  checks: readonly Check<Name>[],
+  stop: AbortSignal,
+  onCheck: (report: CheckReport) => void,
+): Promise<readonly CheckReport[]> {
+  const reports: CheckReport[] = [];
+  for (const check of checks) {
+    const verdict = await judge(check, reports, stop);
+    const fix = verdict.result === 'failed' ? (verdict.fix ?? check.fix) : '';
+    const report = { part, name: check.name, result: verdict.result, seen: verdict.seen, fix };
+    reports.push(report);
+    onCheck(report);
+  }
+  return reports;
+}
+
+async function judge<Name extends CheckName>(
+  check: Check<Name>,
+  earlier: readonly CheckReport[],
+  stop: AbortSignal,
+): Promise<Verdict> {
+  const missing = check.needs
+    ?.map((name) => earlier.find((each) => each.name === name && each.result !== 'passed'))
+    .find((each) => each !== undefined);
+  // The cause is the first check of the chain.
+  if (missing?.result === 'not_tested') return notTested(missing.seen);
+  if (missing !== undefined) return notTested(`${missing.name} must pass first`);
+  const isInterrupted = (): boolean => stop.aborted;
+  if (isInterrupted()) return notTested('interrupted');
+  try {
+    const verdict = await check.run();
+    // What an interrupted check saw is no verdict about the receiver.
+    return isInterrupted() ? notTested('interrupted') : verdict;
+  } catch (error) {
+    if (isInterrupted()) return notTested('interrupted');
+    if (error instanceof Untestable) return notTested(error.message);
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}

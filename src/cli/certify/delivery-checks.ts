@@ -1,0 +1,171 @@
+import type { IntegrationCheckName } from '../../contract/certification-checks.ts';
+import { pause } from '../../platform/pause.ts';
+import { failed, passed } from './check.ts';
+import type { Check, Verdict } from './check.ts';
+import type { PlacedOrder } from './gateway-proxy.ts';
+import type { IntegrationParts } from './integration-parts.ts';
+import { orderEvent, orderTypes } from './made-up-events.ts';
+import type { MadeUpEvent, OrderEventName } from './made-up-events.ts';
+import { webhookOrder } from './merchant-shop.ts';
+import { randomSecret } from './receiver-answers.ts';
+
+const minuteMs = 60_000;
+/** Longer than any order can be open for a customer. */
+const lateMs = 25 * 60 * minuteMs;
+const lookMs = 100;
+
+/** What the shop delivers. Certification ends the orders: by webhooks, and in the proxy's answers to verify. */
+export function deliveryChecks(parts: IntegrationParts): readonly Check<IntegrationCheckName>[] {
+  const { shop, sender, limits, now, stop } = parts;
+
+  /** Ends the order at the proxy, and gives the webhook. `registeredMs`: how long ago the order was registered. */
+  const end = (
+    order: PlacedOrder,
+    type: OrderEventName,
+    at = now(),
+    registeredMs = minuteMs,
+  ): MadeUpEvent => {
+    const ended = webhookOrder(order, new Date(at.getTime() - registeredMs));
+    const status = orderTypes[type];
+    parts.proxy.simulate(order.orderNumber, {
+      status,
+      deducted: status === 'COMPLETED' ? ended.amount : '0.00',
+      created_timestamp: ended.createdAt.toISOString(),
+      updated_timestamp: at.toISOString(),
+    });
+    return orderEvent(type, ended, at);
+  };
+
+  /** How often an order was delivered that must not be delivered any more. */
+  const deliveredAfterQuiet = async ({ orderNumber }: PlacedOrder): Promise<number> => {
+    const atOnce = await shop.fulfilled(orderNumber);
+    await pause(limits.quietMs, stop);
+    return Math.max(atOnce, await shop.fulfilled(orderNumber));
+  };
+
+  /** Waits until the order is delivered, and judges that it was delivered once. */
+  const deliveredOnce = async ({ orderNumber }: PlacedOrder, after: string): Promise<Verdict> => {
+    const endMs = now().getTime() + limits.deliverMs;
+    let count = await shop.fulfilled(orderNumber);
+    while (count === 0 && now().getTime() < endMs && !stop.aborted) {
+      await pause(lookMs, stop);
+      count = await shop.fulfilled(orderNumber);
+    }
+    if (count === 1) return passed(`delivered ${orderNumber} once`);
+    return failed(
+      count === 0
+        ? `${orderNumber} was not delivered within ${limits.deliverMs / 1000} s after ${after}`
+        : `${orderNumber} was delivered ${count} times after ${after}`,
+    );
+  };
+
+  const notDelivered = async (order: PlacedOrder, after: string): Promise<Verdict> => {
+    const count = await deliveredAfterQuiet(order);
+    return count === 0
+      ? passed(`did not deliver ${order.orderNumber}`)
+      : failed(`delivered ${order.orderNumber} after ${after}`);
+  };
+
+  let paid: Promise<{ order: PlacedOrder; event: MadeUpEvent }> | undefined;
+  const payOne = () =>
+    (paid ??= (async () => {
+      const order = await shop.placeForGood();
+      // Without the state URL, nothing below can be decided.
+      await shop.fulfilled(order.orderNumber);
+      const event = end(order, 'order.completed');
+      await sender.send(event);
+      return { order, event };
+    })());
+
+  return [
+    {
+      name: 'return_proves_nothing',
+      needs: ['places_order'],
+      fix: 'Verify the order, or wait for its webhook. A customer can open the return_url without paying.',
+      run: async () => {
+        const order = await shop.placeForGood();
+        await shop.fulfilled(order.orderNumber);
+        await shop.visitReturnUrl(order);
+        return notDelivered(order, 'a visit to its return_url, while it was PENDING');
+      },
+    },
+    {
+      name: 'forged_has_no_effect',
+      needs: ['places_order'],
+      fix: 'Verify the signature before anything else. A refused webhook must leave no trace in your shop.',
+      run: async () => {
+        const order = await shop.placeForGood();
+        await shop.fulfilled(order.orderNumber);
+        const event = orderEvent(
+          'order.completed',
+          webhookOrder(order, new Date(now().getTime() - minuteMs)),
+          now(),
+        );
+        await sender.send(event, { secrets: { current: randomSecret() } });
+        return notDelivered(order, 'a forged order.completed');
+      },
+    },
+    {
+      name: 'fulfils_paid_order',
+      needs: ['places_order'],
+      fix:
+        'Deliver the order when its order.completed arrives. If your shop verifies the order first, it must use the ' +
+        'address of this command as its gateway.',
+      run: async () => deliveredOnce((await payOne()).order, 'its order.completed'),
+    },
+    {
+      name: 'fulfils_once',
+      needs: ['fulfils_paid_order'],
+      fix:
+        'Store the webhook-id in the transaction that delivers the order, with a unique index. Two repeats can arrive ' +
+        'at once.',
+      run: async () => {
+        const { order, event } = await payOne();
+        await sender.send(event);
+        await Promise.all([sender.send(event), sender.send(event)]);
+        const count = await deliveredAfterQuiet(order);
+        return count === 1
+          ? passed(`delivered ${order.orderNumber} once despite three repeats`)
+          : failed(`delivered ${order.orderNumber} ${count} times after three repeats of one webhook`);
+      },
+    },
+    ...(['order.failed', 'order.expired'] as const).map((type): Check<IntegrationCheckName> => ({
+      name: type === 'order.failed' ? 'failed_not_fulfilled' : 'expired_not_fulfilled',
+      needs: ['places_order'],
+      fix: 'Deliver only when the status is COMPLETED. Every other status means that the order is not paid.',
+      run: async () => {
+        const order = await shop.placeForGood();
+        await shop.fulfilled(order.orderNumber);
+        await sender.send(end(order, type));
+        return notDelivered(order, `its ${type}`);
+      },
+    })),
+    {
+      name: 'late_money',
+      needs: ['fulfils_paid_order'],
+      fix:
+        'Deliver a COMPLETED order however late it is, or refund it. A wallet can confirm a payment hours after the ' +
+        'time to pay is over, and the money is yours.',
+      run: async () => {
+        const order = await shop.placeForGood();
+        await sender.send(end(order, 'order.completed', now(), lateMs));
+        return deliveredOnce(order, 'an order.completed that came 25 hours after the registration');
+      },
+    },
+    {
+      name: 'reordered_fulfilled',
+      needs: ['fulfils_paid_order'],
+      fix: 'Handle the events of each order by themselves. Events of different orders arrive in any order.',
+      run: async () => {
+        const earlier = await shop.placeForGood();
+        const later = await shop.placeForGood();
+        const first = end(earlier, 'order.completed', new Date(now().getTime() - 2 * minuteMs));
+        await sender.send(end(later, 'order.completed'));
+        await sender.send(first);
+        const verdict = await deliveredOnce(later, 'its order.completed');
+        if (verdict.result !== 'passed') return verdict;
+        return deliveredOnce(earlier, 'its order.completed, which came after a later one of another order');
+      },
+    },
+  ];
+}

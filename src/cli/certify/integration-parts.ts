@@ -1,0 +1,27 @@
+import type { GatewayProxy } from './gateway-proxy.ts';
+import type { MerchantShop } from './merchant-shop.ts';
+import type { WebhookSender } from './webhook-sender.ts';
+
+/** How long certification waits, and what it asks a shop to wait for. */
+export interface IntegrationLimits {
+  /** How long an order may take to arrive. */
+  readonly placeMs: number;
+  /** How long the shop may take to repeat a request. */
+  readonly repeatMs: number;
+  /** How long a slow 201 takes. */
+  readonly slowMs: number;
+  readonly retryAfterSeconds: number;
+  /** How long certification watches that something does not happen. */
+  readonly quietMs: number;
+  /** How long the shop may take to deliver a paid order. */
+  readonly deliverMs: number;
+}
+
+export interface IntegrationParts {
+  readonly shop: MerchantShop;
+  readonly proxy: GatewayProxy;
+  readonly sender: WebhookSender;
+  readonly limits: IntegrationLimits;
+  readonly now: () => Date;
+  readonly stop: AbortSignal;
+}

@@ -1,0 +1,130 @@
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { request } from 'undici';
+import { newRandomId } from '../../contract/public-id.ts';
+import { Untestable } from './check.ts';
+import type { GatewayProxy, PlacedOrder, Placement } from './gateway-proxy.ts';
+import type { MadeUpOrder } from './made-up-events.ts';
+import { waitFor } from './wait-for.ts';
+
+/** The merchant's shop, as certification sees it: through the proxy, and at the two URLs that the shop offers. */
+export interface MerchantShop {
+  /**
+   * Has the shop place an order, and waits until its first request arrives at the proxy. `first`: what happens to it.
+   * @throws Untestable when no request arrives
+   */
+  readonly place: (first?: Placement) => Promise<PlacedOrder>;
+  /** Places an order, and waits until the gateway has registered it. @throws Untestable */
+  readonly placeForGood: () => Promise<PlacedOrder>;
+  /** How often the shop has delivered the order. @throws Untestable when the shop does not say */
+  readonly fulfilled: (orderNumber: string) => Promise<number>;
+  /** The customer's visit to return_url. @throws Untestable when the page is not the shop's */
+  readonly visitReturnUrl: (order: PlacedOrder) => Promise<void>;
+}
+
+export interface MerchantShopOptions {
+  readonly proxy: GatewayProxy;
+  /** POST makes the shop place an order. Without it, a person places each order. */
+  readonly orderUrl: URL | undefined;
+  /** GET with order_number says how often the shop has delivered the order. */
+  readonly stateUrl: URL | undefined;
+  readonly webhookUrl: URL;
+  /** Asks a person to place an order. */
+  readonly ask: (line: string) => void;
+  /** How long an order may take to arrive. */
+  readonly placeMs: number;
+  readonly stop: AbortSignal;
+}
+
+const answerMs = 15_000;
+const State = Type.Object({ fulfilled: Type.Integer({ minimum: 0 }) });
+
+export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
+  const { proxy, orderUrl, stateUrl, webhookUrl, ask, placeMs, stop } = options;
+  const signal = (): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(placeMs)]);
+
+  const place = async (first: Placement = { kind: 'forward' }): Promise<PlacedOrder> => {
+    proxy.begin(first);
+    let problem = '';
+    if (orderUrl === undefined) ask(`Place an order in your shop now, within ${placeMs / 1000} s.`);
+    // The shop may answer only when its own requests are answered. What it answers does not matter if an order arrives.
+    else
+      void request(orderUrl, { method: 'POST', signal: signal() }).then(
+        async ({ statusCode, body }) => {
+          await body.dump();
+          if (statusCode >= 400) problem = `. ${orderUrl.href} answered ${statusCode}`;
+        },
+        (error: unknown) => {
+          problem = `. ${orderUrl.href} failed: ${error instanceof Error ? error.message : String(error)}`;
+        },
+      );
+    const order = await waitFor(proxy, () => proxy.placed()[0], placeMs, stop);
+    if (order !== undefined) return order;
+    throw new Untestable(`no order arrived at ${proxy.origin} within ${placeMs / 1000} s${problem}`);
+  };
+
+  return {
+    place,
+    async placeForGood() {
+      const order = await place();
+      const answer = await waitFor(proxy, () => proxy.answers()[0], placeMs, stop);
+      if (answer?.status === 201) return order;
+      throw new Untestable(`the gateway did not register ${order.orderNumber || 'the order'}`);
+    },
+    async fulfilled(orderNumber) {
+      if (stateUrl === undefined)
+        throw new Untestable('needs --state-url, which says what your shop has delivered');
+      const url = new URL(stateUrl);
+      url.searchParams.set('order_number', orderNumber);
+      const answer = await request(url, {
+        signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
+      }).catch((error: unknown): never => {
+        throw new Untestable(
+          `${stateUrl.href} failed: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      });
+      const text = await answer.body.text();
+      if (answer.statusCode === 404) return 0;
+      const json = parseJson(text);
+      if (answer.statusCode === 200 && Value.Check(State, json)) return json.fulfilled;
+      throw new Untestable(
+        `${stateUrl.href} answered ${answer.statusCode} without a number in "fulfilled". See docs/certification.md`,
+      );
+    },
+    async visitReturnUrl({ fields }) {
+      const own = [webhookUrl, orderUrl, stateUrl].flatMap((url) => (url === undefined ? [] : [url.origin]));
+      // The URL is the shop's choice. Another host may be any machine that this one can reach.
+      if (!URL.canParse(fields.return_url) || !own.includes(new URL(fields.return_url).origin))
+        throw new Untestable(
+          'the return_url is not on the host of --webhook-url, --order-url or --state-url',
+        );
+      const answer = await request(fields.return_url, {
+        signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
+      });
+      await answer.body.dump();
+    },
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The order in the form of its webhooks. `createdAt`: when the webhooks say that it was registered. */
+export function webhookOrder({ orderNumber, fields, isDirect }: PlacedOrder, createdAt: Date): MadeUpOrder {
+  const { amount, currency, reason, customer_phone: customerPhone, phone } = fields;
+  return {
+    order_id: newRandomId('ord', createdAt),
+    order_number: orderNumber,
+    amount,
+    currency,
+    reason,
+    customer_phone: isDirect ? phone : customerPhone,
+    payment_type: isDirect ? 'DIRECT' : 'API',
+    createdAt,
+  };
+}

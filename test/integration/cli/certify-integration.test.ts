@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { certificationChecks, isCertified } from '../../../src/contract/certification-checks.ts';
+import { certifyIntegration } from '../../../src/cli/certify/certify-integration.ts';
+import type { CheckReport } from '../../../src/cli/certify/check.ts';
+import { randomSecret } from '../../../src/cli/certify/receiver-answers.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
+import { brokenShops, goodWays, startShop } from './merchant-shops.ts';
+
+const stack = sharedStack();
+const secret = randomSecret();
+const limits = {
+  placeMs: 60_000,
+  repeatMs: 6_000,
+  slowMs: 3_000,
+  retryAfterSeconds: 1,
+  quietMs: 500,
+  deliverMs: 1_000,
+};
+
+/** Certifies a shop. Orders are placed by `order-url` alone, and the shop's gateway is the proxy. */
+async function certify(
+  merchant: TestMerchant,
+  ways: Partial<typeof goodWays> = {},
+  without: 'state' | 'nothing' = 'nothing',
+): Promise<readonly CheckReport[]> {
+  const shop = await startShop(secret, merchant.testKey, { ...goodWays, ...ways });
+  try {
+    return await certifyIntegration({
+      gateway: new URL(stack.facades[0]!.sandbox),
+      proxyPort: 0,
+      webhookUrl: new URL(`${shop.origin}/hook`),
+      orderUrl: new URL(`${shop.origin}/order`),
+      stateUrl: without === 'state' ? undefined : new URL(`${shop.origin}/state`),
+      secret,
+      limits,
+      now: () => new Date(),
+      stop: new AbortController().signal,
+      onProxy: shop.connect,
+      ask: () => {},
+      onCheck: () => {},
+    });
+  } finally {
+    await shop.close();
+  }
+}
+
+describe('gatehouse certify, at a shop in front of a running sandbox', () => {
+  const faultsOf = new Map<string, readonly CheckReport[]>();
+  let good: readonly CheckReport[];
+  let silent: readonly CheckReport[];
+
+  // All at once, because each of them waits most of its time.
+  beforeAll(async () => {
+    const merchant = await stack.createMerchant();
+    const broken = Object.entries(brokenShops).map(async ([name, ways]) =>
+      faultsOf.set(name, await certify(merchant, ways)),
+    );
+    [good, silent] = await Promise.all([certify(merchant), certify(merchant, {}, 'state'), ...broken]);
+  });
+
+  test('a correct shop passes every check', () => {
+    expect(good.map(({ name, result, seen }) => [name, result, seen])).toEqual(
+      certificationChecks.integration.map((name) => [name, 'passed', expect.any(String)]),
+    );
+  });
+
+  test.each(Object.keys(brokenShops))('the fault %s is named, and no other', (name) => {
+    const checks = faultsOf.get(name) ?? [];
+    const faults = checks.filter(({ result }) => result === 'failed');
+
+    expect(faults.map((fault) => [fault.name, fault.seen])).toEqual([[name, expect.any(String)]]);
+    expect(faults[0]?.fix).toMatch(/\.$/);
+    expect(isCertified('integration', checks)).toBe(false);
+  });
+
+  test('every check is failed by a shop of the table', () => {
+    expect(Object.keys(brokenShops)).toEqual(certificationChecks.integration);
+  });
+
+  test('a shop that does not say what it has delivered is tested at its requests only, and not certified', () => {
+    const untested = silent.filter(({ result }) => result === 'not_tested');
+
+    expect(silent.filter(({ result }) => result === 'failed')).toEqual([]);
+    expect(untested.map(({ name }) => name)).toEqual(certificationChecks.integration.slice(7));
+    expect(untested[0]?.seen).toContain('--state-url');
+    expect(isCertified('integration', silent)).toBe(false);
+  });
+});
