@@ -79,7 +79,7 @@ type ErrorDetail struct {
 type WebhookEvent struct {
 	// ID is the same in every repeat.
 	ID string `json:"id"`
-	// Type is such as order.completed or refund.failed.
+	// Type is such as order.completed, payment_link.created or refund.failed.
 	Type           string        `json:"type"`
 	CreatedAt      string        `json:"created_at"`
 	Environment    string        `json:"environment"`

@@ -122,8 +122,8 @@ const Body = Type.Object({
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** The length of the longest type. */
-const typeWidth = 'refund.completed'.length;
+/** The length of the longest type that is received here. */
+const typeWidth = 'payment_link.created'.length;
 
 /** One line: the time, the event, the order and the amount. */
 function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {

@@ -3,10 +3,17 @@ import type { Static } from '@sinclair/typebox';
 
 /** The types of webhooks about orders. The last one is sent on request only. */
 const orderTypes = ['order.completed', 'order.failed', 'order.expired', 'webhook.test'] as const;
+/** The types of webhooks about payment links. */
+const linkTypes = [
+  'payment_link.created',
+  'payment_link.completed',
+  'payment_link.failed',
+  'payment_link.expired',
+] as const;
 /** The types of webhooks about refunds. */
 const refundTypes = ['refund.completed', 'refund.failed'] as const;
 
-type WebhookType = (typeof orderTypes)[number] | (typeof refundTypes)[number];
+type WebhookType = (typeof orderTypes)[number] | (typeof linkTypes)[number] | (typeof refundTypes)[number];
 
 /** The fields of a webhook, in the order in which they are written. `data` is exactly what verify or refund/verify answers. */
 const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
@@ -40,7 +47,8 @@ const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
     examples: [3],
   }),
   previous_status: Type.String({
-    description: 'The status of the order or refund in `data` before the event.',
+    description:
+      'The status of the order or refund in `data` before the event. Empty if it did not exist before.',
     examples: ['PENDING'],
   }),
   data: Type.Ref(data),
@@ -50,6 +58,12 @@ const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
 export const webhookSchema = Type.Object(webhookFields(orderTypes, 'PaymentOrder#'), {
   $id: 'WebhookEvent',
   title: 'Webhook',
+});
+
+/** A webhook about a payment link, which is an order. It differs in `type`. */
+export const paymentLinkWebhookSchema = Type.Object(webhookFields(linkTypes, 'PaymentOrder#'), {
+  $id: 'PaymentLinkWebhookEvent',
+  title: 'Webhook about a payment link',
 });
 
 /** A webhook about a refund. It differs in `type` and `data`. */
@@ -92,16 +106,19 @@ interface DescribedWebhook {
   readonly operationId: string;
   readonly summary: string;
   readonly cause: string;
+  /** `endpoints`: a webhook_url does not receive it. */
+  readonly receivers: 'endpoints' | 'all';
   readonly schema: string;
 }
 
-const describeWebhook = ({ operationId, summary, cause, schema }: DescribedWebhook) => ({
+const describeWebhook = ({ operationId, summary, cause, receivers, schema }: DescribedWebhook) => ({
   post: {
     operationId,
     tags: ['Webhooks'],
     summary,
     description:
-      `${cause} Sent to the \`webhook_url\` of the order, and to each of your webhook endpoints that receives the type. ` +
+      `${cause} Sent to ${receivers === 'all' ? 'the `webhook_url` of the order, and to ' : ''}each of your webhook endpoints ` +
+      'that receives the type. ' +
       'Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.',
     // Gatehouse sends it, so it has no API key. The signatures authenticate it.
     security: [],
@@ -127,12 +144,23 @@ export const webhooksDescription = {
     operationId: 'orderEnded',
     summary: 'An order has ended',
     cause: 'The order became COMPLETED, FAILED or EXPIRED.',
+    receivers: 'all',
     schema: 'WebhookEvent',
+  }),
+  paymentLinkChanged: describeWebhook({
+    operationId: 'paymentLinkChanged',
+    summary: 'A payment link was created or has ended',
+    cause:
+      'A payment link or QR code was created, or its order became COMPLETED, FAILED or EXPIRED. The end of a payment link is ' +
+      'sent once: as `payment_link.*` to a webhook endpoint that lists this type, otherwise as `order.*`.',
+    receivers: 'endpoints',
+    schema: 'PaymentLinkWebhookEvent',
   }),
   refundEnded: describeWebhook({
     operationId: 'refundEnded',
     summary: 'A refund has ended',
     cause: 'The refund became COMPLETED or FAILED. Its order stays COMPLETED.',
+    receivers: 'all',
     schema: 'RefundWebhookEvent',
   }),
 };

@@ -101,9 +101,9 @@ describe('gatehouse listen', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}order\.completed {3}heard-1 {2}COMPLETED {2}100\.50 ETB\n {2}answered 204 in \d+ ms$/m,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}order\.completed {7}heard-1 {2}COMPLETED {2}100\.50 ETB\n {2}answered 204 in \d+ ms$/m,
     );
-    expect(stdout).toMatch(/Z {2}order\.failed {6}heard-2 {2}FAILED {2}100\.50 ETB\n/);
+    expect(stdout).toMatch(/Z {2}order\.failed {10}heard-2 {2}FAILED {2}100\.50 ETB\n/);
     expect(stderr).toContain(`test_webhook_secret in ${join(cli.dataFolder, 'demo.json')}`);
     expect(stderr).toMatch(/Stopped listening\.\n$/);
     const [first, second] = receiver.webhooks;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { WebhookEndpoint } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { DeliveryCause, DeliveryState } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
@@ -130,6 +131,65 @@ test('a direct payment and its refund reach each endpoint that wants them, signe
       first.key.webhookEndpointId,
     ]),
   );
+});
+
+test('payment links notify of their creation and their end, each event once at each endpoint under the type that it has chosen', async () => {
+  const linkTypes = ['payment_link.created', 'payment_link.completed', 'payment_link.failed'];
+  const [links, orders, all] = [await openReceiver(), await openReceiver(), await openReceiver()];
+  const ofLinks = await createEndpoint(links.origin, { eventTypes: linkTypes });
+  const ofOrders = await createEndpoint(orders.origin, { eventTypes: ['order.completed', 'order.failed'] });
+  const ofAll = await createEndpoint(all.origin);
+  const scope = { ...merchant(), environment: Environment.SANDBOX };
+  const client = api.stack.client(OrderService, 'operator');
+  const register = async (orderNumber: string, paymentType: PaymentType) => {
+    const link = { orderNumber, paymentType, amount: '100.50', currency: 'ETB', reason: 'Books' };
+    return (await client.registerOrder({ ...scope, ...link })).order?.orderId ?? '';
+  };
+
+  const [paidNumber, cancelledNumber] = [newOrderNumber(), newOrderNumber()];
+  const paidId = await register(paidNumber, PaymentType.LINK);
+  const orderId = await register(cancelledNumber, PaymentType.QR);
+  await client.cancelOrder({ ...scope, orderId });
+  const payment = {
+    ...directPayment({ phone: '+251900000000' }),
+    order_number: paidNumber,
+    amount: '100.50',
+  };
+  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  // An order that is no link.
+  const plainNumber = await pay();
+  await Promise.all([received(links, 4), received(orders, 3), received(all, 5)]);
+
+  const typesOf = ({ webhooks: arrived }: Receiver, secret: string, number: string): string[] =>
+    arrived
+      .filter(({ body }) => body.includes(`"order_number":"${number}"`))
+      .map((webhook) => typeOf(webhook, secret));
+  const numbers = [paidNumber, cancelledNumber, plainNumber];
+  expect(numbers.map((number) => typesOf(links, ofLinks.secret, number))).toEqual([
+    ['payment_link.created', 'payment_link.completed'],
+    ['payment_link.created', 'payment_link.failed'],
+    [],
+  ]);
+  expect(numbers.map((number) => typesOf(orders, ofOrders.secret, number))).toEqual([
+    ['order.completed'],
+    ['order.failed'],
+    ['order.completed'],
+  ]);
+  expect(numbers.map((number) => typesOf(all, ofAll.secret, number))).toEqual([
+    ['payment_link.created', 'order.completed'],
+    ['payment_link.created', 'order.failed'],
+    ['order.completed'],
+  ]);
+  const created = links.webhooks
+    .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    .find(
+      ({ type, data }) => type === 'payment_link.created' && Reflect.get(Object(data), 'order_id') === paidId,
+    );
+  expect(created).toMatchObject({
+    sequence: 1,
+    previous_status: '',
+    data: { status: 'PENDING', payment_type: 'LINK', order_number: paidNumber },
+  });
 });
 
 test('deliveries wait until a secret is shown, for an endpoint and for a webhook_url, and the merchant is told', async () => {

@@ -9,7 +9,7 @@ final class WebhookEvent
 {
     /**
      * @param string $id the same in every repeat
-     * @param string $type such as order.completed or refund.failed
+     * @param string $type such as order.completed, payment_link.created or refund.failed
      * @param int $sequence the number of the event among all events of its order: it only grows
      */
     public function __construct(

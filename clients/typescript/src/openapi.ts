@@ -225,6 +225,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    paymentLinkChanged: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment link was created or has ended
+         * @description A payment link or QR code was created, or its order became COMPLETED, FAILED or EXPIRED. The end of a payment link is sent once: as `payment_link.*` to a webhook endpoint that lists this type, otherwise as `order.*`. Sent to each of your webhook endpoints that receives the type. Sent at least once and in order, until it is answered 2xx within 15 seconds. Verify a signature before you trust it.
+         */
+        post: operations["paymentLinkChanged"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     refundEnded: {
         parameters: {
             query?: never;
@@ -580,7 +600,44 @@ export interface components {
              */
             sequence: number;
             /**
-             * @description The status of the order or refund in `data` before the event.
+             * @description The status of the order or refund in `data` before the event. Empty if it did not exist before.
+             * @example PENDING
+             */
+            previous_status: string;
+            data: components["schemas"]["PaymentOrder"];
+        };
+        /** Webhook about a payment link */
+        PaymentLinkWebhookEvent: {
+            /**
+             * @description The event's id, the same in every repeat and equal to the header `webhook-id`.
+             * @example evt_01jd4r7c2mf9vx3k8h5w0q6tzn
+             */
+            id: string;
+            /**
+             * @description The type of the event. New types may be added: answer 2xx to an unknown type, and ignore it.
+             * @example payment_link.created
+             * @enum {string}
+             */
+            type: "payment_link.created" | "payment_link.completed" | "payment_link.failed" | "payment_link.expired";
+            /**
+             * Format: date-time
+             * @description When the event happened: ISO 8601 in UTC with milliseconds.
+             * @example 2025-11-20T09:31:12.408Z
+             */
+            created_at: string;
+            /**
+             * @description The environment of the order.
+             * @example sandbox
+             * @enum {string}
+             */
+            environment: "sandbox" | "production";
+            /**
+             * @description Grows with every event of an order. Not all events are sent, so numbers are missing.
+             * @example 3
+             */
+            sequence: number;
+            /**
+             * @description The status of the order or refund in `data` before the event. Empty if it did not exist before.
              * @example PENDING
              */
             previous_status: string;
@@ -617,7 +674,7 @@ export interface components {
              */
             sequence: number;
             /**
-             * @description The status of the order or refund in `data` before the event.
+             * @description The status of the order or refund in `data` before the event. Empty if it did not exist before.
              * @example PENDING
              */
             previous_status: string;
@@ -2099,6 +2156,51 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Your server has it. It is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again later: 13 times within 76 hours. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    paymentLinkChanged: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures of id, timestamp and body by Standard Webhooks, separated by spaces. */
+                "webhook-signature": string;
+                /** @description HMAC-SHA256 of the exact bytes of the body, in lower-case hexadecimal. The key is your whole secret, `whsec_` included. */
+                "X-SVC-HMAC-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PaymentLinkWebhookEvent"];
             };
         };
         responses: {

@@ -22,10 +22,12 @@ export type ErrorDetail = Schemas['ErrorDetail'];
 
 /** A webhook about an order. */
 export type OrderEvent = Schemas['WebhookEvent'];
+/** A webhook about a payment link, which is an order. */
+export type PaymentLinkEvent = Schemas['PaymentLinkWebhookEvent'];
 /** A webhook about a refund. */
 export type RefundEvent = Schemas['RefundWebhookEvent'];
 /** A webhook. `type` says which. New types may be added: ignore unknown ones. */
-export type WebhookEvent = OrderEvent | RefundEvent;
+export type WebhookEvent = OrderEvent | PaymentLinkEvent | RefundEvent;
 
 /** `sandbox`: test keys, no real money. `production`: live keys, real payments. */
 export type Environment = 'sandbox' | 'production';

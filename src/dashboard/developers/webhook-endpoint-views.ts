@@ -12,6 +12,10 @@ export const eventTypes = [
   'order.completed',
   'order.failed',
   'order.expired',
+  'payment_link.created',
+  'payment_link.completed',
+  'payment_link.failed',
+  'payment_link.expired',
   'refund.completed',
   'refund.failed',
 ] as const;

@@ -11,7 +11,12 @@ import {
   verifyReplySchema,
 } from '../../merchant-api/replies.ts';
 import { merchantApiVersion } from '../../merchant-api/version.ts';
-import { refundWebhookSchema, webhookSchema, webhooksDescription } from '../../merchant-api/webhook-json.ts';
+import {
+  paymentLinkWebhookSchema,
+  refundWebhookSchema,
+  webhookSchema,
+  webhooksDescription,
+} from '../../merchant-api/webhook-json.ts';
 import {
   directBodySchema,
   refundBodySchema,
@@ -41,6 +46,7 @@ const schemas = [
   paymentOrderSchema,
   refundSchema,
   webhookSchema,
+  paymentLinkWebhookSchema,
   refundWebhookSchema,
   errorSchema,
   errorDetailSchema,
@@ -126,7 +132,10 @@ export async function addOpenApiDocument(
       tags: [
         { name: 'Orders', description: 'Payment orders and what becomes of them.' },
         { name: 'Refunds', description: 'Money on its way back to customers.' },
-        { name: 'Webhooks', description: 'What your server receives when an order or a refund has ended.' },
+        {
+          name: 'Webhooks',
+          description: 'What your server receives when an order, a payment link or a refund has ended.',
+        },
         { name: 'Probes', description: 'For load balancers. No key is needed.' },
       ],
       components: {

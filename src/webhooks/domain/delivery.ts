@@ -9,6 +9,10 @@ export type WebhookEventType =
   | 'order.completed'
   | 'order.failed'
   | 'order.expired'
+  | 'payment_link.created'
+  | 'payment_link.completed'
+  | 'payment_link.failed'
+  | 'payment_link.expired'
   | 'refund.completed'
   | 'refund.failed'
   | 'webhook.test';

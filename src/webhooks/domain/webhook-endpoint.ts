@@ -7,6 +7,10 @@ export const subscribedTypes = [
   'order.completed',
   'order.failed',
   'order.expired',
+  'payment_link.created',
+  'payment_link.completed',
+  'payment_link.failed',
+  'payment_link.expired',
   'refund.completed',
   'refund.failed',
 ] as const satisfies readonly SubscribedType[];
@@ -30,7 +34,8 @@ export interface Subscription {
 export interface SubscribableEvent {
   readonly merchantId: string;
   readonly environment: Environment;
-  readonly eventType: WebhookEventType;
+  /** The types under which the event can be received, the most specific one first. */
+  readonly eventTypes: readonly SubscribedType[];
   /** Milliseconds, by core's clock. */
   readonly occurredAt: number;
 }
@@ -41,25 +46,37 @@ export interface SubscribableEvent {
  */
 const toleranceMs = 60_000;
 
+/** An endpoint that receives an event, and the type under which it does. */
+export interface EndpointReceiver {
+  readonly endpointId: string;
+  readonly url: string;
+  readonly eventType: SubscribedType;
+}
+
 /**
- * The subscriptions that an event belongs to.
+ * The endpoints that receive an event, each under one type: the most specific one that it has chosen. An endpoint of every type
+ * receives the most general one, so that a type of a later version does not replace the type that it knows.
  * - `possible` includes an event that may have been committed after the endpoint was created. So no such event is missed.
  * - `certain` includes only events that were. So an older event is never reported as missing.
  */
 export const subscriptionsOf = (
-  { merchantId, environment, eventType, occurredAt }: SubscribableEvent,
+  { merchantId, environment, eventTypes, occurredAt }: SubscribableEvent,
   subscriptions: readonly Subscription[],
   certainty: 'possible' | 'certain',
-): Subscription[] => {
+): EndpointReceiver[] => {
   const latest = occurredAt + (certainty === 'possible' ? toleranceMs : -toleranceMs);
   const found = subscriptions.filter(
     (each) =>
-      each.merchantId === merchantId &&
-      each.environment === environment &&
-      (each.eventType === '*' || each.eventType === eventType) &&
-      each.since.getTime() <= latest,
+      each.merchantId === merchantId && each.environment === environment && each.since.getTime() <= latest,
   );
-  return [...new Map(found.map((each) => [each.endpointId, each])).values()];
+  const endpoints = new Map(found.map(({ endpointId, url }) => [endpointId, url]));
+  return [...endpoints].flatMap(([endpointId, url]) => {
+    const chosen = new Set(
+      found.filter((each) => each.endpointId === endpointId).map((each) => each.eventType),
+    );
+    const eventType = chosen.has('*') ? eventTypes.at(-1) : eventTypes.find((type) => chosen.has(type));
+    return eventType === undefined ? [] : [{ endpointId, url, eventType }];
+  });
 };
 
 /** The types that an endpoint receives, each with the time since when. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
-import { webhookEventType } from '../intake/event-body.ts';
+import { endType } from '../intake/event-body.ts';
 
 /** Tracks the sequence numbers of orders' events. */
 export interface OrderSequences {
@@ -17,7 +17,7 @@ export function createOrderSequences(): OrderSequences {
     isNext(event) {
       const orderId = event.order?.orderId ?? '';
       const before = latest.get(orderId);
-      if (webhookEventType(event) === undefined) latest.set(orderId, event.sequence);
+      if (endType(event) === undefined) latest.set(orderId, event.sequence);
       else latest.delete(orderId);
       // Of an order from before the start of this process, the latest number is unknown.
       return before === undefined || event.sequence === before + 1n;

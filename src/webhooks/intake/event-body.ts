@@ -3,6 +3,7 @@ import {
   Environment as EnvironmentMessage,
   OrderEventType,
   OrderStatus,
+  PaymentType,
 } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../merchant-api/order-json.ts';
@@ -10,15 +11,16 @@ import type { PaymentOrderJson } from '../../merchant-api/order-json.ts';
 import { refundToJson } from '../../merchant-api/refund-json.ts';
 import type { RefundJson } from '../../merchant-api/refund-json.ts';
 import type { WebhookJson } from '../../merchant-api/webhook-json.ts';
-import type { Environment, WebhookEventType } from '../domain/delivery.ts';
+import type { Environment } from '../domain/delivery.ts';
+import type { SubscribedType } from '../domain/webhook-endpoint.ts';
 
 const environmentWords: Readonly<Record<Environment, 'sandbox' | 'production'>> = {
   SANDBOX: 'sandbox',
   PRODUCTION: 'production',
 };
 
-/** The webhook types of core's events. Other events are intermediate steps, of which merchants are not notified. */
-const typesOfEnds = new Map<OrderEventType, WebhookEventType>([
+/** The webhook types of an order's or refund's end. */
+const typesOfEnds = new Map<OrderEventType, SubscribedType>([
   [OrderEventType.COMPLETED, 'order.completed'],
   [OrderEventType.FAILED, 'order.failed'],
   [OrderEventType.EXPIRED, 'order.expired'],
@@ -26,8 +28,26 @@ const typesOfEnds = new Map<OrderEventType, WebhookEventType>([
   [OrderEventType.REFUND_FAILED, 'refund.failed'],
 ]);
 
+/** The webhook types of a payment link, which is an order. */
+const typesOfLinks = new Map<OrderEventType, SubscribedType>([
+  [OrderEventType.CREATED, 'payment_link.created'],
+  [OrderEventType.COMPLETED, 'payment_link.completed'],
+  [OrderEventType.FAILED, 'payment_link.failed'],
+  [OrderEventType.EXPIRED, 'payment_link.expired'],
+]);
+
 /** The webhook type of an event; undefined when the event ended neither the order nor a refund. */
-export const webhookEventType = ({ type }: OrderEvent): WebhookEventType | undefined => typesOfEnds.get(type);
+export const endType = ({ type }: OrderEvent): SubscribedType | undefined => typesOfEnds.get(type);
+
+/**
+ * The webhook types of an event, the most specific one first. Merchants are not notified of an event without any, because it is
+ * an intermediate step.
+ */
+export function webhookTypes(event: OrderEvent): readonly SubscribedType[] {
+  const { type, order } = event;
+  const isLink = order?.paymentType === PaymentType.LINK || order?.paymentType === PaymentType.QR;
+  return [isLink ? typesOfLinks.get(type) : undefined, endType(event)].filter((each) => each !== undefined);
+}
 
 /** @throws TypeError when the event has no order in an environment, which no stored event lacks. */
 export function environmentOf({ eventId, order }: OrderEvent): Environment {
@@ -37,16 +57,15 @@ export function environmentOf({ eventId, order }: OrderEvent): Environment {
 }
 
 /**
- * The body of the webhook for an order's event. It is stored with the delivery and never generated again. `data` equals
+ * The body of the webhook for an order's event, under one of its types. It is stored with the delivery and never generated again. `data` equals
  * the answer of verify for the order, or of refund/verify for the refund, at the time of the event.
- * @throws TypeError when the event is incomplete, which no stored event is, or has no webhook type.
+ * @throws TypeError when the event is incomplete, which no stored event is, or does not have the type.
  */
-export function eventBody(event: OrderEvent): Buffer {
-  const type = webhookEventType(event);
+export function eventBody(event: OrderEvent, type: SubscribedType): Buffer {
   const { order, occurTime } = event;
-  if (type === undefined || order === undefined || occurTime === undefined)
+  if (!webhookTypes(event).includes(type) || order === undefined || occurTime === undefined)
     throw new TypeError(
-      `event ${event.eventId} has no webhook: it ended neither the order nor a refund, or lacks the order or its time`,
+      `event ${event.eventId} has no webhook ${type}: it is another event, or lacks the order or its time`,
     );
   return bytesOf({
     id: event.eventId,
@@ -64,10 +83,14 @@ function subjectOf(
   order: Order,
 ): Pick<Body, 'previous_status' | 'data'> {
   if (type !== OrderEventType.REFUND_COMPLETED && type !== OrderEventType.REFUND_FAILED)
-    return { previous_status: OrderStatus[previousStatus], data: orderToJson(order) };
+    return { previous_status: previousStatusName(previousStatus), data: orderToJson(order) };
   if (refund === undefined) throw new TypeError(`event ${eventId} of a refund lacks the refund`);
   return { previous_status: 'PENDING', data: refundToJson(refund) };
 }
+
+/** Empty for an order that did not exist before. */
+const previousStatusName = (status: OrderStatus): string =>
+  status === OrderStatus.UNSPECIFIED ? '' : OrderStatus[status];
 
 /** Sorts before every real order id. */
 const noOrder = 'ord_00000000000000000000000000';

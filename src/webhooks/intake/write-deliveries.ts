@@ -3,9 +3,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
 import { endpointOf } from '../domain/delivery.ts';
-import type { WebhookEventType } from '../domain/delivery.ts';
 import { subscriptionsOf } from '../domain/webhook-endpoint.ts';
-import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
+import type { SubscribedType } from '../domain/webhook-endpoint.ts';
+import { endType, environmentOf, eventBody, webhookTypes } from './event-body.ts';
 import { insertDeliveries } from './insert-deliveries.sql.ts';
 import type { EventReceiver, NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
 import { readSubscriptions } from './read-subscriptions.sql.ts';
@@ -13,7 +13,7 @@ import { readSubscriptions } from './read-subscriptions.sql.ts';
 /** An event and one of its receivers. */
 export interface OwedDelivery extends EventReceiver {
   readonly event: OrderEvent;
-  readonly eventType: WebhookEventType;
+  readonly eventType: SubscribedType;
   readonly url: string;
 }
 
@@ -21,7 +21,7 @@ export interface OwedDelivery extends EventReceiver {
 export interface DeliveryWriter {
   /**
    * The deliveries that events need: one for the order's webhook_url, and one for each webhook endpoint of the merchant
-   * that receives the type. Only events that ended an order or a refund have some. Events older than the retention have
+   * that receives one of its types. The webhook_url receives only ends of the order and of its refunds. Events older than the retention have
    * none, because their deliveries may have been sent and removed. `certainty` decides about endpoints that were created
    * within a minute of the event.
    * @throws TypeError for an event that this version does not know.
@@ -57,38 +57,42 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
   return {
     async owed(events, certainty, client) {
       const since = now().getTime() - retentionDays * dayMs;
-      const ends = events.flatMap((event) => {
-        const eventType = webhookEventType(event);
-        return eventType === undefined || occurredAt(event) < since ? [] : [{ event, eventType }];
+      const notified = events.flatMap((event) => {
+        const eventTypes = webhookTypes(event);
+        return eventTypes.length === 0 || occurredAt(event) < since ? [] : [{ event, eventTypes }];
       });
-      if (ends.length === 0) return [];
-      const merchantIds = new Set(ends.map(({ event }) => event.order?.merchantId ?? ''));
+      if (notified.length === 0) return [];
+      const merchantIds = new Set(notified.map(({ event }) => event.order?.merchantId ?? ''));
       // Read after the events were committed, so every endpoint that was created before is there.
       const subscriptions = await readSubscriptions(client ?? database.pool, [...merchantIds]);
-      return ends.flatMap(({ event, eventType }) => {
+      return notified.flatMap(({ event, eventTypes }) => {
         const { order, eventId } = event;
         const url = order?.webhookUrl ?? '';
-        const ownUrl = url === '' ? [] : [{ endpoint: endpointOf(url), url }];
+        const eventType = endType(event);
+        const ownUrl =
+          url === '' || eventType === undefined ? [] : [{ endpoint: endpointOf(url), url, eventType }];
         const facts = {
           merchantId: order?.merchantId ?? '',
           environment: environmentOf(event),
-          eventType,
+          eventTypes,
           occurredAt: occurredAt(event),
         };
         const endpoints = subscriptionsOf(facts, subscriptions, certainty).map((each) => ({
           endpoint: each.endpointId,
           url: each.url,
+          eventType: each.eventType,
         }));
-        return [...ownUrl, ...endpoints].map((receiver) => ({ event, eventId, eventType, ...receiver }));
+        return [...ownUrl, ...endpoints].map((receiver) => ({ event, eventId, ...receiver }));
       });
     },
     async write(owed, move, client) {
       if (owed.length === 0 && move === undefined) return [];
       const at = now();
-      const bodies = new Map<OrderEvent, Buffer>();
+      const bodies = new Map<string, Buffer>();
       const deliveries = owed.map((each): NewDelivery => {
-        const body = bodies.get(each.event) ?? eventBody(each.event);
-        bodies.set(each.event, body);
+        const key = `${each.eventId} ${each.eventType}`;
+        const body = bodies.get(key) ?? eventBody(each.event, each.eventType);
+        bodies.set(key, body);
         return newDelivery(each, newId('whd', at), body);
       });
       return insertDeliveries(client ?? database.pool, deliveries, move);

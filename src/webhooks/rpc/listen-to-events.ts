@@ -8,7 +8,8 @@ import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { ListenToSandboxEventsResponseSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { pause } from '../../platform/pause.ts';
 import { rpcError } from '../../contract/error-reason.ts';
-import { eventBody, webhookEventType } from '../intake/event-body.ts';
+import { eventBody, webhookTypes } from '../intake/event-body.ts';
+import type { SubscribedType } from '../domain/webhook-endpoint.ts';
 import { SecretUnusableError } from '../secrets/secret-cipher.ts';
 import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
@@ -57,7 +58,8 @@ export async function* listenToEvents(
       if (heard.done === true) return;
       next = ask();
       const event = heard.value;
-      const eventType = event === undefined ? undefined : webhookEventType(event);
+      // As for a webhook endpoint that receives every type.
+      const eventType = event === undefined ? undefined : webhookTypes(event).at(-1);
       if (event === undefined) yield {};
       else if (eventType !== undefined) yield await webhookOf(event, eventType, merchantId, secrets, now());
     }
@@ -95,12 +97,12 @@ async function* followEvents(
 
 async function webhookOf(
   event: OrderEvent,
-  eventType: string,
+  eventType: SubscribedType,
   merchantId: string,
   secrets: Pick<SigningSecrets, 'live' | 'unseen'>,
   at: Date,
 ): Promise<Heard> {
-  const body = eventBody(event);
+  const body = eventBody(event, eventType);
   const owner = { merchantId, environment: 'SANDBOX', endpointId: '' } as const;
   const live = await secrets.live(owner).catch((error: unknown) => {
     if (error instanceof SecretUnusableError) throw rpcError('INTERNAL', error.message, { cause: error });

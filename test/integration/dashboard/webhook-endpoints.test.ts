@@ -6,6 +6,7 @@ import type { WebhookEndpoint } from '../../../src/gen/gatehouse/v1/webhook_endp
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
+import { subscribedTypes } from '../../../src/webhooks/domain/webhook-endpoint.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from '../webhooks/receivers.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
@@ -35,6 +36,7 @@ const url = 'http://127.0.0.1:9/hook?key=1';
 test('an endpoint is created with its secret shown once, and its page changes, pauses, tests and deletes it', async () => {
   const receiver = await startReceiver();
   const { visitor, at, endpoints } = await atNewMerchant();
+  const empty = await visitor.get(at('webhooks/endpoints'));
 
   const created = await visitor.post(at('webhooks/endpoints'), {
     url: `${receiver.origin}/hook`,
@@ -61,6 +63,9 @@ test('an endpoint is created with its secret shown once, and its page changes, p
   const deleted = await visitor.post(`${page}/delete`, { seen: await seen() });
   await receiver.close();
 
+  expect([...empty.body.matchAll(/name="type" value="([^"]+)"/g)].map(([, type]) => type)).toEqual(
+    subscribedTypes,
+  );
   expect(secretIn(created.body)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(endpoint).toMatchObject({ eventTypes: ['order.completed'], awaitsSecret: false });
   expect([paused.status, late.status, resumed.status, changed.status]).toEqual([303, 409, 303, 303]);

@@ -116,9 +116,10 @@ describe('/openapi.json', () => {
   });
 
   test('describes the webhooks with their signatures, and their order or refund as the API answers it', () => {
-    expect(keysAt('webhooks')).toEqual(['orderEnded', 'refundEnded']);
+    expect(keysAt('webhooks')).toEqual(['orderEnded', 'paymentLinkChanged', 'refundEnded']);
     for (const [webhook, schema, data] of [
       ['orderEnded', 'WebhookEvent', 'PaymentOrder'],
+      ['paymentLinkChanged', 'PaymentLinkWebhookEvent', 'PaymentOrder'],
       ['refundEnded', 'RefundWebhookEvent', 'Refund'],
     ] as const) {
       const content = at('webhooks', webhook, 'post', 'requestBody', 'content', 'application/json');
@@ -298,7 +299,7 @@ describe('/docs', () => {
       ...keysAt('paths').map((path) => ['paths', path, path.endsWith('z') ? 'get' : 'post']),
       ...keysAt('webhooks').map((name) => ['webhooks', name, 'post']),
     ].filter(([, path]) => !directPaths.slice(1).includes(path!));
-    expect(operations).toHaveLength(9);
+    expect(operations).toHaveLength(10);
     for (const keys of operations) {
       const codes = codesIn(String(at(...keys, 'operationId')));
       const schema = at(...keys, 'requestBody', 'content', 'application/json', 'schema', '$ref');

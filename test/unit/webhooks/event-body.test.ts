@@ -14,9 +14,11 @@ import {
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../../src/merchant-api/order-json.ts';
 import { refundToJson } from '../../../src/merchant-api/refund-json.ts';
-import { eventBody, testEventBody, webhookEventType } from '../../../src/webhooks/intake/event-body.ts';
+import { endType, eventBody, testEventBody, webhookTypes } from '../../../src/webhooks/intake/event-body.ts';
 
-const completed = (own: { type?: OrderEventType; environment?: Environment } = {}): OrderEvent =>
+const completed = (
+  own: { type?: OrderEventType; environment?: Environment; paymentType?: PaymentType } = {},
+): OrderEvent =>
   create(OrderEventSchema, {
     eventId: 'evt_01jd2x8m5vf7e8r0c3q6t9w1ya',
     type: own.type ?? OrderEventType.COMPLETED,
@@ -33,7 +35,7 @@ const completed = (own: { type?: OrderEventType; environment?: Environment } = {
       deducted: '100.50',
       currency: 'ETB',
       paymentOption: 'walleta_ussd',
-      paymentType: PaymentType.API,
+      paymentType: own.paymentType ?? PaymentType.API,
       customerPhone: '0911223344',
       reason: 'ሁለት ጫማ "42" / €',
       webhookUrl: 'https://shop.example/hook',
@@ -66,7 +68,7 @@ const refunded = (type: OrderEventType, status: RefundStatus): OrderEvent =>
 
 describe('the body of an event', () => {
   test('is these bytes', () => {
-    expect(eventBody(completed()).toString()).toBe(
+    expect(eventBody(completed(), 'order.completed').toString()).toBe(
       '{"id":"evt_01jd2x8m5vf7e8r0c3q6t9w1ya","type":"order.completed","created_at":"2026-11-21T09:30:00.007Z",' +
         '"environment":"sandbox","sequence":3,"previous_status":"PENDING","data":{' +
         '"order_id":"ord_01jd2x8m5vf7e8r0c3q6t9w1yb","order_number":"INV-2026-0042","status":"COMPLETED",' +
@@ -78,21 +80,44 @@ describe('the body of an event', () => {
 
   test('holds exactly what verify answers', () => {
     const event = completed();
-    const { data } = JSON.parse(eventBody(event).toString()) as { data: unknown };
+    const { data } = JSON.parse(eventBody(event, 'order.completed').toString()) as { data: unknown };
     expect(event.order && orderToJson(event.order)).toEqual(data);
   });
 
   test.each([
-    [OrderEventType.COMPLETED, 'order.completed'],
-    [OrderEventType.FAILED, 'order.failed'],
-    [OrderEventType.EXPIRED, 'order.expired'],
-  ])('names the type of %i %s', (type, name) => {
-    expect(webhookEventType(completed({ type }))).toBe(name);
-    expect(JSON.parse(eventBody(completed({ type })).toString())).toMatchObject({ type: name });
+    [OrderEventType.COMPLETED, 'order.completed', 'payment_link.completed'],
+    [OrderEventType.FAILED, 'order.failed', 'payment_link.failed'],
+    [OrderEventType.EXPIRED, 'order.expired', 'payment_link.expired'],
+  ] as const)('names the types of %i %s, and %s for a payment link', (type, general, specific) => {
+    expect(webhookTypes(completed({ type }))).toEqual([general]);
+    expect(() => eventBody(completed({ type }), specific)).toThrow(TypeError);
+    for (const paymentType of [PaymentType.LINK, PaymentType.QR]) {
+      const link = completed({ type, paymentType });
+      expect([endType(link), ...webhookTypes(link)]).toEqual([general, specific, general]);
+      for (const name of [general, specific])
+        expect(JSON.parse(eventBody(link, name).toString())).toMatchObject({ type: name });
+    }
   });
 
+  test.each([PaymentType.LINK, PaymentType.QR])(
+    'tells that a payment link was created (%i)',
+    (paymentType) => {
+      const link = { ...completed({ type: OrderEventType.CREATED, paymentType }), sequence: 1n };
+      link.previousStatus = OrderStatus.UNSPECIFIED;
+
+      expect(webhookTypes(link)).toEqual(['payment_link.created']);
+      expect(endType(link)).toBeUndefined();
+      expect(JSON.parse(eventBody(link, 'payment_link.created').toString())).toMatchObject({
+        type: 'payment_link.created',
+        sequence: 1,
+        previous_status: '',
+        data: { order_id: 'ord_01jd2x8m5vf7e8r0c3q6t9w1yb' },
+      });
+    },
+  );
+
   test('names the environment', () => {
-    const body = eventBody(completed({ environment: Environment.PRODUCTION }));
+    const body = eventBody(completed({ environment: Environment.PRODUCTION }), 'order.completed');
     expect(JSON.parse(body.toString())).toMatchObject({ environment: 'production' });
   });
 
@@ -104,20 +129,23 @@ describe('the body of an event', () => {
     OrderEventType.REFUND_APPROVED,
     OrderEventType.STRAY_PAYMENT_SETTLED,
   ])('does not exist for an intermediate step (%i)', (type) => {
-    expect(webhookEventType(completed({ type }))).toBeUndefined();
-    expect(() => eventBody(completed({ type }))).toThrow(TypeError);
+    expect(webhookTypes(completed({ type }))).toEqual([]);
+    expect(() => eventBody(completed({ type }), 'order.completed')).toThrow(TypeError);
   });
 
   test('is not made up when the event lacks its order', () => {
     const event = create(OrderEventSchema, { eventId: 'evt_1', type: OrderEventType.COMPLETED });
-    expect(() => eventBody(event)).toThrow(/evt_1/);
+    expect(() => eventBody(event, 'order.completed')).toThrow(/evt_1/);
   });
 });
 
 describe('the body of a refund that has ended', () => {
   test('is the documented bytes', () => {
     const page = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');
-    const body = eventBody(refunded(OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED)).toString();
+    const body = eventBody(
+      refunded(OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED),
+      'refund.completed',
+    ).toString();
 
     expect(page).toContain(`\n\`\`\`text\n${body}\n\`\`\`\n`);
   });
@@ -125,11 +153,11 @@ describe('the body of a refund that has ended', () => {
   test.each([
     [OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED, 'refund.completed', 'COMPLETED'],
     [OrderEventType.REFUND_FAILED, RefundStatus.FAILED, 'refund.failed', 'FAILED'],
-  ])('has the refund as refund/verify answers it (%i)', (type, status, name, shown) => {
+  ] as const)('has the refund as refund/verify answers it (%i)', (type, status, name, shown) => {
     const event = refunded(type, status);
 
-    expect(webhookEventType(event)).toBe(name);
-    expect(JSON.parse(eventBody(event).toString())).toMatchObject({
+    expect(webhookTypes(event)).toEqual([name]);
+    expect(JSON.parse(eventBody(event, name).toString())).toMatchObject({
       type: name,
       previous_status: 'PENDING',
       data: event.refund && refundToJson(event.refund),
@@ -138,7 +166,9 @@ describe('the body of a refund that has ended', () => {
   });
 
   test('is not made up when the event lacks its refund', () => {
-    expect(() => eventBody(completed({ type: OrderEventType.REFUND_FAILED }))).toThrow(/lacks the refund/);
+    expect(() => eventBody(completed({ type: OrderEventType.REFUND_FAILED }), 'refund.failed')).toThrow(
+      /lacks the refund/,
+    );
   });
 });
 
@@ -148,7 +178,7 @@ describe('the body of a test event', () => {
     JSON.parse(testEventBody({ eventId: 'evt_1', environment, at }).toString()) as Record<string, unknown>;
 
   test('has the shape of any other event', () => {
-    const real = JSON.parse(eventBody(completed()).toString()) as { data: object };
+    const real = JSON.parse(eventBody(completed(), 'order.completed').toString()) as { data: object };
     expect(Object.keys(body('SANDBOX'))).toEqual(Object.keys(real));
     expect(Object.keys(body('SANDBOX')['data'] as object)).toEqual(Object.keys(real.data));
   });

@@ -12,7 +12,7 @@ const minute = 60_000;
 const event = {
   merchantId: 'mer_1',
   environment: 'SANDBOX',
-  eventType: 'order.completed',
+  eventTypes: ['order.completed'],
   occurredAt: 1_000 * minute,
 } as const;
 const subscription = (own: Partial<Subscription> = {}): Subscription => ({
@@ -49,6 +49,23 @@ test('an endpoint that receives every type, and the type before, receives the ev
   ];
   const found = subscriptionsOf(event, twice, 'possible').map(({ endpointId }) => endpointId);
   expect(found).toEqual(['whe_1', 'whe_2']);
+});
+
+test.each([
+  [['*'], 'order.completed'],
+  [['*', 'payment_link.completed'], 'order.completed'],
+  [['order.completed'], 'order.completed'],
+  [['payment_link.completed'], 'payment_link.completed'],
+  [['order.completed', 'payment_link.completed'], 'payment_link.completed'],
+  [['payment_link.created'], undefined],
+] as const)('of a paid payment link, an endpoint of the types %j receives %s', (chosen, received) => {
+  const paidLink = { ...event, eventTypes: ['payment_link.completed', 'order.completed'] } as const;
+  const found = subscriptionsOf(
+    paidLink,
+    chosen.map((eventType) => subscription({ eventType })),
+    'possible',
+  );
+  expect(found.map(({ eventType }) => eventType)).toEqual(received === undefined ? [] : [received]);
 });
 
 const wanted = fc.subarray([...subscribedTypes]);

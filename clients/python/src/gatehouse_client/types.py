@@ -75,7 +75,7 @@ class WebhookEvent:
     id: str
     """The same in every repeat."""
     type: str
-    """Such as order.completed or refund.failed."""
+    """Such as order.completed, payment_link.created or refund.failed."""
     created_at: str
     environment: str
     sequence: int

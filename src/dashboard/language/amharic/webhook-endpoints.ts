@@ -18,7 +18,9 @@ export const webhookEndpoints: typeof english = {
   description: 'መግለጫ',
   descriptionHint: 'ለባልደረቦችዎ ማስታወሻ። ግዴታ አይደለም።',
   types: 'የክስተት ዓይነቶች',
-  typesHint: 'ሁሉንም ዓይነቶች፣ ወደፊት የሚጨመሩትንም፣ ለመቀበል ምንም አይምረጡ።',
+  typesHint:
+    'ሁሉንም ዓይነቶች፣ ወደፊት የሚጨመሩትንም፣ ለመቀበል ምንም አይምረጡ። የክፍያ ሊንክ ፍጻሜ አንድ ጊዜ ይደርሳል፦ payment_link.* ከመረጡ በዚያ ዓይነት፣ ' +
+    'ካልመረጡ በorder.*።',
   urlRefused: 'ይህ URL የዚህን አካባቢ ዌብሁኮች ሊቀበል አይችልም። እንደ https://shop.example/webhooks ያለ ሙሉ URL ያስገቡ።',
   urlTaken: 'ሌላ የዌብሁክ መቀበያ ይህን URL ይጠቀማል። እሱን ይቀይሩ።',
   tooMany: 'በዚህ አካባቢ አሥር የዌብሁክ መቀበያዎች አሉዎት። መጀመሪያ አንዱን ይሰርዙ።',

@@ -19,7 +19,9 @@ export const webhookEndpoints = {
   description: 'Description',
   descriptionHint: 'A note for your colleagues. Optional.',
   types: 'Types of event',
-  typesHint: 'Choose none to receive every type, also types of later versions.',
+  typesHint:
+    'Choose none to receive every type, also types of later versions. The end of a payment link arrives once: as payment_link.* ' +
+    'if you choose that type, otherwise as order.*.',
   urlRefused:
     'This URL cannot receive webhooks of this environment. Enter a complete URL, such as https://shop.example/webhooks.',
   urlTaken: 'Another webhook endpoint has this URL. Change that one.',

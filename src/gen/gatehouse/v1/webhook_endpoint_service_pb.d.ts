@@ -55,8 +55,10 @@ export declare type WebhookEndpoint = Message<"gatehouse.v1.WebhookEndpoint"> & 
   description: string;
 
   /**
-   * The types that it receives: order.completed, order.failed, order.expired, refund.completed or refund.failed. Empty when
-   * it receives every type, also those of later versions.
+   * The types that it receives: order.completed, order.failed, order.expired, payment_link.created, payment_link.completed,
+   * payment_link.failed, payment_link.expired, refund.completed or refund.failed. Empty when it receives every type, also those
+   * of later versions. The end of a payment link is received once: as payment_link.* if that type is listed, otherwise as
+   * order.*.
    *
    * @generated from field: repeated string event_types = 6;
    */

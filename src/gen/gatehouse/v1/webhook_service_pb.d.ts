@@ -279,7 +279,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   eventId: string;
 
   /**
-   * order.completed, order.failed, order.expired, refund.completed, refund.failed or webhook.test.
+   * A type of WebhookEndpoint.event_types, or webhook.test.
    *
    * @generated from field: string event_type = 5;
    */
@@ -1604,7 +1604,7 @@ export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.Listen
   eventId: string;
 
   /**
-   * order.completed, order.failed, order.expired, refund.completed or refund.failed.
+   * A type of WebhookEndpoint.event_types, as an endpoint of every type receives it.
    *
    * @generated from field: string event_type = 2;
    */
