@@ -12,6 +12,8 @@ const places: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['clients/python/pyproject.toml', /^version = "([^"]*)"/m],
   ['clients/python/src/gatehouse_client/_version.py', /__version__ = "([^"]*)"/],
   ['clients/php/src/Version.php', /VERSION = '([^']*)'/],
+  ['clients/woocommerce/gatehouse-for-woocommerce.php', /^ \* Version: +(\S+)/m],
+  ['clients/woocommerce/readme.txt', /^Stable tag: (\S+)/m],
 ];
 
 /** The places whose version differs from that of the merchant API, each with what it says. */

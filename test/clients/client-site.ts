@@ -14,6 +14,8 @@ export interface ClientSite {
   readonly test_key: string;
   readonly live_key: string;
   readonly key_without_refunds: string;
+  /** Signs the webhooks to the webhook_urls of orders of the test key. */
+  readonly signing_secret: string;
 }
 
 export interface RunningSite {
@@ -23,7 +25,7 @@ export interface RunningSite {
 
 /** A gateway with a wallet, and a merchant whose test key may refund. */
 export async function startClientSite(): Promise<RunningSite> {
-  const stack = await startStack({ wallets: 1 });
+  const stack = await startStack({ wallets: 1, webhooks: 1 });
   const [facade] = stack.facades;
   if (facade === undefined) throw new TypeError('the stack has no facade');
   const merchant = await stack.createMerchant();
@@ -34,6 +36,9 @@ export async function startClientSite(): Promise<RunningSite> {
     if (environment === Environment.SANDBOX)
       await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
   }
+  const { secret } = await stack
+    .webhookClient('operator')
+    .rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
   const faulty = await startFaultyGateway(facade.sandbox);
   return {
     site: {
@@ -43,6 +48,7 @@ export async function startClientSite(): Promise<RunningSite> {
       test_key: merchant.testKey,
       live_key: merchant.liveKey,
       key_without_refunds: (await stack.createMerchant()).testKey,
+      signing_secret: secret,
     },
     stop: async () => {
       await faulty.close();

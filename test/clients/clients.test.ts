@@ -1,34 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writePlugin } from '../../scripts/woocommerce-plugin.ts';
 import { startClientSite } from './client-site.ts';
 import type { RunningSite } from './client-site.ts';
 import { languageTests, runLanguageTests } from './language-tests.ts';
 import { testTypeScriptClient } from './typescript-client.ts';
 
 let running: RunningSite;
+let plugin: string;
 /** The tests in other languages run while those in TypeScript do. */
 const outputs = new Map<string, Promise<string>>();
 beforeAll(async () => {
-  running = await startClientSite();
+  plugin = await mkdtemp(join(tmpdir(), 'gatehouse-plugin-'));
+  [running] = await Promise.all([startClientSite(), writePlugin(plugin)]);
   for (const tests of languageTests) {
     if (tests.missing !== undefined) continue;
-    const output = runLanguageTests(tests, running.site);
+    const output = runLanguageTests(tests, running.site, plugin);
     // The test of the language reports a failure.
     output.catch(() => undefined);
-    outputs.set(tests.language, output);
+    outputs.set(tests.folder, output);
   }
 });
 afterAll(async () => {
   await Promise.allSettled(outputs.values());
   await running.stop();
+  await rm(plugin, { recursive: true });
 });
 
 describe('the TypeScript client', () => testTypeScriptClient(() => running.site));
 
-for (const { language, missing, countPassed, atLeast } of languageTests) {
+for (const { folder, client, missing, countPassed, atLeast } of languageTests) {
   const testOrSkip = missing === undefined ? test : test.skip;
   const reason = missing === undefined ? '' : ` (not tested: ${missing})`;
-  testOrSkip(`the client in ${language} passes its own tests${reason}`, async () => {
-    const output = (await outputs.get(language)) ?? '';
+  testOrSkip(`${client} passes its own tests${reason}`, async () => {
+    const output = (await outputs.get(folder)) ?? '';
     expect(countPassed(output)).toBeGreaterThanOrEqual(atLeast);
     expect(output).not.toMatch(/skipped|--- SKIP/);
   });

@@ -11,7 +11,9 @@ interface Ended {
 
 /** The tests of a client in its own language. */
 export interface LanguageTests {
-  readonly language: string;
+  /** The folder of the client. */
+  readonly folder: string;
+  readonly client: string;
   /** Why they cannot run here; undefined when they can. */
   readonly missing: string | undefined;
   /** Each must end with code 0. */
@@ -27,7 +29,8 @@ const inPython = (program: string): string => join(python ?? '', 'bin', program)
 
 export const languageTests: readonly LanguageTests[] = [
   {
-    language: 'python',
+    folder: 'python',
+    client: 'the client in Python',
     missing: python === undefined ? 'npm test could not install its Python packages' : undefined,
     commands: [
       [inPython('mypy'), '--cache-dir', join(python ?? '', 'mypy-cache')],
@@ -37,7 +40,8 @@ export const languageTests: readonly LanguageTests[] = [
     atLeast: 14,
   },
   {
-    language: 'go',
+    folder: 'go',
+    client: 'the client in Go',
     missing: spawnSync('go', ['version']).status === 0 ? undefined : 'Go is not installed',
     commands: [
       ['sh', '-c', 'unformatted=$(gofmt -l .) && echo "$unformatted" && test -z "$unformatted"'],
@@ -48,7 +52,8 @@ export const languageTests: readonly LanguageTests[] = [
     atLeast: 9,
   },
   {
-    language: 'php',
+    folder: 'php',
+    client: 'the client in PHP',
     missing: missingForPhp(),
     commands: [
       ['sh', '-c', 'find src tests -name "*.php" -print0 | xargs -0 -n 1 -P 2 php -l >/dev/null'],
@@ -58,14 +63,38 @@ export const languageTests: readonly LanguageTests[] = [
     countPassed: (output) => Number(/^OK \(([0-9]+) tests,/m.exec(output)?.[1]),
     atLeast: 24,
   },
+  {
+    folder: 'woocommerce',
+    client: 'the plugin for WooCommerce',
+    missing: missingForPhp(),
+    commands: [
+      ['sh', '-c', 'find . -name "*.php" -print0 | xargs -0 -n 1 -P 2 php -l >/dev/null'],
+      ['phpunit'],
+    ],
+    countPassed: (output) => Number(/^OK \(([0-9]+) tests,/m.exec(output)?.[1]),
+    atLeast: 11,
+  },
 ];
 
-/** Runs the tests of a language at a site, and resolves to the output. @throws Error with the output when one fails */
-export async function runLanguageTests(tests: LanguageTests, site: ClientSite): Promise<string> {
-  const env = { ...process.env, GATEHOUSE_TEST_SITE: JSON.stringify(site), PYTHONDONTWRITEBYTECODE: '1' };
+/**
+ * Runs the tests of a client at a site, and resolves to the output. @throws Error with the output when one fails
+ *
+ * @param plugin the folder of the plugin for WooCommerce, as it is built
+ */
+export async function runLanguageTests(
+  tests: LanguageTests,
+  site: ClientSite,
+  plugin: string,
+): Promise<string> {
+  const env = {
+    ...process.env,
+    GATEHOUSE_TEST_SITE: JSON.stringify(site),
+    GATEHOUSE_TEST_PLUGIN: plugin,
+    PYTHONDONTWRITEBYTECODE: '1',
+  };
   const run = ([program, ...args]: readonly [string, ...string[]]): Promise<Ended> =>
     new Promise((resolve) => {
-      const options = { cwd: join(clients, tests.language), env, maxBuffer: 16 * 1024 * 1024 };
+      const options = { cwd: join(clients, tests.folder), env, maxBuffer: 16 * 1024 * 1024 };
       const child = execFile(program, args, options, (error, stdout, stderr) =>
         resolve({ code: child.exitCode ?? 1, output: `${stdout}${stderr}${error?.message ?? ''}` }),
       );

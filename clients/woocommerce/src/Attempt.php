@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\WooCommerce;
+
+use Gatehouse\WooCommerce\Client\Environment;
+
+/** A registration of a WooCommerce order at the gateway. */
+final class Attempt
+{
+    /** The gateway has refused the registration, so nobody can pay it. */
+    public const REJECTED = 'REJECTED';
+    public const OPEN = 'PENDING';
+    public const PAID = 'COMPLETED';
+
+    /**
+     * @param string $number the order number at the gateway
+     * @param string $checkoutUrl empty until the gateway has given it
+     * @param string $status PENDING, COMPLETED, FAILED, EXPIRED or REJECTED
+     * @param string $gatewayId the gateway's id of the order; empty until it is paid
+     * @param array<string, string> $fields the registration, until the gateway has answered: a repeat sends the same
+     */
+    public function __construct(
+        public readonly string $number,
+        public readonly Environment $environment,
+        public readonly string $amount,
+        public readonly string $currency,
+        public readonly int $createdAt,
+        public readonly string $checkoutUrl = '',
+        public readonly string $status = self::OPEN,
+        public readonly string $gatewayId = '',
+        public readonly array $fields = [],
+    ) {
+    }
+
+    public function isOpen(): bool
+    {
+        return $this->status === self::OPEN;
+    }
+
+    public function withCheckoutUrl(string $url): self
+    {
+        return new self(...[...get_object_vars($this), 'checkoutUrl' => $url, 'fields' => []]);
+    }
+
+    public function withStatus(string $status, string $gatewayId = ''): self
+    {
+        return new self(...[
+            ...get_object_vars($this),
+            'status' => $status,
+            'gatewayId' => $gatewayId,
+            'checkoutUrl' => '',
+            'fields' => [],
+        ]);
+    }
+
+    /** @return array<string, mixed> */
+    public function toArray(): array
+    {
+        return [...get_object_vars($this), 'environment' => $this->environment->value];
+    }
+
+    /** @param array<string, mixed> $stored */
+    public static function of(array $stored): self
+    {
+        return new self(...[...$stored, 'environment' => Environment::from($stored['environment'])]);
+    }
+}

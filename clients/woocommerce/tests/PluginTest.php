@@ -1,0 +1,340 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Gatehouse\WooCommerce\Tests;
+
+use Gatehouse\WooCommerce\Amount;
+use Gatehouse\WooCommerce\Attempts;
+use Gatehouse\WooCommerce\Client\Environment;
+use Gatehouse\WooCommerce\RefundRecords;
+use PHPUnit\Framework\TestCase;
+
+/** Runs against the gateway that `npm test -- test/clients` starts, which delivers its webhooks to this shop. */
+final class PluginTest extends TestCase
+{
+    public static function setUpBeforeClass(): void
+    {
+        Shop::open();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        Shop::close();
+    }
+
+    protected function setUp(): void
+    {
+        Shop::set();
+        $_GET = $_POST = [];
+    }
+
+    public function testAPaymentIsRegisteredOncePaidByTheCustomerAndReportedByAWebhook(): void
+    {
+        $order = \WC_Order::create([]);
+        $started = Shop::checkOut($order);
+        self::assertSame('success', $started['result']);
+        self::assertMatchesRegularExpression('#^https?://.+/c/.+#', $started['redirect']);
+        self::assertSame($started, Shop::checkOut($order), 'a second tab leads to the same payment');
+        self::assertCount(1, Attempts::of(Shop::now($order))->all());
+
+        Shop::pay($order);
+        Shop::waitUntil('the webhook arrives', fn () => Shop::now($order)->is_paid());
+
+        $paid = Shop::now($order);
+        self::assertMatchesRegularExpression('/^ord_/', $paid->get_transaction_id());
+        self::assertStringContainsString('100.50 ETB paid', implode($paid->notes()));
+        self::assertSame($paid->get_checkout_order_received_url(), Shop::checkOut($paid)['redirect']);
+        $again = Shop::dataOf(Shop::number($order), 'COMPLETED', ['order_id' => $paid->get_transaction_id()]);
+        self::assertSame(200, Shop::receive('order.completed', $again)[0]);
+        self::assertSame(200, Shop::receive('order.expired', Shop::dataOf(Shop::number($order), 'EXPIRED'))[0]);
+        $after = Shop::now($order);
+        self::assertSame(['processing', 1, $paid->notes()], [$after->get_status(), $after->completions(), $after->notes()]);
+        foreach ([Shop::fact('test_key'), Shop::fact('signing_secret'), '911223344'] as $secret) {
+            self::assertStringNotContainsString($secret, Shop::log());
+        }
+        self::assertStringContainsString(Shop::number($order), Shop::log());
+    }
+
+    public function testTheReturnPageAsksTheGatewayAndBelievesNoQuery(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        $open = Shop::returnPage($order, $order->get_order_key());
+        self::assertStringContainsString('not confirmed yet', $open);
+        self::assertMatchesRegularExpression('#<a href="https?://[^"]+/c/[^"]+">#', $open);
+        self::assertSame('pending', Shop::now($order)->get_status());
+
+        // No webhook can arrive meanwhile: the shop has no secret.
+        Shop::set(['sandbox_secrets' => '', 'production_secrets' => '']);
+        Shop::pay($order);
+        self::assertSame(503, Shop::receive('order.completed', Shop::dataOf(Shop::number($order), 'COMPLETED'))[0]);
+        self::assertStringContainsString('not confirmed yet', Shop::returnPage($order, 'wrong'));
+        self::assertSame('Thank you.', Shop::returnPage($order, $order->get_order_key()));
+        self::assertSame([true, 1], [Shop::now($order)->is_paid(), Shop::now($order)->completions()]);
+
+        $expired = \WC_Order::create([]);
+        Shop::set();
+        Shop::checkOut($expired);
+        $number = Shop::number($expired);
+        self::assertSame(200, Shop::receive('order.expired', Shop::dataOf($number, 'EXPIRED'))[0]);
+        $text = Shop::returnPage($expired, $expired->get_order_key());
+        self::assertStringContainsString('not paid. No money was taken. <a href=', $text);
+        self::assertSame('pending', Shop::now($expired)->get_status());
+        self::assertSame('success', Shop::checkOut($expired)['result']);
+        self::assertNotSame($number, Shop::number($expired));
+        // The first attempt has ended, and says nothing of the second.
+        self::assertSame(200, Shop::receive('order.failed', Shop::dataOf($number, 'FAILED'))[0]);
+        self::assertSame('pending', Shop::now($expired)->get_status());
+        self::assertSame(200, Shop::receive('order.failed', Shop::dataOf(Shop::number($expired), 'FAILED'))[0]);
+        self::assertSame('failed', Shop::now($expired)->get_status());
+    }
+
+    public function testAWebhookIsRefusedUnlessItIsGenuineAndNew(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        $number = Shop::number($order);
+        $paid = Shop::dataOf($number, 'COMPLETED');
+        $forger = 'whsec_' . base64_encode('forger');
+        self::assertSame(401, Shop::receive('order.completed', $paid, secret: $forger)[0]);
+        [$status, $message] = Shop::receive('order.completed', $paid, age: 301);
+        self::assertSame([401, true], [$status, str_contains($message, 'too old')]);
+        // The secret of one environment signs nothing of the other.
+        $asLive = Shop::receive('order.completed', $paid, environment: Environment::Production);
+        self::assertNotSame(200, $asLive[0]);
+        $ofLive = Shop::receive('order.completed', $paid, Shop::LIVE_SECRET, environment: Environment::Production);
+        self::assertSame(200, $ofLive[0], 'it is genuine, and of no attempt');
+        self::assertSame('pending', Shop::now($order)->get_status());
+        foreach (['order-of-another-system', $number . '9', preg_replace('/-\d+-1$/', '-7-1', $number)] as $unknown) {
+            self::assertSame(200, Shop::receive('order.completed', Shop::dataOf($unknown, 'COMPLETED'))[0]);
+        }
+        self::assertSame(200, Shop::receive('webhook.test', Shop::dataOf('test', 'PENDING'))[0]);
+        self::assertSame('pending', Shop::now($order)->get_status());
+        Shop::set(['sandbox_secrets' => "$forger " . Shop::fact('signing_secret')]);
+        self::assertSame(200, Shop::receive('order.completed', $paid)[0], 'with two secrets, during a rotation');
+        self::assertSame('processing', Shop::now($order)->get_status());
+    }
+
+    public function testMoneyThatAPersonMustLookAtPutsTheOrderOnHold(): void
+    {
+        $late = \WC_Order::create([]);
+        Shop::checkOut($late);
+        $late->update_status('cancelled');
+        Shop::pay($late);
+        Shop::waitUntil('late money arrives', fn () => Shop::now($late)->has_status('on-hold'));
+        self::assertStringContainsString('after the order got the status "Cancelled"', implode(Shop::now($late)->notes()));
+        self::assertNotSame('', Shop::now($late)->get_transaction_id());
+        self::assertTrue(Shop::gateway()->can_refund_order(Shop::now($late)));
+        self::assertStringContainsString('Do not pay again', Shop::returnPage($late, $late->get_order_key()));
+
+        $wrong = [['deducted' => '99.50'], ['amount' => '1.00', 'deducted' => '1.00'], ['currency' => 'USD']];
+        foreach ($wrong as $changes) {
+            $order = \WC_Order::create([]);
+            Shop::checkOut($order);
+            Shop::receive('order.completed', Shop::dataOf(Shop::number($order), 'COMPLETED', $changes));
+            self::assertSame('on-hold', Shop::now($order)->get_status());
+            self::assertStringContainsString('but 100.50 ETB was asked for', implode(Shop::now($order)->notes()));
+        }
+        $changed = \WC_Order::create([]);
+        Shop::checkOut($changed);
+        $changed->set_total('120.00');
+        $changed->save();
+        $refused = Shop::checkOut($changed);
+        self::assertSame('failure', $refused['result']);
+        self::assertStringContainsString('100.50 ETB for this order is still open', implode($GLOBALS['notices']));
+        Shop::receive('order.completed', Shop::dataOf(Shop::number($changed), 'COMPLETED'));
+        self::assertSame('on-hold', Shop::now($changed)->get_status());
+
+        $cash = \WC_Order::create([]);
+        Shop::checkOut($cash);
+        $cash->payment_complete('paid in cash');
+        Shop::receive('order.completed', Shop::dataOf(Shop::number($cash), 'COMPLETED'));
+        self::assertStringContainsString('a second payment of 100.50 ETB', implode(Shop::now($cash)->notes()));
+        self::assertSame(['processing', 1], [Shop::now($cash)->get_status(), Shop::now($cash)->completions()]);
+
+        $test = \WC_Order::create([]);
+        Shop::checkOut($test);
+        Shop::set(['sandbox' => 'no']);
+        Shop::receive('order.completed', Shop::dataOf(Shop::number($test), 'COMPLETED'));
+        self::assertSame('pending', Shop::now($test)->get_status());
+        self::assertStringContainsString('It is no money', implode(Shop::now($test)->notes()));
+    }
+
+    public function testARegistrationWhoseAnswerIsLostIsTakenUpAgain(): void
+    {
+        $order = \WC_Order::create([]);
+        $run = 'run-' . bin2hex(random_bytes(6));
+        Shop::set(['sandbox_address' => Shop::fact('faulty_url') . "/first-answer-lost/$run"]);
+        self::assertSame('success', Shop::checkOut($order)['result']);
+        self::assertCount(1, Attempts::of(Shop::now($order))->all());
+
+        $lost = \WC_Order::create([]);
+        Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
+        self::assertSame('failure', Shop::checkOut($lost)['result']);
+        self::assertStringContainsString('nothing was paid. Try again', implode($GLOBALS['notices']));
+        $number = Shop::number($lost);
+        Shop::set();
+        self::assertSame('success', Shop::checkOut($lost)['result']);
+        self::assertSame($number, Shop::number($lost));
+
+        $wrong = \WC_Order::create(['phone' => '12']);
+        self::assertSame('failure', Shop::checkOut($wrong)['result']);
+        self::assertStringContainsString('Enter it like 0911223344', implode($GLOBALS['notices']));
+        self::assertFalse(Attempts::of(Shop::now($wrong))->hasOpen());
+        self::assertSame('failure', Shop::checkOut(\WC_Order::create(['phone' => '']))['result']);
+    }
+
+    public function testARefundIsShownAtOnceAndFollowsTheWallet(): void
+    {
+        $order = Shop::paidOrder();
+        $refund = wc_create_refund(self::refundOf($order, '40'));
+        self::assertInstanceOf(\WC_Order_Refund::class, $refund);
+        Shop::waitUntil('the refund is made', fn () => self::statusesOf($order) === ['COMPLETED']);
+        self::assertStringContainsString('the refund of 40.00 ETB is requested', implode(Shop::now($order)->notes()));
+        Shop::waitUntil('it is noted', fn () => str_contains(implode(Shop::now($order)->notes()), 'got back 40.00 ETB'));
+        self::assertCount(1, Shop::now($order)->get_refunds());
+        ob_start();
+        do_action('woocommerce_admin_order_data_after_billing_address', Shop::now($order));
+        self::assertStringContainsString('Refund of 40.00 ETB: COMPLETED', (string) ob_get_clean());
+
+        $number = RefundRecords::of(Shop::now($order))->all()[0]->number;
+        $elsewhere = self::refundData($order, "$number-dashboard", 'COMPLETED', '10.00');
+        self::assertSame(200, Shop::receive('refund.completed', $elsewhere)[0]);
+        self::assertSame(200, Shop::receive('refund.completed', $elsewhere)[0]);
+        self::assertSame(200, Shop::receive('refund.failed', self::refundData($order, $number, 'FAILED', '40.00'))[0]);
+        self::assertCount(2, Shop::now($order)->get_refunds(), 'one of them was made in the dashboard of the gateway');
+
+        Shop::set(['sandbox_key' => Shop::fact('key_without_refunds')]);
+        $refused = wc_create_refund(self::refundOf($order, '5'));
+        self::assertInstanceOf(\WP_Error::class, $refused);
+        self::assertMatchesRegularExpression('/not accept the refund: .*(403|404)/', $refused->get_error_message());
+        Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
+        $lost = wc_create_refund(self::refundOf($order, '5'));
+        self::assertStringContainsString('Refund the same amount again', $lost->get_error_message());
+        Shop::set();
+        $other = wc_create_refund(self::refundOf($order, '6'));
+        self::assertStringContainsString('an earlier refund of 5.00 ETB was lost', $other->get_error_message());
+        self::assertInstanceOf(\WC_Order_Refund::class, wc_create_refund(self::refundOf($order, '5')));
+        self::assertCount(3, Shop::now($order)->get_refunds());
+    }
+
+    public function testARefundThatTheWalletRefusesIsTakenBack(): void
+    {
+        // This payer's wallet reverses no payment.
+        $order = Shop::paidOrder('+251900000022');
+        $refund = wc_create_refund(self::refundOf($order, '100.50'));
+        self::assertInstanceOf(\WC_Order_Refund::class, $refund);
+        Shop::waitUntil('the refund fails', fn () => self::statusesOf($order) === ['FAILED']);
+        Shop::waitUntil('it is taken back', fn () => Shop::now($order)->has_status('on-hold'));
+        self::assertSame([], Shop::now($order)->get_refunds());
+        self::assertStringContainsString('No money was returned', implode(Shop::now($order)->notes()));
+    }
+
+    public function testAnUnpaidOrderIsNotCancelledWhileItCanBePaid(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        self::assertFalse(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($order)));
+        Shop::receive('order.expired', Shop::dataOf(Shop::number($order), 'EXPIRED'));
+        self::assertTrue(apply_filters('woocommerce_cancel_unpaid_order', true, Shop::now($order)));
+        $other = \WC_Order::create(['method' => 'cash']);
+        self::assertTrue(apply_filters('woocommerce_cancel_unpaid_order', true, $other));
+    }
+
+    public function testTheOwnerOfTheShopCanAskForTheOutcome(): void
+    {
+        $order = \WC_Order::create([]);
+        Shop::checkOut($order);
+        $actions = apply_filters('woocommerce_order_actions', [], Shop::now($order));
+        self::assertSame(['gatehouse_ask'], array_keys($actions));
+        Shop::set(['sandbox_secrets' => '', 'production_secrets' => '']);
+        Shop::pay($order);
+        do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
+        self::assertTrue(Shop::now($order)->is_paid());
+        $GLOBALS['may'] = false;
+        ob_start();
+        do_action('woocommerce_admin_order_data_after_billing_address', Shop::now($order));
+        unset($GLOBALS['may']);
+        self::assertSame('', ob_get_clean());
+    }
+
+    public function testSettingsAreCheckedAndTheirErrorsSayWhatToDo(): void
+    {
+        $errors = function (array $form): array {
+            \WC_Admin_Settings::$errors = [];
+            $_POST = [];
+            foreach ($form as $name => $value) {
+                $_POST["woocommerce_gatehouse_$name"] = $value;
+            }
+            Shop::gateway()->process_admin_options();
+            return \WC_Admin_Settings::$errors;
+        };
+        $good = [
+            'enabled' => '1',
+            'sandbox' => '1',
+            'title' => 'Mobile money',
+            'sandbox_address' => Shop::fact('sandbox_url') . '/',
+            'sandbox_key' => Shop::fact('test_key'),
+            'sandbox_secrets' => Shop::fact('signing_secret'),
+        ];
+        self::assertSame([], $errors($good));
+        self::assertTrue(Shop::gateway()->is_available());
+        $faulty = Shop::fact('faulty_url') . '/another-site/run';
+        $wrong = [
+            'begins with svc_test_' => ['sandbox_key' => Shop::fact('live_key')],
+            'begins with https://' => ['sandbox_address' => 'pay.example'],
+            'begins with whsec_' => ['sandbox_secrets' => 'secret'],
+            'does not know the API key' => ['sandbox_key' => 'svc_test_unknown'],
+            'does not answer' => ['sandbox_address' => 'http://127.0.0.1:1'],
+            'is it a gateway?' => ['sandbox_address' => $faulty],
+            'do not see the payment method yet' => ['sandbox_key' => ''],
+        ];
+        foreach ($wrong as $text => $changes) {
+            Shop::set();
+            $found = $errors([...$good, ...$changes]);
+            self::assertCount(1, $found, $text);
+            self::assertStringContainsString($text, $found[0]);
+            self::assertStringStartsWith('Gatehouse, Sandbox: ', $found[0]);
+        }
+        self::assertFalse(Shop::gateway()->is_available(), 'without a key');
+    }
+
+    public function testAmountsAreComparedByValueAsText(): void
+    {
+        foreach ([['100', '100.00'], ['0.10', '0.1'], ['999999999999.99', '999999999999.99']] as [$one, $other]) {
+            self::assertTrue(Amount::isSame($one, $other));
+        }
+        foreach ([['100', '10'], ['1', '1.01'], ['999999999999.99', '999999999999.98']] as [$one, $other]) {
+            self::assertFalse(Amount::isSame($one, $other));
+        }
+    }
+
+    /** @return array<string, mixed> */
+    private static function refundOf(\WC_Order $order, string $amount): array
+    {
+        return ['order_id' => $order->get_id(), 'amount' => $amount, 'reason' => '', 'refund_payment' => true];
+    }
+
+    /** @return list<string> */
+    private static function statusesOf(\WC_Order $order): array
+    {
+        return array_column(RefundRecords::of(Shop::now($order))->all(), 'status');
+    }
+
+    /** @return array<string, string> */
+    private static function refundData(\WC_Order $order, string $number, string $status, string $amount): array
+    {
+        return [
+            'refund_id' => 'rfd_1',
+            'refund_number' => $number,
+            'order_number' => Shop::number($order),
+            'status' => $status,
+            'amount' => $amount,
+            'currency' => 'ETB',
+            'reason' => 'Came back',
+            'created_timestamp' => '2026-01-01T00:00:00.000Z',
+            'updated_timestamp' => '2026-01-01T00:00:00.000Z',
+        ];
+    }
+}
