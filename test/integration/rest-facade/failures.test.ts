@@ -1,17 +1,31 @@
 import { ConnectError, Code } from '@connectrpc/connect';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ServiceImpl } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
+import type { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
 import type { ErrorReason } from '../../../src/contract/error-reason.ts';
 import { invalidFields } from '../../../src/platform/rpc/rpc-error.ts';
 import { refusedKeyHint } from '../../../src/rest-facade/key-hint.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
-import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer } from './facade-over-rpc.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let facade: FacadeOverRpc | undefined;
-afterEach(async () => {
-  await facade?.close();
-  facade = undefined;
-});
+type Orders = ServiceImpl<typeof OrderService>;
+
+/** What core does in the test that runs now. All tests share one facade. */
+let core: Partial<Orders> = {};
+
+const facade = shared(
+  () =>
+    startFacadeOverRpc({
+      orders: {
+        registerOrder: (...call) => core.registerOrder!(...call),
+        startDirectPayment: (...call) => core.startDirectPayment!(...call),
+        getOrder: (...call) => core.getOrder!(...call),
+      },
+    }),
+  ({ close }) => close(),
+);
 
 const registration = {
   order_number: 'INV-1',
@@ -25,19 +39,16 @@ const directPayment = { amount: '100.50', currency: 'ETB', order_number: 'INV-1'
 const direct = '/api/v1/direct?payment_option=walleta_ussd';
 
 /** Every method of core fails with this error. */
-async function failingWith(error: ConnectError): Promise<FacadeOverRpc> {
+function failWith(error: ConnectError): void {
   const fail = (): never => {
     throw error;
   };
-  facade = await startFacadeOverRpc({
-    orders: { registerOrder: fail, startDirectPayment: fail, getOrder: fail },
-  });
-  return facade;
+  core = { registerOrder: fail, startDirectPayment: fail, getOrder: fail };
 }
 
-async function allEndpoints({
-  url,
-}: FacadeOverRpc): Promise<Record<'register' | 'direct' | 'verify', Answer>> {
+async function answersTo(error: ConnectError): Promise<Record<'register' | 'direct' | 'verify', Answer>> {
+  failWith(error);
+  const { url } = facade;
   return {
     register: await post(`${url}/api/v1/register`, registration),
     direct: await post(url + direct, directPayment),
@@ -69,7 +80,7 @@ const forbidden = {
 };
 const everywhere = (body: object) => ({ register: body, direct: body, verify: body });
 
-/** Of every other reason merchants hear nothing. */
+/** Every other reason is an internal error for the merchant. */
 const expected: Partial<Record<ErrorReason, { register: object; direct: object; verify: object }>> = {
   INVALID_FIELDS: internal,
   ORDER_NUMBER_TAKEN: about('has been used before, with other values or for an order that has ended'),
@@ -109,7 +120,7 @@ const isReason = (name: string): name is ErrorReason => Object.hasOwn(errorReaso
 describe('the merchant’s answer when core refuses', () => {
   test.each(Object.keys(errorReasons).filter(isReason))('%s', async (reason) => {
     const told = expected[reason] ?? internal;
-    const answers = await allEndpoints(await failingWith(rpcError(reason, 'a secret of core')));
+    const answers = await answersTo(rpcError(reason, 'a secret of core'));
 
     for (const name of ['register', 'direct', 'verify'] as const) {
       expect(answers[name].json).toEqual(told[name]);
@@ -129,9 +140,7 @@ describe('the merchant’s answer when core refuses', () => {
     ['NOT_FOUND', Code.NotFound],
     ['INVALID_ARGUMENT', Code.InvalidArgument],
   ])('%s without a reason is our failure: 500', async (_name, code) => {
-    const answers = await allEndpoints(
-      await failingWith(new ConnectError('a secret of the transport', code)),
-    );
+    const answers = await answersTo(new ConnectError('a secret of the transport', code));
 
     for (const name of ['register', 'direct', 'verify'] as const)
       expect(answers[name].json).toEqual(internal[name]);
@@ -144,7 +153,7 @@ describe('the merchant’s answer when core refuses', () => {
     [2_001, '3'],
   ])('OVERLOADED for %s ms says Retry-After %s', async (retryAfterMs, seconds) => {
     const error = rpcError('OVERLOADED', 'busy', retryAfterMs === undefined ? {} : { retryAfterMs });
-    const { register } = await allEndpoints(await failingWith(error));
+    const { register } = await answersTo(error);
 
     expect(register.headers.get('retry-after')).toBe(seconds);
   });
@@ -156,20 +165,18 @@ describe('the merchant’s answer when core refuses', () => {
         { field: 'amount', issue: 'is required' },
         { field, issue: 'is required' },
       ]);
-      const answers = await allEndpoints(await failingWith(error));
+      const answers = await answersTo(error);
 
       expect(answers.register.json).toEqual(internal.register);
     },
   );
 
-  test('the log says why, with what core kept to itself, and the merchant does not hear it', async () => {
-    const { url, log } = await failingWith(
-      rpcError('DATABASE_UNAVAILABLE', 'connection refused by 10.0.0.7'),
-    );
-    const { json } = await post(`${url}/api/v1/verify`, { order_number: 'INV-1' });
+  test('the log has the cause of an internal error, and the answer has not', async () => {
+    failWith(rpcError('DATABASE_UNAVAILABLE', 'connection refused by 10.0.0.7'));
+    const { json } = await post(`${facade.url}/api/v1/verify`, { order_number: 'INV-1' });
 
     expect(json).toEqual(internal.verify);
-    expect(log.find((line) => line['msg'] === 'request')).toMatchObject({
+    expect(facade.log.findLast((line) => line['msg'] === 'request')).toMatchObject({
       level: 40,
       status: 500,
       reason: 'DATABASE_UNAVAILABLE',
@@ -179,7 +186,7 @@ describe('the merchant’s answer when core refuses', () => {
 });
 
 describe('all problems at once', () => {
-  /** Core as far as this test goes: it knows what is wrong with an amount and a currency. */
+  /** Core's checks of an order number, an amount and a currency. */
   const strictCore = {
     registerOrder: (request: {
       amount: string;
@@ -197,8 +204,8 @@ describe('all problems at once', () => {
     },
   };
 
-  test("the facade's word on presence and type, core's on everything else, in the order of the spec's table", async () => {
-    facade = await startFacadeOverRpc({ orders: strictCore });
+  test('the facade checks presence and types, core checks the rest, and the details have the order of the contract', async () => {
+    core = strictCore;
     const { status, json } = await post(`${facade.url}/api/v1/register`, {
       ...registration,
       order_number: 7,
@@ -222,8 +229,8 @@ describe('all problems at once', () => {
     });
   });
 
-  test("what only the published schema minds is still a 400, in the schema's words", async () => {
-    facade = await startFacadeOverRpc({ orders: strictCore });
+  test('a value that only the published schema forbids is a 400 in the words of the schema', async () => {
+    core = strictCore;
     const { json } = await post(`${facade.url}/api/v1/register`, {
       ...registration,
       amount: '1',
@@ -239,17 +246,17 @@ describe('all problems at once', () => {
     });
   });
 
-  test('core is not asked when there is nothing it could look at', async () => {
+  test('core is not asked about a body without any field', async () => {
     let calls = 0;
-    facade = await startFacadeOverRpc({ orders: { registerOrder: () => ({ repeated: ++calls < 0 }) } });
+    core = { registerOrder: () => ({ repeated: ++calls < 0 }) };
     await post(`${facade.url}/api/v1/register`, {});
     await post(`${facade.url}/api/v1/register`, '{"order_number":');
 
     expect(calls).toBe(0);
   });
 
-  test('a lone surrogate is reported on its field, and the rest is still looked at', async () => {
-    facade = await startFacadeOverRpc({ orders: strictCore });
+  test('a lone surrogate is reported on its field, beside the problems of the other fields', async () => {
+    core = strictCore;
     const body = JSON.stringify({ ...registration, amount: '2', reason: 'a\ud800b' });
     const { json } = await post(`${facade.url}/api/v1/register`, body);
 
@@ -261,14 +268,8 @@ describe('all problems at once', () => {
     });
   });
 
-  test('a suspended merchant hears 403, not what is wrong with its request', async () => {
-    facade = await startFacadeOverRpc({
-      orders: {
-        registerOrder: () => {
-          throw rpcError('MERCHANT_SUSPENDED', 'suspended');
-        },
-      },
-    });
+  test('a suspended merchant gets 403, not the problems of its request', async () => {
+    failWith(rpcError('MERCHANT_SUSPENDED', 'suspended'));
     const { json } = await post(`${facade.url}/api/v1/register`, { ...registration, amount: 1 });
 
     expect(json).toEqual({ code: 403, message: 'Forbidden' });
