@@ -27,6 +27,8 @@ type site struct {
 	TestKey           string `json:"test_key"`
 	LiveKey           string `json:"live_key"`
 	KeyWithoutRefunds string `json:"key_without_refunds"`
+	MailboxURL        string `json:"mailbox_url"`
+	SigningSecret     string `json:"signing_secret"`
 }
 
 func testSite(t *testing.T) site {
@@ -365,6 +367,52 @@ func TestSignaturesOfWebhooksAreJudgedAsTheTestVectorsSay(t *testing.T) {
 	}
 }
 
+func TestAWebhookOfTheRunningGatewayIsGenuineAndAChangedOneIsNot(t *testing.T) {
+	site, ctx := testSite(t), context.Background()
+	client, err := New(Settings{APIKey: site.TestKey, BaseURL: site.SandboxURL})
+	noError(t, err)
+	order, payment := newOrder(), newPayment()
+	order.OrderNumber, order.WebhookURL = payment.OrderNumber, site.MailboxURL+"/"+newNumber()
+	_, err = client.Register(ctx, order)
+	noError(t, err)
+	_, err = client.Direct(ctx, payment)
+	noError(t, err)
+	var arrived []struct {
+		Headers map[string]string `json:"headers"`
+		Body    []byte            `json:"body_base64"`
+	}
+	for deadline := time.Now().Add(2 * time.Minute); len(arrived) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("no webhook has arrived")
+		}
+		response, err := http.Get(order.WebhookURL)
+		noError(t, err)
+		noError(t, json.NewDecoder(response.Body).Decode(&arrived))
+		noError(t, response.Body.Close())
+	}
+	headers, body, secrets := http.Header{}, arrived[0].Body, []string{site.SigningSecret}
+	for name, value := range arrived[0].Headers {
+		headers.Set(name, value)
+	}
+	event, err := VerifyWebhook(headers, body, secrets)
+	noError(t, err)
+	verified, err := client.Verify(ctx, payment.OrderNumber)
+	noError(t, err)
+	equal(t, "event", []any{event.Type, *event.Order}, []any{"order.completed", verified})
+	same, err := VerifySvcSignature(headers, body, secrets)
+	noError(t, err)
+	equal(t, "event", same, event)
+	changed := append(body, ' ')
+	_, standard := VerifyWebhook(headers, changed, secrets)
+	_, svc := VerifySvcSignature(headers, changed, secrets)
+	for _, err := range []error{standard, svc} {
+		var refused *WebhookVerificationError
+		if !errors.As(err, &refused) {
+			t.Errorf("a changed webhook: %v", err)
+		}
+	}
+}
+
 func TestTypesHaveTheFieldsOfTheOpenAPIDocument(t *testing.T) {
 	var document struct {
 		Components struct {
@@ -397,18 +445,41 @@ func TestTypesHaveTheFieldsOfTheOpenAPIDocument(t *testing.T) {
 	}
 }
 
-func TestTheProgramOfTheReadmeRuns(t *testing.T) {
+func TestTheFirstFunctionOfTheReadmeRuns(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	noError(t, err)
 	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(readme)
 	if program == nil {
-		t.Fatal("the README has no program")
+		t.Fatal("the README has no function")
 	}
 	here, err := os.Getwd()
 	noError(t, err)
 	folder := t.TempDir()
 	module := fmt.Sprintf("module shop\n\ngo 1.22\n\nrequire gatehouse.example/gatehouse v1.0.0\n\nreplace gatehouse.example/gatehouse => %s\n", here)
-	source := strings.ReplaceAll(string(program[1]), "0911223344", newPhone())
+	function := strings.ReplaceAll(string(program[1]), "0911223344", newPhone())
+	if lines := strings.Count(function, "\n"); lines > 14 {
+		t.Errorf("the first function has %d lines", lines)
+	}
+	source := `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"gatehouse.example/gatehouse"
+)
+
+func main() {
+	order, err := pay(context.Background(), fmt.Sprint("order-", time.Now().UnixNano()))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(order.Status, order.Deducted)
+}
+
+` + function
 	noError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o600))
 	noError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(source), 0o600))
 	command := exec.Command("go", "run", ".")

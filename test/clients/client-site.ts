@@ -4,6 +4,7 @@ import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startStack } from '../support/stack.ts';
 import { startFaultyGateway } from './faulty-gateway.ts';
 import type { SeenRequest } from './faulty-gateway.ts';
+import { startWebhookMailbox } from './webhook-mailbox.ts';
 
 /** What the tests of a client need to know of the running gateway. Tests in other languages read it as JSON. */
 export interface ClientSite {
@@ -14,6 +15,8 @@ export interface ClientSite {
   readonly test_key: string;
   readonly live_key: string;
   readonly key_without_refunds: string;
+  /** See WebhookMailbox. */
+  readonly mailbox_url: string;
   /** Signs the webhooks to the webhook_urls of orders of the test key. */
   readonly signing_secret: string;
 }
@@ -23,7 +26,7 @@ export interface RunningSite {
   readonly stop: () => Promise<void>;
 }
 
-/** A gateway with a wallet, and a merchant whose test key may refund. */
+/** A gateway with a wallet and webhooks, and a merchant whose test key may refund. */
 export async function startClientSite(): Promise<RunningSite> {
   const stack = await startStack({ wallets: 1, webhooks: 1 });
   const [facade] = stack.facades;
@@ -40,6 +43,7 @@ export async function startClientSite(): Promise<RunningSite> {
     .webhookClient('operator')
     .rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
   const faulty = await startFaultyGateway(facade.sandbox);
+  const mailbox = await startWebhookMailbox();
   return {
     site: {
       sandbox_url: facade.sandbox,
@@ -48,10 +52,12 @@ export async function startClientSite(): Promise<RunningSite> {
       test_key: merchant.testKey,
       live_key: merchant.liveKey,
       key_without_refunds: (await stack.createMerchant()).testKey,
+      mailbox_url: mailbox.origin,
       signing_secret: secret,
     },
     stop: async () => {
       await faulty.close();
+      await mailbox.close();
       await stack.stop();
     },
   };

@@ -238,6 +238,32 @@ export function testTypeScriptClient(site: () => ClientSite): void {
       );
   });
 
+  test('a webhook of the running gateway is genuine by both signatures, and a changed one is not', async () => {
+    const [url, payment] = [`${site().mailbox_url}/${newNumber()}`, newPayment()];
+    await client().register({ ...newOrder(), order_number: payment.order_number, webhook_url: url });
+    await client().direct(payment);
+    const webhook = await waitUntil('the webhook has arrived', async () => {
+      const arrived = (await (await fetch(url)).json()) as {
+        headers: Record<string, string>;
+        body_base64: string;
+      }[];
+      return arrived[0];
+    });
+    const body = Buffer.from(webhook.body_base64, 'base64');
+    const received = { headers: webhook.headers, body, secrets: [site().signing_secret] };
+
+    const event = await verifyWebhook(received);
+
+    expect(event).toMatchObject({
+      type: 'order.completed',
+      data: await client().verify(payment.order_number),
+    });
+    expect(await verifySvcSignature(received)).toEqual(event);
+    body[body.length - 2] = 0x20;
+    for (const verification of [verifyWebhook(received), verifySvcSignature(received)])
+      expect(await failureOf(verification)).toBeInstanceOf(WebhookVerificationError);
+  });
+
   test('the package holds what it needs, and the first lines of its README run and compile', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-package-'));
     try {

@@ -297,6 +297,33 @@ final class ClientTest extends TestCase
         }
     }
 
+    public function testAWebhookOfTheRunningGatewayIsGenuineAndAChangedOneIsNot(): void
+    {
+        $url = Site::fact('mailbox_url') . '/' . Site::newNumber();
+        $payment = Site::newPayment();
+        $order = ['order_number' => $payment['order_number'], 'webhook_url' => $url];
+        Site::client()->register(...[...Site::newOrder(), ...$order]);
+        Site::client()->direct(...$payment);
+        $deadline = time() + 120;
+        do {
+            self::assertLessThan($deadline, time(), 'no webhook has arrived');
+            $arrived = json_decode((string) file_get_contents($url), true, 512, JSON_THROW_ON_ERROR);
+        } while ($arrived === []);
+        $headers = $arrived[0]['headers'];
+        $body = base64_decode($arrived[0]['body_base64']);
+        $secrets = [Site::fact('signing_secret')];
+
+        $event = Webhooks::verifyWebhook($headers, $body, $secrets);
+
+        self::assertSame('order.completed', $event->type);
+        self::assertEquals(Site::client()->verify($payment['order_number']), $event->data);
+        self::assertEquals($event, Webhooks::verifySvcSignature($headers, $body, $secrets));
+        foreach (['verifyWebhook', 'verifySvcSignature'] as $verify) {
+            $refused = self::failureOf(fn () => Webhooks::$verify($headers, "$body ", $secrets));
+            self::assertInstanceOf(WebhookVerificationError::class, $refused);
+        }
+    }
+
     public function testTheFirstLinesOfTheReadmeRun(): void
     {
         $readme = (string) file_get_contents(__DIR__ . '/../README.md');

@@ -244,6 +244,24 @@ def test_signatures_of_webhooks_are_judged_as_the_test_vectors_say() -> None:
             gatehouse.verify_webhook({}, b"", unusable)
 
 
+def test_a_webhook_of_the_running_gateway_is_genuine_and_a_changed_one_is_not() -> None:
+    url, payment = f"{SITE['mailbox_url']}/{new_number()}", new_payment()
+    client().register(**{**new_order(), "order_number": payment["order_number"], "webhook_url": url})
+    client().direct(**payment)
+    deadline = time.monotonic() + 120
+    while not (arrived := HTTP.get(url).json()):
+        assert time.monotonic() < deadline, "no webhook has arrived"
+    headers, body = arrived[0]["headers"], base64.b64decode(arrived[0]["body_base64"])
+    known = [SITE["signing_secret"]]
+    event = gatehouse.verify_webhook(headers, body, known)
+    assert event.type == "order.completed"
+    assert event.data == client().verify(payment["order_number"])
+    assert gatehouse.verify_svc_signature(headers, body, known) == event
+    for verify in (gatehouse.verify_webhook, gatehouse.verify_svc_signature):
+        with pytest.raises(gatehouse.WebhookVerificationError):
+            verify(headers, body + b" ", known)
+
+
 def test_types_have_the_fields_of_the_openapi_document() -> None:
     schemas = json.loads((ROOT.parent / "openapi.json").read_text())["components"]["schemas"]
     documented = {
