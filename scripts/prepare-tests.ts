@@ -2,6 +2,7 @@ import { findOrInstallNatsServer } from '../src/main/local/nats-binary.ts';
 import { StartError } from '../src/main/local/start-error.ts';
 import { findOrInstallChromium } from './chromium.ts';
 import { installClientLibraries } from './client-libraries.ts';
+import { installNode20 } from './node-20.ts';
 import { installPhp } from './php.ts';
 
 const report = (line: string): void => console.log(line);
@@ -10,6 +11,7 @@ try {
   findOrInstallChromium(report);
   installClientLibraries(report);
   installPhp(report);
+  installNode20(report);
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

@@ -7,6 +7,7 @@ import { startClientSite } from './client-site.ts';
 import type { RunningSite } from './client-site.ts';
 import { languageTests, runLanguageTests } from './language-tests.ts';
 import { testTypeScriptClient } from './typescript-client.ts';
+import { testTypeScriptPackage } from './typescript-package.ts';
 
 let running: RunningSite;
 let plugin: string;
@@ -29,7 +30,10 @@ afterAll(async () => {
   await rm(plugin, { recursive: true });
 });
 
-describe('the TypeScript client', () => testTypeScriptClient(() => running.site));
+describe('the TypeScript client', () => {
+  testTypeScriptClient(() => running.site);
+  testTypeScriptPackage(() => running.site);
+});
 
 for (const { folder, client, missing, countPassed, atLeast } of languageTests) {
   const testOrSkip = missing === undefined ? test : test.skip;

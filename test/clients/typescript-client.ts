@@ -1,9 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   ConfigurationError,
   ConnectionError,
@@ -27,7 +24,6 @@ import { newNumber, newPhone, requestsOf } from './client-site.ts';
 import type { ClientSite } from './client-site.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const execute = promisify(execFile);
 
 interface SignatureVector {
   readonly name: string;
@@ -262,59 +258,5 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     body[body.length - 2] = 0x20;
     for (const verification of [verifyWebhook(received), verifySvcSignature(received)])
       expect(await failureOf(verification)).toBeInstanceOf(WebhookVerificationError);
-  });
-
-  test('the package holds what it needs, and the first lines of its README run and compile', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-package-'));
-    try {
-      const nodeModules = join(root, 'node_modules');
-      const sources = join(folder, 'sources');
-      await cp(join(root, 'clients/typescript'), sources, { recursive: true });
-      await symlink(nodeModules, join(sources, 'node_modules'));
-      const packed = await execute('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources });
-      const [tarball] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [
-        { filename: string; files: readonly { path: string }[] },
-      ];
-      const names = tarball.files.map(({ path }) => path);
-      expect(names.filter((name) => !/^dist\/[a-z-]+\.(js|d\.ts)$/.test(name)).sort()).toEqual([
-        'README.md',
-        'package.json',
-      ]);
-      const installed = join(folder, 'shop/node_modules/gatehouse-client');
-      await mkdir(installed, { recursive: true });
-      await execute('tar', ['-xf', join(folder, tarball.filename), '-C', installed, '--strip-components=1']);
-      const shop = join(folder, 'shop');
-      const readme = await readFile(join(installed, 'README.md'), 'utf8');
-      const snippets = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
-      expect(snippets[0]?.split('\n').length).toBeLessThanOrEqual(12);
-      for (const [index, code] of snippets.entries())
-        await writeFile(join(shop, `readme-${index}.mts`), code.replace('0911223344', newPhone()));
-      const strict = [
-        '--noEmit',
-        '--strict',
-        '--target',
-        'es2022',
-        '--module',
-        'nodenext',
-        '--types',
-        'node',
-      ];
-      const files = snippets.map((_, index) => `readme-${index}.mts`);
-      const typeRoots = ['--typeRoots', join(nodeModules, '@types')];
-      const env = { ...process.env, API_KEY: site().test_key, GATEHOUSE: site().sandbox_url };
-      const [ran] = await Promise.all([
-        execute(process.execPath, ['readme-0.mts'], { cwd: shop, env }),
-        execute(
-          process.execPath,
-          [join(nodeModules, 'typescript/bin/tsc'), ...strict, ...typeRoots, ...files],
-          {
-            cwd: shop,
-          },
-        ),
-      ]);
-      expect(ran.stdout).toBe('COMPLETED 150.00\n');
-    } finally {
-      await rm(folder, { recursive: true });
-    }
   });
 }
