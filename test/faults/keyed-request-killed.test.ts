@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
+import { startProcess } from '../support/gatehouse-process.ts';
+import { publicId } from '../support/ids.ts';
+import { startStack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** PostgreSQL's message of a simple query `commit`. */
+const commit = 'q\0\0\0\x0bcommit\0';
+
+/**
+ * A network between core and PostgreSQL. It delivers the commit of a transaction that uses idempotency keys, and never its
+ * answer.
+ */
+async function startCommitSilencer(databaseUrl: string) {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let silenced = 0;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  };
+  const server = createServer((near) => {
+    const far = connect({ host: target.hostname, port: Number(target.port) });
+    keep(near);
+    keep(far);
+    let usesKeys = false;
+    let isSilent = false;
+    near.on('data', (chunk: Buffer) => {
+      const text = chunk.toString('latin1').toLowerCase();
+      usesKeys ||= text.includes('idempotency_keys');
+      if (usesKeys && text.includes(commit) && !isSilent) {
+        isSilent = true;
+        silenced += 1;
+      }
+      far.write(chunk);
+    });
+    far.on('data', (chunk: Buffer) => isSilent || near.write(chunk));
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    silenced: () => silenced,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+test('kill -9 of core between the commit of a keyed request and its answer: the repeat gets the stored answer, and one order exists', async () => {
+  const stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
+  cleanUps.push(() => stack.stop());
+  const { id: merchantId, testKey } = await stack.createMerchant();
+  const desk = await openPaymentDesk(stack);
+  cleanUps.push(() => desk.close());
+  const silencer = await startCommitSilencer(stack.databaseUrl);
+  cleanUps.push(() => silencer.close());
+  const startInPlace = async (settings: Readonly<Record<string, string>>) => {
+    const port = stack.addresses[0]?.split(':').at(-1) ?? '';
+    const core = await startProcess('core', {
+      ...stack.coreSettings,
+      GATEHOUSE_CORE_GRPC_PORT: port,
+      ...settings,
+    });
+    cleanUps.push(() => core.stop());
+    return core;
+  };
+  const order_number = 'KEYED-1';
+  const payment = { order_number, amount: '100.50', currency: 'ETB', phone: '0911223344' };
+  const pay = async (headers: Readonly<Record<string, string>> = { 'idempotency-key': 'once' }) => {
+    const url = `${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`;
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { apiKey: testKey, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(payment),
+    });
+    const { payment_status } = (await response.json()) as { payment_status?: string };
+    return [response.status, payment_status];
+  };
+  const rows = () =>
+    desk.query<{ id: string; latest_attempt_id: string }>(
+      'select id, latest_attempt_id from core.orders where order_number = $1',
+      [order_number],
+    );
+  await stack.cores[0]?.stop('SIGKILL');
+  const core = await startInPlace({ GATEHOUSE_DATABASE_URL: silencer.url });
+
+  const unanswered = pay();
+  await waitUntil('the order is committed', async () => (await rows()).length === 1);
+  expect(silencer.silenced()).toBe(1);
+  await core.stop('SIGKILL');
+  expect(await unanswered).toEqual([500, undefined]);
+  await startInPlace({});
+  const [order] = await rows();
+  const attemptId = publicId('pat', order?.latest_attempt_id ?? '');
+  const started = { merchantId, orderId: publicId('ord', order?.id ?? ''), attemptId };
+  await waitUntil('the new core records the outcome', () =>
+    desk.settle(started, outcomes.completed('t-1')).then(
+      () => true,
+      () => false,
+    ),
+  );
+
+  // The order is paid, so PENDING can only be the answer that was stored with the commit.
+  expect(await pay()).toEqual([201, 'PENDING']);
+  expect(await pay({})).toEqual([201, 'COMPLETED']);
+  expect(await rows()).toEqual([order]);
+  expect(await desk.history(started)).toHaveLength(3);
+});
