@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { certificationOutput } from './certify/certification.ts';
+import type { Certification } from './certify/certification.ts';
 import { certifyIntegration } from './certify/certify-integration.ts';
 import { certifyReceiver } from './certify/certify-receiver.ts';
 import type { CheckReport } from './certify/check.ts';
+import { recordCertification } from './certify/record-certification.ts';
 import { howToGiveSecrets, readSecrets } from './certify/read-secrets.ts';
 import { CliError, exitCodes } from './cli-error.ts';
-import type { Output } from './output.ts';
+import type { Output, Runner } from './output.ts';
 import type { CliSettings } from './settings.ts';
 import { printable } from './table.ts';
 import { findDemoSandbox } from './target.ts';
@@ -19,7 +21,10 @@ export interface CertifyParts {
   readonly report: (line: string) => void;
   readonly now: () => Date;
   readonly interruption: () => AbortSignal;
+  /** Prints the output of a run that calls no core. */
   readonly finish: (output: Output) => void;
+  /** Runs with a core. */
+  readonly run: Runner;
 }
 
 interface CertifyOptions {
@@ -29,6 +34,7 @@ interface CertifyOptions {
   readonly gateway?: URL;
   readonly orderUrl?: URL;
   readonly stateUrl?: URL;
+  readonly record?: string;
 }
 
 const help = `
@@ -51,8 +57,30 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
     .option('--gateway <url>', 'the sandbox behind that port; default: the one of npm start', readUrl)
     .option('--order-url <url>', 'POST makes your shop place an order; without it, you place them', readUrl)
     .option('--state-url <url>', 'GET says how often your shop has delivered an order', readUrl)
+    .option('--record <merchant_id>', 'record the results with core, for the activation of production')
     .addHelpText('after', help)
-    .action(async (options: CertifyOptions) => parts.finish(await certify(options, parts)));
+    .action(async (options: CertifyOptions) => {
+      const { record: merchantId } = options;
+      const stop = parts.interruption();
+      if (merchantId === undefined) {
+        parts.finish(certificationOutput(await certify(options, parts, stop)));
+        return;
+      }
+      await parts.run(async ({ merchants }) => {
+        // An unknown merchant or an unavailable core is found before the run, which takes minutes.
+        await merchants.getMerchant({ merchantId });
+        const certification = await certify(options, parts, stop);
+        return certificationOutput(
+          certification,
+          stop.aborted
+            ? {
+                note: 'Interrupted, so nothing was recorded.',
+                json: { merchant_id: merchantId, recorded: false },
+              }
+            : await recordCertification(merchants, merchantId, certification),
+        );
+      });
+    });
 }
 
 function readUrl(text: string): URL {
@@ -65,7 +93,11 @@ function readPort(text: string): number {
   throw new InvalidArgumentError('Use a port from 1 to 65535, or 0 for any free one.');
 }
 
-async function certify(options: CertifyOptions, parts: CertifyParts): Promise<Output> {
+async function certify(
+  options: CertifyOptions,
+  parts: CertifyParts,
+  stop: AbortSignal,
+): Promise<Certification> {
   const { webhookUrl, proxyPort } = options;
   const { report, now } = parts;
   if (proxyPort === undefined && (options.gateway ?? options.orderUrl ?? options.stateUrl) !== undefined)
@@ -84,7 +116,6 @@ async function certify(options: CertifyOptions, parts: CertifyParts): Promise<Ou
       'the address of the sandbox is unknown',
       'Add --gateway with the sandbox address of the merchant API, or start one on this machine with: npm start',
     );
-  const stop = parts.interruption();
   const onCheck = ({ name, result }: CheckReport): void =>
     report(`  ${{ passed: 'ok  ', failed: 'FAIL', not_tested: '-   ' }[result]}  ${name}`);
   report(printable(`Sending webhooks to ${webhookUrl.href}`));
@@ -108,12 +139,12 @@ async function certify(options: CertifyOptions, parts: CertifyParts): Promise<Ou
         }).catch((error: unknown): never => {
           throw portError(error, proxyPort);
         });
-  return certificationOutput({
+  return {
     at: now(),
     webhookUrl: webhookUrl.href,
     parts: proxyPort === undefined ? ['receiver'] : ['receiver', 'integration'],
     checks: [...received, ...integrated],
-  });
+  };
 }
 
 async function secretsText(

@@ -1,7 +1,16 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
-import { MerchantSchema, MerchantStatusSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
-import type { Merchant } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import {
+  CertificationPartSchema,
+  GetCertificationsResponseSchema,
+  MerchantSchema,
+  MerchantStatusSchema,
+} from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type {
+  CertificationPart,
+  GetCertificationsResponse,
+  Merchant,
+} from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { onMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
@@ -38,6 +47,29 @@ function describe(merchant: Merchant, note = ''): Output {
   return { json: plainJson(MerchantSchema, merchant), text: note === '' ? text : `${text}\n\n${note}` };
 }
 
+/** The output with the merchant's certifications, if it has or needs any. */
+function withCertifications(output: Output, answer: GetCertificationsResponse): Output {
+  const { certifications, requiredParts } = answer;
+  const word = (part: CertificationPart): string => wordOf(CertificationPartSchema, part) ?? '';
+  const recorded = certifications.map(
+    ({ part, certified, recordTime }) =>
+      `${word(part)} ${certified ? 'certified' : 'NOT certified'} (${showTime(recordTime)})`,
+  );
+  const missing = requiredParts
+    .filter((part) => !certifications.some((each) => each.part === part))
+    .map((part) => `${word(part)} not tested`);
+  const lines = [
+    ['Certification', [...recorded, ...missing].join('\n')],
+    ['Required', requiredParts.map(word).join(', ')],
+  ] as const;
+  const text = fields(lines);
+  return {
+    ...output,
+    json: { ...output.json, ...plainJson(GetCertificationsResponseSchema, answer) },
+    text: text === '' ? output.text : `${String(output.text)}\n\n${text}`,
+  };
+}
+
 /** Commands for one existing merchant: the call of each, and its text on success. */
 const oneMerchant: readonly {
   readonly name: string;
@@ -45,11 +77,13 @@ const oneMerchant: readonly {
   readonly reason?: string;
   readonly ask: (merchants: Merchants, merchantId: string, reason: string) => MerchantReply;
   readonly note?: string;
+  readonly certifications?: (merchants: Merchants, merchantId: string) => Promise<GetCertificationsResponse>;
 }[] = [
   {
     name: 'show',
     description: 'show one merchant',
     ask: (merchants, merchantId) => merchants.getMerchant({ merchantId }),
+    certifications: (merchants, merchantId) => merchants.getCertifications({ merchantId }),
   },
   {
     name: 'suspend',
@@ -114,13 +148,16 @@ export function addMerchantCommands(
   addMerchantUpdateCommand(merchant, run, find, describe);
   addMerchantWalletCommands(merchant, run, find, readInput);
 
-  for (const { name, description, reason, ask, note } of oneMerchant) {
+  for (const { name, description, reason, ask, note, certifications } of oneMerchant) {
     const command = merchant.command(name).description(description);
     if (reason !== undefined) command.option('--reason <text>', reason);
     onMerchant(command, find, (merchantId: string, options: { reason?: string }) =>
       run(async ({ merchants }) => {
         const reply = await ask(merchants, merchantId, options.reason ?? '');
-        return describe(answered(reply.merchant), note);
+        const output = describe(answered(reply.merchant), note);
+        return certifications === undefined
+          ? output
+          : withCertifications(output, await certifications(merchants, merchantId));
       }),
     );
   }

@@ -157,6 +157,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   });
   addCertifyCommand(program, {
     ...surroundings,
+    run,
     readInput,
     report,
     finish: (output) => {

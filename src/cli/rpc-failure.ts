@@ -51,6 +51,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token from the GATEHOUSE_SERVICE_TOKENS of this ${server}.`,
     ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of an allowed role, such as operator.',
     MERCHANT_NOT_FOUND: `To list merchants: gatehouse merchant list`,
+    CERTIFICATION_REQUIRED: [
+      'Certify the receiver and integration of the merchant in the sandbox, and record the results. docs/certification.md says how:',
+      `gatehouse certify --webhook-url <url> --record <merchant_id>`,
+    ].join('\n'),
     USER_NOT_FOUND: `To list a merchant's users: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
     ALREADY_A_MEMBER: `To list the users: gatehouse user list --merchant <merchant_id>`,
     LAST_OWNER: `Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner`,

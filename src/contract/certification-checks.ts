@@ -1,5 +1,6 @@
 /** The two parts of a certification: the merchant's webhook receiver, and its calls of the merchant API. */
-export type CertificationPart = 'receiver' | 'integration';
+export const certificationParts = ['receiver', 'integration'] as const;
+export type CertificationPart = (typeof certificationParts)[number];
 
 /**
  * The checks of `gatehouse certify` in the order in which they run. The names are public: reports, stored certifications and
@@ -58,11 +59,14 @@ export const optionalChecks: readonly CheckName[] = ['secret_rotation', 'return_
 
 export type CheckResult = 'passed' | 'failed' | 'not_tested';
 
+/** A check with its result. The name may be one of another version. */
+export interface CertifiedCheck {
+  readonly name: string;
+  readonly result: CheckResult;
+}
+
 /** Whether the results certify the part: every check of the part is among them and passed. */
-export const isCertified = (
-  part: CertificationPart,
-  checks: readonly { readonly name: string; readonly result: CheckResult }[],
-): boolean =>
+export const isCertified = (part: CertificationPart, checks: readonly CertifiedCheck[]): boolean =>
   certificationChecks[part].every((name) => {
     const result = checks.find((check) => check.name === name)?.result;
     return result === 'passed' || (result === 'not_tested' && optionalChecks.includes(name));

@@ -23,6 +23,7 @@ export const errorReasons = {
   MERCHANT_SUSPENDED: permissionDenied,
   PRODUCTION_NOT_ACTIVATED: permissionDenied,
   MERCHANT_NOT_FOUND: notFound,
+  CERTIFICATION_REQUIRED: failedPrecondition,
   API_KEY_NOT_FOUND: notFound,
   ORDER_NOT_FOUND: notFound,
   ORDER_NUMBER_TAKEN: alreadyExists,

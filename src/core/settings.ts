@@ -4,7 +4,7 @@ import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
 import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
-import { currencies } from './name-settings.ts';
+import { currencies, requiredCertification } from './name-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
@@ -25,6 +25,7 @@ const settings = {
   GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeys({ default: undefined }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
 };

@@ -28,6 +28,7 @@ import { relayEvents } from '../core/events/relay-events.ts';
 import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
+import { createCertificationStore } from '../core/merchants/certifications.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
 import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
 import { findActorEmails } from '../core/audit/find-actor-emails.ts';
@@ -294,7 +295,13 @@ const services = [
         createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
     }),
   ),
-  merchantService(merchants, config.GATEHOUSE_CURRENCIES, wallets),
+  merchantService({
+    store: merchants,
+    certifications: createCertificationStore({ database, newId, now }),
+    requiredCertification: config.GATEHOUSE_REQUIRED_CERTIFICATION,
+    currencies: config.GATEHOUSE_CURRENCIES,
+    wallets,
+  }),
   walletService(configuredWallets, wallets),
   merchantWalletService({
     store: walletAccounts,

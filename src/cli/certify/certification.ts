@@ -1,4 +1,3 @@
-import type { JsonObject } from '@bufbuild/protobuf';
 import { isCertified } from '../../contract/certification-checks.ts';
 import type { CertificationPart, CheckResult } from '../../contract/certification-checks.ts';
 import { merchantApiVersion } from '../../merchant-api/version.ts';
@@ -6,6 +5,7 @@ import { exitCodes } from '../cli-error.ts';
 import type { Output } from '../output.ts';
 import { markLines, table } from '../table.ts';
 import type { CheckReport } from './check.ts';
+import type { Recording } from './recording.ts';
 
 /** The outcome of a run. */
 export interface Certification {
@@ -32,8 +32,8 @@ export const scoreOf = (checks: readonly CheckReport[]): number =>
 const ofPart = ({ checks }: Certification, part: CertificationPart): readonly CheckReport[] =>
   checks.filter((check) => check.part === part);
 
-/** The report for people, and the certificate for programs. `note`: what happened with the certificate. */
-export function certificationOutput(certification: Certification, note = '', more: JsonObject = {}): Output {
+/** The report for people and for programs. */
+export function certificationOutput(certification: Certification, recording?: Recording): Output {
   const { at, webhookUrl, parts, checks } = certification;
   const results = parts.map((part) => ({ part, certified: isCertified(part, ofPart(certification, part)) }));
   const isEnough = results.every(({ certified }) => certified);
@@ -47,15 +47,15 @@ export function certificationOutput(certification: Certification, note = '', mor
       score: scoreOf(checks),
       parts: results,
       checks: checks.map((check) => ({ ...check })),
-      ...more,
+      ...recording?.json,
     },
     text: (width) =>
       [
         ...parts.map((part) => showPart(part, ofPart(certification, part), width)),
         ...results.map(({ part, certified }) => verdictText(part, certified, ofPart(certification, part))),
-        ...(note === '' ? [] : [note]),
+        ...(recording === undefined ? [] : [recording.note]),
       ].join('\n\n'),
-    exitCode: isEnough ? exitCodes.ok : exitCodes.notCertified,
+    exitCode: recording?.exitCode ?? (isEnough ? exitCodes.ok : exitCodes.notCertified),
   };
 }
 

@@ -24,6 +24,10 @@ export const orderTypes = {
   'order.completed': 'COMPLETED',
   'order.failed': 'FAILED',
   'order.expired': 'EXPIRED',
+  'payment_link.created': 'PENDING',
+  'payment_link.completed': 'COMPLETED',
+  'payment_link.failed': 'FAILED',
+  'payment_link.expired': 'EXPIRED',
   'webhook.test': 'PENDING',
 } as const satisfies Record<string, OrderStatusName>;
 export type OrderEventName = keyof typeof orderTypes;
@@ -47,7 +51,7 @@ export function madeUpOrder(now: Date): MadeUpOrder {
   };
 }
 
-/** The event that ends an order, or a webhook.test about it. `at`: when the event happened. */
+/** An event of an order or payment link, or a webhook.test about it. `at`: when the event happened. */
 export function orderEvent(type: OrderEventName, order: MadeUpOrder, at: Date): MadeUpEvent {
   const status = orderTypes[type];
   const data: PaymentOrderJson = {
@@ -58,13 +62,13 @@ export function orderEvent(type: OrderEventName, order: MadeUpOrder, at: Date): 
     deducted: status === 'COMPLETED' ? order.amount : '0.00',
     currency: order.currency,
     payment_option: 'walleta_ussd',
-    payment_type: order.payment_type,
+    payment_type: type.startsWith('payment_link.') ? 'LINK' : order.payment_type,
     customer_phone: order.customer_phone,
     reason: order.reason,
     created_timestamp: order.createdAt.toISOString(),
     updated_timestamp: at.toISOString(),
   };
-  return eventOf(type, at, data);
+  return eventOf(type, at, data, type === 'payment_link.created' ? '' : 'PENDING');
 }
 
 /** The event that ends a refund of an order. */
@@ -84,7 +88,7 @@ export function refundEvent(type: keyof typeof refundTypes, order: MadeUpOrder, 
 }
 
 /** An event of any type, about anything. */
-export function eventOf(type: string, at: Date, data: object): MadeUpEvent {
+export function eventOf(type: string, at: Date, data: object, previousStatus = 'PENDING'): MadeUpEvent {
   const id = newRandomId('evt', at);
   return {
     id,
@@ -94,7 +98,7 @@ export function eventOf(type: string, at: Date, data: object): MadeUpEvent {
       created_at: at.toISOString(),
       environment: 'sandbox',
       sequence: 3,
-      previous_status: 'PENDING',
+      previous_status: previousStatus,
       data,
     },
   };

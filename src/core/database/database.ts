@@ -27,6 +27,7 @@ import { Migration023RefundRequests } from './migrations/migration-023-refund-re
 import { Migration024RefundRoleLimits } from './migrations/migration-024-refund-role-limits.ts';
 import { Migration028IdempotencyKeys } from './migrations/migration-028-idempotency-keys.ts';
 import { Migration030SettledStraysWithoutOrder } from './migrations/migration-030-settled-strays-without-order.ts';
+import { Migration031Certifications } from './migrations/migration-031-certifications.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -63,6 +64,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration024RefundRoleLimits,
         Migration028IdempotencyKeys,
         Migration030SettledStraysWithoutOrder,
+        Migration031Certifications,
       ],
       migrationLock: 7_142_001,
     },

@@ -11,6 +11,7 @@ import type {
   PaymentType,
   StrayPaymentStatus,
 } from '../domain/order.ts';
+import type { CertificationPart, CertifiedCheck } from '../../contract/certification-checks.ts';
 import type { ApiKeyScope } from '../domain/api-key-life-cycle.ts';
 import type { RefundLimits, RefundPolicy } from '../domain/refund-limits.ts';
 import type { RefundProgress } from '../domain/refund-record.ts';
@@ -55,6 +56,23 @@ export const MerchantRow = defineEntity({
   },
 });
 export type MerchantRow = InferEntity<typeof MerchantRow>;
+
+/** The latest results of a part of a merchant's certification. */
+export const CertificationRow = defineEntity({
+  name: 'CertificationRow',
+  tableName: 'certifications',
+  schema,
+  properties: {
+    merchantId: idOf<'mer'>().primary(),
+    part: p.text().$type<CertificationPart>().primary(),
+    certified: p.boolean(),
+    webhookUrl: p.text(),
+    apiVersion: p.text(),
+    checks: p.json<readonly CertifiedCheck[]>(),
+    recordedAt: time(),
+  },
+});
+export type CertificationRow = InferEntity<typeof CertificationRow>;
 
 export const ApiKeyRow = defineEntity({
   name: 'ApiKeyRow',
@@ -400,6 +418,7 @@ export type ApiRequestRow = InferEntity<typeof ApiRequestRow>;
 export const entities = [
   ...accountEntities,
   MerchantRow,
+  CertificationRow,
   ApiKeyRow,
   OrderRow,
   PaymentAttemptRow,

@@ -8,6 +8,7 @@ import {
   MerchantStatus,
 } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant as MerchantMessage } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { CertificationPart } from '../../contract/certification-checks.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
@@ -20,18 +21,28 @@ import { parseText } from '../domain/text.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { approvalLimitMessages } from '../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { certificationMessage, parseCertification, partMessagesOf } from './certification-messages.ts';
+import { refuseUncertified } from './certifications.ts';
+import type { CertificationStore } from './certifications.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
 import { contactOf, termsOf } from './merchant-store.ts';
 import type { Merchant, MerchantStore, StandingAction } from './merchant-store.ts';
 
 const suspensionReasonLength = 255;
 
-/** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes of this deployment. */
-export function merchantService(
-  store: MerchantStore,
-  currencies: readonly string[],
-  wallets: readonly Wallet[],
-): RpcService {
+export interface MerchantServiceParts {
+  readonly store: MerchantStore;
+  readonly certifications: CertificationStore;
+  /** What a merchant needs before production is activated. */
+  readonly requiredCertification: readonly CertificationPart[];
+  /** ISO 4217 codes of this deployment. */
+  readonly currencies: readonly string[];
+  readonly wallets: readonly Wallet[];
+}
+
+/** gatehouse.v1.MerchantService */
+export function merchantService(parts: MerchantServiceParts): RpcService {
+  const { store, certifications, requiredCertification, currencies, wallets } = parts;
   const changeStanding = async (
     merchantId: string,
     action: StandingAction,
@@ -54,6 +65,8 @@ export function merchantService(
           }),
         );
         const { productionActivated } = request;
+        const refusal = productionActivated ? refuseUncertified(requiredCertification, []) : undefined;
+        if (refusal !== undefined) throw refusal;
         const merchant = await store.create({ ...values, productionActivated }, actorOf(context));
         annotate(context, { merchant_id: merchant.id });
         return { merchant: merchantMessage(merchant) };
@@ -81,6 +94,14 @@ export function merchantService(
         return changeStanding(merchantId, 'merchant.resume', context);
       },
       async activateProduction({ merchantId }, context) {
+        const id = requireId(merchantId);
+        if (
+          requiredCertification.length > 0 &&
+          !found(await store.find(id), merchantId).productionActivated
+        ) {
+          const refusal = refuseUncertified(requiredCertification, await certifications.latest(id));
+          if (refusal !== undefined) throw refusal;
+        }
         return changeStanding(merchantId, 'merchant.activate_production', context);
       },
       async updateMerchant(request, context) {
@@ -95,6 +116,22 @@ export function merchantService(
           'the merchant was changed since it was read; read it again, then repeat the change',
         );
       },
+      async recordCertification(request, context) {
+        const { merchantId } = request;
+        const run = parseCertification(request);
+        const recorded = await certifications.record(requireId(merchantId), run, actorOf(context));
+        annotate(context, { merchant_id: merchantId });
+        if (recorded === undefined) throw notFound(merchantId);
+        return { certifications: recorded.map(certificationMessage) };
+      },
+      async getCertifications({ merchantId }) {
+        const id = requireId(merchantId);
+        found(await store.find(id), merchantId);
+        return {
+          certifications: (await certifications.latest(id)).map(certificationMessage),
+          requiredParts: partMessagesOf(requiredCertification),
+        };
+      },
     },
     {
       createMerchant: ['dashboard', 'operator'],
@@ -104,6 +141,8 @@ export function merchantService(
       resumeMerchant: ['dashboard', 'operator'],
       activateProduction: ['dashboard', 'operator'],
       updateMerchant: ['dashboard', 'operator'],
+      recordCertification: ['operator'],
+      getCertifications: ['dashboard', 'operator', 'reader'],
     },
   );
 }

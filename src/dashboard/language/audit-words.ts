@@ -5,6 +5,7 @@ export const knownActions = [
   'merchant.suspend',
   'merchant.resume',
   'merchant.activate_production',
+  'merchant.certify',
   'api_key.issue',
   'api_key.rotate',
   'api_key.revoke',

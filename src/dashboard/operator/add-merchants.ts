@@ -12,9 +12,10 @@ import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
 import { momentOf } from '../moment-text.ts';
-import { notFound } from '../page-problem.ts';
+import { PageProblem, notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { certificationLines, uncertifiedText } from './merchant-certification.ts';
 import { pageQuery, textIn, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 import { TermsForm, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
@@ -68,6 +69,13 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     const answer = await ask(request, (options) =>
       merchants.createMerchant({ name, productionActivated: production === 'yes' }, options),
     );
+    if (!answer.ok && answer.refusal.reason === 'CERTIFICATION_REQUIRED')
+      return showList(
+        request,
+        reply,
+        { ...form, errors: { production: words.merchants.create.uncertified } },
+        409,
+      );
     if (!answer.ok) {
       const errors = { name: shellWords[request.language].forms.malformed };
       return showList(request, reply, { ...form, errors }, 400);
@@ -98,6 +106,8 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     const writing = writingFor(request, timeZone);
     const merchant = await read(request);
     const { sandboxPaymentOptions = [], productionPaymentOptions = [] } = merchant.terms ?? {};
+    const { merchantId } = merchant;
+    const certifications = await merchants.getCertifications({ merchantId }, callOptions(request));
     reply.code(filled?.status ?? 200);
     return sendPage(request, reply, {
       template: 'operator/merchant',
@@ -108,6 +118,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
       view: {
         path,
         merchant: merchantStory(merchant, writing),
+        certifications: certificationLines(certifications, writing),
         form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
         sandbox: filled?.sandbox ?? sandboxPaymentOptions,
         production: filled?.production ?? productionPaymentOptions,
@@ -160,29 +171,42 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     return again({ ...form, errors: termsErrors(fields, writing) }, 400);
   });
 
-  /** A change of the merchant. Refused when the merchant has changed since the page was shown. */
+  /** A change of the merchant. Refused when the merchant has changed since the page was shown, or for the returned reason. */
   const change = (
     action: 'suspend' | 'resume' | 'activate',
-    call: (merchantId: string, request: FastifyRequest) => Promise<unknown>,
+    call: (merchantId: string, request: FastifyRequest) => Promise<string | undefined>,
   ): void => {
     app.post(`${path}/:merchantId/${action}`, async (request, reply) => {
       const { words } = writingFor(request, timeZone);
       const merchant = await read(request);
       requireSeen(request.body, updatedText(merchant));
-      await call(merchant.merchantId, request);
-      flash(request, { tone: 'good', text: words.merchants[action].done(merchant.name) });
+      const refusal = await call(merchant.merchantId, request);
+      flash(
+        request,
+        refusal === undefined
+          ? { tone: 'good', text: words.merchants[action].done(merchant.name) }
+          : { tone: 'bad', text: refusal },
+      );
       return reply.redirect(`${path}/${merchant.merchantId}`, 303);
     });
   };
-  change('suspend', (merchantId, request) => {
+  change('suspend', async (merchantId, request) => {
     const form = readForm(Suspension, request.body, shellWords[request.language].forms);
     const reason = form.ok ? (form.value.reason ?? '') : (form.values['reason'] ?? '').slice(0, 255);
-    return merchants.suspendMerchant({ merchantId, reason }, callOptions(request));
+    await merchants.suspendMerchant({ merchantId, reason }, callOptions(request));
+    return undefined;
   });
-  change('resume', (merchantId, request) => merchants.resumeMerchant({ merchantId }, callOptions(request)));
-  change('activate', (merchantId, request) =>
-    merchants.activateProduction({ merchantId }, callOptions(request)),
-  );
+  change('resume', async (merchantId, request) => {
+    await merchants.resumeMerchant({ merchantId }, callOptions(request));
+    return undefined;
+  });
+  change('activate', async (merchantId, request) => {
+    const answer = await ask(request, (options) => merchants.activateProduction({ merchantId }, options));
+    if (answer.ok) return undefined;
+    const { problem, reason, facts } = answer.refusal;
+    if (reason !== 'CERTIFICATION_REQUIRED') throw new PageProblem(problem, reason);
+    return uncertifiedText(facts['missing_parts'] ?? '', merchantId, writingFor(request, timeZone));
+  });
 }
 
 /** To the millisecond, as core stores it. */

@@ -5,6 +5,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Client, Transport } from '@connectrpc/connect';
 import { ApiKeyScope, ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { CreateMerchantResponse } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
@@ -63,6 +64,12 @@ async function findMerchant(merchants: Client<typeof MerchantService>, kept: Dem
   return all.find((merchant) => merchant.name === name)?.merchantId;
 }
 
+/** With production, unless the deployment requires a certification first. */
+async function createMerchant(merchants: Client<typeof MerchantService>): Promise<CreateMerchantResponse> {
+  const activated = merchants.createMerchant({ name, productionActivated: true });
+  return (await orUndefined(Code.FailedPrecondition, activated)) ?? merchants.createMerchant({ name });
+}
+
 /**
  * Ensures that there is a demo merchant with a working test key and live key. It reuses the one of an earlier start
  * with its keys, else the one in the database with new keys. Otherwise it creates a merchant.
@@ -79,8 +86,7 @@ export async function ensureDemoMerchant(options: {
   const facade = createClient(ApiKeyService, options.facade);
 
   const existing = await findMerchant(merchants, kept);
-  const created =
-    existing === undefined ? await merchants.createMerchant({ name, productionActivated: true }) : undefined;
+  const created = existing === undefined ? await createMerchant(merchants) : undefined;
   const id = existing ?? created?.merchant?.merchantId ?? '';
 
   const keyFor = async (environment: Environment, keptKey: string | undefined) => {
@@ -93,7 +99,9 @@ export async function ensureDemoMerchant(options: {
   };
   const test_key = await keyFor(Environment.SANDBOX, kept?.test_key);
   const live_key = await keyFor(Environment.PRODUCTION, kept?.live_key);
-  if (created !== undefined) report(`Demo merchant ${id} created`);
+  if (created?.merchant?.productionActivated === false)
+    report(`Demo merchant ${id} created. GATEHOUSE_REQUIRED_CERTIFICATION keeps it in the sandbox`);
+  else if (created !== undefined) report(`Demo merchant ${id} created`);
   else if (test_key !== kept?.test_key || live_key !== kept.live_key)
     report(
       `Demo merchant ${id} has new keys: those of an earlier start are not in demo.json or do not work any more`,

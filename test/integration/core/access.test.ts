@@ -66,6 +66,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.MerchantService/ResumeMerchant': /*         */ '- - - - Y Y - -',
   'gatehouse.v1.MerchantService/ActivateProduction': /*     */ '- - - - Y Y - -',
   'gatehouse.v1.MerchantService/UpdateMerchant': /*         */ '- - - - Y Y - -',
+  'gatehouse.v1.MerchantService/RecordCertification': /*    */ '- - - - - Y - -',
+  'gatehouse.v1.MerchantService/GetCertifications': /*      */ '- - - - Y Y - Y',
   'gatehouse.v1.ApiKeyService/AuthenticateApiKey': /*       */ 'Y - - - - - - -',
   'gatehouse.v1.ApiKeyService/IssueApiKey': /*              */ '- - - - Y Y - -',
   'gatehouse.v1.ApiKeyService/RotateApiKey': /*             */ '- - - - Y Y - -',

@@ -10,7 +10,7 @@ import type { DemoMerchant } from '../../../src/main/local/demo-merchant.ts';
 const kept: DemoMerchant = { id: 'mer_1', test_key: 'svc_test_1', live_key: 'svc_live_1' };
 
 /** A core with these merchants (id -> name) and these keys that work. */
-function coreWith(merchants: Record<string, string>, keys: readonly string[]) {
+function coreWith(merchants: Record<string, string>, keys: readonly string[], requiresCertification = false) {
   const shaped = (merchantId: string) =>
     create(MerchantSchema, { merchantId, name: merchants[merchantId] ?? '' });
   const made = { merchants: 0, keys: 0 };
@@ -20,10 +20,12 @@ function coreWith(merchants: Record<string, string>, keys: readonly string[]) {
       return { merchant: shaped(merchantId) };
     });
     rpc(MerchantService.method.listMerchants, () => ({ merchants: Object.keys(merchants).map(shaped) }));
-    rpc(MerchantService.method.createMerchant, ({ name }) => {
+    rpc(MerchantService.method.createMerchant, ({ name, productionActivated }) => {
+      if (productionActivated && requiresCertification)
+        throw new ConnectError('not certified', Code.FailedPrecondition);
       const merchantId = `mer_new_${++made.merchants}`;
       merchants[merchantId] = name;
-      return { merchant: shaped(merchantId) };
+      return { merchant: { ...shaped(merchantId), productionActivated } };
     });
     rpc(ApiKeyService.method.authenticateApiKey, ({ apiKey }) => {
       if (!keys.includes(apiKey)) throw new ConnectError('not a key', Code.Unauthenticated);
@@ -53,6 +55,14 @@ describe('the demo merchant', () => {
     const { merchant, reports } = await ensure(coreWith({}, []), undefined);
     expect(merchant).toEqual({ id: 'mer_new_1', test_key: 'svc_test_new_1', live_key: 'svc_live_new_2' });
     expect(reports).toEqual(['Demo merchant mer_new_1 created']);
+  });
+
+  test('is created in the sandbox where production requires a certification', async () => {
+    const { merchant, reports } = await ensure(coreWith({}, [], true), undefined);
+    expect(merchant.id).toBe('mer_new_1');
+    expect(reports).toEqual([
+      expect.stringContaining('GATEHOUSE_REQUIRED_CERTIFICATION keeps it in the sandbox'),
+    ]);
   });
 
   test('keeps its keys on later starts', async () => {

@@ -141,6 +141,12 @@ const settings: readonly Setting[] = [
     advice: /must be ISO 4217 codes with commas between, such as ETB,USD/,
   },
   {
+    ...{ name: 'GATEHOUSE_REQUIRED_CERTIFICATION', of: 'core', standard: [] },
+    good: { receiver: ['receiver'], 'integration, receiver': ['receiver', 'integration'] },
+    bad: ['yes', 'receiver,', 'receiver,receiver', 'Receiver'],
+    advice: /must be receiver, integration, or receiver,integration/,
+  },
+  {
     ...{ name: 'GATEHOUSE_DATABASE_POOL_SIZE', of: 'core', standard: 12 },
     good: { '1': 1, '100': 100 },
     bad: ['0', '-1', '1.5', 'many'],

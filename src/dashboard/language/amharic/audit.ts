@@ -62,6 +62,7 @@ export const audit: AuditWords = {
     'merchant.suspend': ({ reason }) => `ነጋዴው ታገደ${reason === '' ? '' : `፦ ${reason}`}።`,
     'merchant.resume': () => 'የነጋዴው እገዳ ተነሣ።',
     'merchant.activate_production': () => 'ነጋዴው ወደ እውነተኛው አካባቢ እንዲገባ ተፈቀደ።',
+    'merchant.certify': () => 'የብቃት ማረጋገጫ ውጤቶች ተመዘገቡ።',
     'api_key.issue': ({ label, prefix, environment }) => `የAPI ቁልፍ ${label || prefix} ተዘጋጀ (${environment})።`,
     'api_key.rotate': () => 'የAPI ቁልፍ በአዲስ ተተካ።',
     'api_key.revoke': () => 'የAPI ቁልፍ ተሰረዘ።',

@@ -105,12 +105,14 @@ export const operator: typeof english = {
       production: 'እውነተኛውን አካባቢ ወዲያውኑ እንዲጠቀም ይፍቀዱ',
       submit: 'ነጋዴ ይጨመር',
       done: (name) => `${name} ተጨምሯል።`,
+      uncertified: 'እውነተኛው አካባቢ አስቀድሞ የብቃት ማረጋገጫ ይጠይቃል። ነጋዴውን ያለ እውነተኛ አካባቢ ይጨምሩ።',
     },
     back: 'ሁሉም ነጋዴዎች',
     facts: {
       id: 'መለያ',
       status: 'ሁኔታ',
       production: 'እውነተኛ አካባቢ',
+      certification: 'የብቃት ማረጋገጫ',
       lifetime: 'የመክፈያ ጊዜ',
       created: 'የተፈጠረው',
       changed: 'መጨረሻ የተለወጠው',
@@ -164,6 +166,15 @@ export const operator: typeof english = {
       body: 'እውነተኛ ቁልፎቹ በ5 ሰከንድ ውስጥ ይሠራሉ፤ እውነተኛ ገንዘብ ይንቀሳቀሳል። እዚህ ሊመለስ አይችልም፤ ለማቆም ነጋዴውን ያግዱ።',
       submit: 'እውነተኛው አካባቢ ይፈቀድ',
       done: (name) => `${name} እውነተኛውን አካባቢ መጠቀም ይችላል።`,
+      uncertified: (parts, merchantId) =>
+        `እውነተኛው አካባቢ አልተፈቀደም፤ ይህ የክፍያ መግቢያ አስቀድሞ የብቃት ማረጋገጫ ይጠይቃል፦ ${parts}። በdocs/certification.md እንደተጻፈው ይህን ትእዛዝ በሙከራ አካባቢ ያስኪዱ፦ gatehouse certify --webhook-url <url> --record ${merchantId}`,
+    },
+    certification: {
+      receiver: 'የዌብሁክ ተቀባይ',
+      integration: 'ውህደት',
+      passed: (part, time) => `${part}፦ ተረጋግጧል፣ ${time}`,
+      failed: (part, time) => `${part}፦ አልተረጋገጠም፣ ${time}`,
+      missing: (part) => `${part}፦ ያስፈልጋል፣ ገና አልተፈተነም`,
     },
   },
   walletPage: {

@@ -67,6 +67,7 @@ export const audit: AuditWords = {
     'merchant.suspend': ({ reason }) => `The merchant was suspended${reason === '' ? '' : `: ${reason}`}.`,
     'merchant.resume': () => 'The merchant was resumed.',
     'merchant.activate_production': () => 'Production was activated for the merchant.',
+    'merchant.certify': () => 'The results of a certification were recorded.',
     'api_key.issue': ({ label, prefix, environment }) =>
       `The API key ${label || prefix} was created for ${environment}.`,
     'api_key.rotate': () => 'An API key was replaced by a new one.',

@@ -128,12 +128,14 @@ export const operator = {
       production: 'Activate production now',
       submit: 'Add merchant',
       done: (name: string) => `${name} is added.`,
+      uncertified: 'Production requires a certification first. Add the merchant without production.',
     },
     back: 'All merchants',
     facts: {
       id: 'Id',
       status: 'State',
       production: 'Production',
+      certification: 'Certification',
       lifetime: 'Time to pay',
       created: 'Created',
       changed: 'Last changed',
@@ -187,6 +189,15 @@ export const operator = {
       body: 'Within 5 seconds its live keys work, and its payments move real money. This cannot be undone. To stop payments later, suspend the merchant.',
       submit: 'Activate production',
       done: (name: string) => `Production is activated for ${name}.`,
+      uncertified: (parts: string, merchantId: string) =>
+        `Production is not activated, because this gateway requires a certification first: ${parts}. Run this command in the sandbox, as docs/certification.md says: gatehouse certify --webhook-url <url> --record ${merchantId}`,
+    },
+    certification: {
+      receiver: 'webhook receiver',
+      integration: 'integration',
+      passed: (part: string, time: string) => `${part}: certified, ${time}`,
+      failed: (part: string, time: string) => `${part}: not certified, ${time}`,
+      missing: (part: string) => `${part}: required, not tested yet`,
     },
   },
   walletPage: {

@@ -620,6 +620,223 @@ export declare type UpdateMerchantResponse = Message<"gatehouse.v1.UpdateMerchan
 export declare const UpdateMerchantResponseSchema: GenMessage<UpdateMerchantResponse>;
 
 /**
+ * A check of `gatehouse certify`.
+ *
+ * @generated from message gatehouse.v1.CertificationCheck
+ */
+export declare type CertificationCheck = Message<"gatehouse.v1.CertificationCheck"> & {
+  /**
+   * The name of the check, such as "forged_signature": 1 to 64 lower-case letters, digits and underscores.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The result.
+   *
+   * @generated from field: gatehouse.v1.CertificationResult result = 2;
+   */
+  result: CertificationResult;
+};
+
+/**
+ * Describes the message gatehouse.v1.CertificationCheck.
+ * Use `create(CertificationCheckSchema)` to create a new message.
+ */
+export declare const CertificationCheckSchema: GenMessage<CertificationCheck>;
+
+/**
+ * The latest results of a part of a merchant's certification.
+ *
+ * @generated from message gatehouse.v1.Certification
+ */
+export declare type Certification = Message<"gatehouse.v1.Certification"> & {
+  /**
+   * The part.
+   *
+   * @generated from field: gatehouse.v1.CertificationPart part = 1;
+   */
+  part: CertificationPart;
+
+  /**
+   * Whether these results certify the part, by the rules of the core that recorded them.
+   *
+   * @generated from field: bool certified = 2;
+   */
+  certified: boolean;
+
+  /**
+   * The receiver that was tested.
+   *
+   * @generated from field: string webhook_url = 3;
+   */
+  webhookUrl: string;
+
+  /**
+   * The version of the merchant API that was tested, such as "1.0.0".
+   *
+   * @generated from field: string api_version = 4;
+   */
+  apiVersion: string;
+
+  /**
+   * When core recorded the results.
+   *
+   * @generated from field: google.protobuf.Timestamp record_time = 5;
+   */
+  recordTime?: Timestamp | undefined;
+
+  /**
+   * The checks, in the order in which they ran.
+   *
+   * @generated from field: repeated gatehouse.v1.CertificationCheck checks = 6;
+   */
+  checks: CertificationCheck[];
+};
+
+/**
+ * Describes the message gatehouse.v1.Certification.
+ * Use `create(CertificationSchema)` to create a new message.
+ */
+export declare const CertificationSchema: GenMessage<Certification>;
+
+/**
+ * The results of a part.
+ *
+ * @generated from message gatehouse.v1.CertifiedPart
+ */
+export declare type CertifiedPart = Message<"gatehouse.v1.CertifiedPart"> & {
+  /**
+   * The part.
+   *
+   * @generated from field: gatehouse.v1.CertificationPart part = 1;
+   */
+  part: CertificationPart;
+
+  /**
+   * 1 to 100 checks.
+   *
+   * @generated from field: repeated gatehouse.v1.CertificationCheck checks = 2;
+   */
+  checks: CertificationCheck[];
+};
+
+/**
+ * Describes the message gatehouse.v1.CertifiedPart.
+ * Use `create(CertifiedPartSchema)` to create a new message.
+ */
+export declare const CertifiedPartSchema: GenMessage<CertifiedPart>;
+
+/**
+ * The results of a run of `gatehouse certify`.
+ *
+ * @generated from message gatehouse.v1.RecordCertificationRequest
+ */
+export declare type RecordCertificationRequest = Message<"gatehouse.v1.RecordCertificationRequest"> & {
+  /**
+   * "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The receiver that was tested: 1 to 2048 characters.
+   *
+   * @generated from field: string webhook_url = 2;
+   */
+  webhookUrl: string;
+
+  /**
+   * The version of the merchant API that was tested: 1 to 32 characters.
+   *
+   * @generated from field: string api_version = 3;
+   */
+  apiVersion: string;
+
+  /**
+   * One or both parts, each at most once.
+   *
+   * @generated from field: repeated gatehouse.v1.CertifiedPart parts = 4;
+   */
+  parts: CertifiedPart[];
+};
+
+/**
+ * Describes the message gatehouse.v1.RecordCertificationRequest.
+ * Use `create(RecordCertificationRequestSchema)` to create a new message.
+ */
+export declare const RecordCertificationRequestSchema: GenMessage<RecordCertificationRequest>;
+
+/**
+ * The recorded certifications.
+ *
+ * @generated from message gatehouse.v1.RecordCertificationResponse
+ */
+export declare type RecordCertificationResponse = Message<"gatehouse.v1.RecordCertificationResponse"> & {
+  /**
+   * The parts of the request.
+   *
+   * @generated from field: repeated gatehouse.v1.Certification certifications = 1;
+   */
+  certifications: Certification[];
+};
+
+/**
+ * Describes the message gatehouse.v1.RecordCertificationResponse.
+ * Use `create(RecordCertificationResponseSchema)` to create a new message.
+ */
+export declare const RecordCertificationResponseSchema: GenMessage<RecordCertificationResponse>;
+
+/**
+ * Which merchant's certifications to read.
+ *
+ * @generated from message gatehouse.v1.GetCertificationsRequest
+ */
+export declare type GetCertificationsRequest = Message<"gatehouse.v1.GetCertificationsRequest"> & {
+  /**
+   * "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetCertificationsRequest.
+ * Use `create(GetCertificationsRequestSchema)` to create a new message.
+ */
+export declare const GetCertificationsRequestSchema: GenMessage<GetCertificationsRequest>;
+
+/**
+ * The certifications of a merchant.
+ *
+ * @generated from message gatehouse.v1.GetCertificationsResponse
+ */
+export declare type GetCertificationsResponse = Message<"gatehouse.v1.GetCertificationsResponse"> & {
+  /**
+   * The latest results of each part that was recorded.
+   *
+   * @generated from field: repeated gatehouse.v1.Certification certifications = 1;
+   */
+  certifications: Certification[];
+
+  /**
+   * The parts that the deployment requires before production is activated; none by default.
+   *
+   * @generated from field: repeated gatehouse.v1.CertificationPart required_parts = 2;
+   */
+  requiredParts: CertificationPart[];
+};
+
+/**
+ * Describes the message gatehouse.v1.GetCertificationsResponse.
+ * Use `create(GetCertificationsResponseSchema)` to create a new message.
+ */
+export declare const GetCertificationsResponseSchema: GenMessage<GetCertificationsResponse>;
+
+/**
  * The status of a merchant: whether it may use the gateway.
  *
  * @generated from enum gatehouse.v1.MerchantStatus
@@ -653,6 +870,79 @@ export enum MerchantStatus {
 export declare const MerchantStatusSchema: GenEnum<MerchantStatus>;
 
 /**
+ * A part of a certification.
+ *
+ * @generated from enum gatehouse.v1.CertificationPart
+ */
+export enum CertificationPart {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CERTIFICATION_PART_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The merchant's receiver of webhooks.
+   *
+   * @generated from enum value: CERTIFICATION_PART_RECEIVER = 1;
+   */
+  RECEIVER = 1,
+
+  /**
+   * The merchant's calls of the merchant API, and what its shop delivers.
+   *
+   * @generated from enum value: CERTIFICATION_PART_INTEGRATION = 2;
+   */
+  INTEGRATION = 2,
+}
+
+/**
+ * Describes the enum gatehouse.v1.CertificationPart.
+ */
+export declare const CertificationPartSchema: GenEnum<CertificationPart>;
+
+/**
+ * The result of a check of `gatehouse certify`.
+ *
+ * @generated from enum gatehouse.v1.CertificationResult
+ */
+export enum CertificationResult {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CERTIFICATION_RESULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The merchant's system did the right thing.
+   *
+   * @generated from enum value: CERTIFICATION_RESULT_PASSED = 1;
+   */
+  PASSED = 1,
+
+  /**
+   * The check found its fault.
+   *
+   * @generated from enum value: CERTIFICATION_RESULT_FAILED = 2;
+   */
+  FAILED = 2,
+
+  /**
+   * The check could not be decided.
+   *
+   * @generated from enum value: CERTIFICATION_RESULT_NOT_TESTED = 3;
+   */
+  NOT_TESTED = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.CertificationResult.
+ */
+export declare const CertificationResultSchema: GenEnum<CertificationResult>;
+
+/**
  * Manages merchants. Every change is in the audit log.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
@@ -661,7 +951,8 @@ export declare const MerchantStatusSchema: GenEnum<MerchantStatus>;
  */
 export declare const MerchantService: GenService<{
   /**
-   * Creates an active merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Creates an active merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION CERTIFICATION_REQUIRED for
+   * production_activated when the deployment requires a certification.
    *
    * @generated from rpc gatehouse.v1.MerchantService.CreateMerchant
    */
@@ -713,7 +1004,8 @@ export declare const MerchantService: GenService<{
   },
   /**
    * Activates production for a merchant, so that its live keys work. Repeating it changes nothing.
-   * Errors: NOT_FOUND MERCHANT_NOT_FOUND.
+   * Errors: NOT_FOUND MERCHANT_NOT_FOUND; FAILED_PRECONDITION CERTIFICATION_REQUIRED when the deployment requires a certification that
+   * the merchant does not have, with the missing parts in the metadata "missing_parts".
    *
    * @generated from rpc gatehouse.v1.MerchantService.ActivateProduction
    */
@@ -733,6 +1025,28 @@ export declare const MerchantService: GenService<{
     methodKind: "unary";
     input: typeof UpdateMerchantRequestSchema;
     output: typeof UpdateMerchantResponseSchema;
+  },
+  /**
+   * Records the results of `gatehouse certify` for a merchant. They replace earlier results of the same parts. Core decides whether
+   * they certify a part. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
+   *
+   * @generated from rpc gatehouse.v1.MerchantService.RecordCertification
+   */
+  recordCertification: {
+    methodKind: "unary";
+    input: typeof RecordCertificationRequestSchema;
+    output: typeof RecordCertificationResponseSchema;
+  },
+  /**
+   * Reads the recorded certifications of a merchant, and those that production requires. Errors: INVALID_ARGUMENT INVALID_FIELDS;
+   * NOT_FOUND MERCHANT_NOT_FOUND.
+   *
+   * @generated from rpc gatehouse.v1.MerchantService.GetCertifications
+   */
+  getCertifications: {
+    methodKind: "unary";
+    input: typeof GetCertificationsRequestSchema;
+    output: typeof GetCertificationsResponseSchema;
   },
 }>;
 

@@ -1,0 +1,9 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+
+/** What happened with the results, for the report. */
+export interface Recording {
+  readonly note: string;
+  readonly json: JsonObject;
+  /** The exit code if the results could not be recorded. */
+  readonly exitCode?: number;
+}
