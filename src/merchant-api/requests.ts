@@ -85,7 +85,7 @@ export const registerBodySchema = Type.Object(
     ),
     webhook_url: Type.Optional(
       url(
-        'Where you are told that the order has ended, by a signed POST; leave it out to get none.',
+        'The URL that receives a signed POST when the order or a refund of it has ended. Leave it out if you need none.',
         'https://shop.example/webhooks',
       ),
     ),

@@ -283,7 +283,7 @@ export interface components {
             return_url: string;
             /**
              * Format: uri
-             * @description Where you are told that the order has ended, by a signed POST; leave it out to get none. An absolute http or https URL without user name and password; https only in production.
+             * @description The URL that receives a signed POST when the order or a refund of it has ended. Leave it out if you need none. An absolute http or https URL without user name and password; https only in production.
              * @example https://shop.example/webhooks
              */
             webhook_url?: string;

@@ -1,5 +1,5 @@
 /* global document, URLSearchParams */
-// Sends the reader's requests to this sandbox and shows the answers. The key stays in its fields: it is neither stored nor
+// Sends the reader's requests to this sandbox and shows the responses. The key stays in its fields: it is neither stored nor
 // put in a URL.
 const forms = [...document.querySelectorAll('.try form')];
 const keys = forms.map((form) => form.querySelector('[data-in=key]'));
@@ -36,7 +36,7 @@ async function send(form, show) {
     show(`Nothing was sent. ${problem}`);
     return;
   }
-  show('Waiting for the answer…');
+  show('Waiting for the response…');
   const given = (place) =>
     [...form.querySelectorAll(`[data-in=${place}]`)]
       .filter(({ value }) => value !== '')
@@ -50,7 +50,7 @@ async function send(form, show) {
     const text = await response.text();
     show(`Status ${response.status}, request ${response.headers.get('x-request-id')}`, formatted(text));
   } catch {
-    show('The sandbox did not answer. Check the connection and the headers, and send the request again.');
+    show('The sandbox did not respond. Check the connection and the headers, and send the request again.');
   }
 }
 
