@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { canInstallPackages, installPackages } from './apt-get.ts';
 
-/** Debian's packages of PHP, and of what the tests of Gatehouse's PHP code need. */
+/** Debian's packages of PHP, and of what the tests of Gatehouse's PHP code need: a WordPress is among it. */
 const packages = [
   'php-cli',
   'php-curl',
@@ -15,6 +15,9 @@ const packages = [
   'php-psr-http-client',
   'php-psr-http-factory',
   'php-symfony-http-client',
+  'mariadb-server',
+  'php-mysql',
+  'wordpress',
 ];
 
 const libraries = ['GuzzleHttp', 'Nyholm/Psr7', 'Psr/Http/Client', 'Symfony/Component/HttpClient'];
@@ -29,14 +32,21 @@ export function missingForPhp(): string | undefined {
   return absent.length === 0 ? undefined : `${absent.join(', ')} not installed`;
 }
 
+/** What the tests in a real WordPress need and this machine lacks; undefined when it has all. */
+export function missingForWordPress(): string | undefined {
+  const files = ['/usr/share/wordpress/wp-load.php', '/usr/sbin/mariadbd', '/usr/bin/mariadb-install-db'];
+  const absent = files.filter((file) => !existsSync(file));
+  return missingForPhp() ?? (absent.length === 0 ? undefined : `${absent.join(', ')} not installed`);
+}
+
 /** Installs, as root on Debian, what the tests of the PHP code need. Without it they are skipped, each with its name. */
 export function installPhp(report: (line: string) => void): void {
-  if (missingForPhp() === undefined) return;
+  if (missingForWordPress() === undefined) return;
   if (canInstallPackages()) {
-    report('Installing PHP with apt-get (once)');
+    report('Installing PHP, WordPress and MariaDB with apt-get (once)');
     installPackages(packages);
   }
-  const missing = missingForPhp();
+  const missing = missingForWordPress();
   if (missing !== undefined)
-    report(`The tests of the PHP code are skipped: ${missing}. They need:\n  ${packages.join(' ')}`);
+    report(`Tests of the PHP code are skipped: ${missing}. They need:\n  ${packages.join(' ')}`);
 }

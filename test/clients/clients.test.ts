@@ -21,7 +21,7 @@ beforeAll(async () => {
     const output = runLanguageTests(tests, running.site, plugin);
     // The test of the language reports a failure.
     output.catch(() => undefined);
-    outputs.set(tests.folder, output);
+    outputs.set(tests.client, output);
   }
 });
 afterAll(async () => {
@@ -35,11 +35,11 @@ describe('the TypeScript client', () => {
   testTypeScriptPackage(() => running.site);
 });
 
-for (const { folder, client, missing, countPassed, atLeast } of languageTests) {
+for (const { client, missing, countPassed, atLeast } of languageTests) {
   const testOrSkip = missing === undefined ? test : test.skip;
   const reason = missing === undefined ? '' : ` (not tested: ${missing})`;
   testOrSkip(`${client} passes its own tests${reason}`, async () => {
-    const output = (await outputs.get(folder)) ?? '';
+    const output = (await outputs.get(client)) ?? '';
     expect(countPassed(output)).toBeGreaterThanOrEqual(atLeast);
     expect(output).not.toMatch(/skipped|--- SKIP/);
   });

@@ -1,8 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findClientLibraries } from '../../scripts/client-libraries.ts';
-import { missingForPhp } from '../../scripts/php.ts';
+import { missingForPhp, missingForWordPress } from '../../scripts/php.ts';
 import type { ClientSite } from './client-site.ts';
+import { startWordPress } from './wordpress-site.ts';
 
 interface Ended {
   readonly code: number;
@@ -21,6 +22,11 @@ export interface LanguageTests {
   /** How many tests have passed, by the output of the last command. */
   readonly countPassed: (output: string) => number;
   readonly atLeast: number;
+  /** Starts what else they need. The settings are for their environment. */
+  readonly start?: (plugin: string) => Promise<{
+    readonly settings: Readonly<Record<string, string>>;
+    readonly stop: () => Promise<void>;
+  }>;
 }
 
 const clients = join(import.meta.dirname, '..', '..', 'clients');
@@ -77,7 +83,16 @@ export const languageTests: readonly LanguageTests[] = [
       ['phpunit'],
     ],
     countPassed: (output) => Number(/^OK \(([0-9]+) tests,/m.exec(output)?.[1]),
-    atLeast: 11,
+    atLeast: 14,
+  },
+  {
+    folder: 'woocommerce',
+    client: 'the plugin for WooCommerce, in a real WordPress,',
+    missing: missingForWordPress(),
+    start: startWordPress,
+    commands: [['phpunit', '-c', 'phpunit-wordpress.xml']],
+    countPassed: (output) => Number(/^OK \(([0-9]+) tests,/m.exec(output)?.[1]),
+    atLeast: 14,
   },
 ];
 
@@ -91,11 +106,13 @@ export async function runLanguageTests(
   site: ClientSite,
   plugin: string,
 ): Promise<string> {
+  const started = await tests.start?.(plugin);
   const env = {
     ...process.env,
     GATEHOUSE_TEST_SITE: JSON.stringify(site),
     GATEHOUSE_TEST_PLUGIN: plugin,
     PYTHONDONTWRITEBYTECODE: '1',
+    ...started?.settings,
   };
   const run = ([program, ...args]: readonly [string, ...string[]]): Promise<Ended> =>
     new Promise((resolve) => {
@@ -104,7 +121,7 @@ export async function runLanguageTests(
         resolve({ code: child.exitCode ?? 1, output: `${stdout}${stderr}${error?.message ?? ''}` }),
       );
     });
-  const ended = await Promise.all(tests.commands.map(run));
+  const ended = await Promise.all(tests.commands.map(run)).finally(() => started?.stop());
   const failed = ended.filter(({ code }) => code !== 0);
   if (failed.length > 0) throw new Error(failed.map(({ output }) => output).join('\n'));
   return ended.at(-1)?.output ?? '';

@@ -178,7 +178,7 @@ final class Refunds
     {
         /* translators: 1: an amount with its currency, 2: the refund number at the gateway */
         $text = match ($status) {
-            RefundStatus::Pending => __('Gatehouse: the refund of %1$s is requested (%2$s). The wallet decides it, or a second person approves it first. A note will say so here.', 'gatehouse-for-woocommerce'),
+            RefundStatus::Pending => __('Gatehouse: the refund of %1$s is requested (%2$s). The wallet decides it, or a second person approves it first. The outcome will be noted here.', 'gatehouse-for-woocommerce'),
             RefundStatus::Completed => __('Gatehouse: the customer has got back %1$s (%2$s).', 'gatehouse-for-woocommerce'),
             RefundStatus::Failed => __('Gatehouse: the refund of %1$s failed (%2$s). No money was returned. You can refund again.', 'gatehouse-for-woocommerce'),
         };

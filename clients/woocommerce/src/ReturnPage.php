@@ -56,15 +56,14 @@ final class ReturnPage
         }
         if ($last?->isOpen()) {
             $text = esc_html__('Your payment is not confirmed yet. This page asks again every few seconds. If you have confirmed the payment on your phone, do not pay again.', 'gatehouse-for-woocommerce');
-            return $last->checkoutUrl === '' ? $text : $text . ' ' . self::link(
-                $last->checkoutUrl,
-                __('If you have not, continue the payment.', 'gatehouse-for-woocommerce'),
-            );
+            return $last->checkoutUrl === '' ? $text : $text . ' '
+                . esc_html__('If you have not paid yet:', 'gatehouse-for-woocommerce') . ' '
+                . self::link($last->checkoutUrl, __('Continue the payment', 'gatehouse-for-woocommerce'));
         }
         $text = esc_html__('Your order is not paid. No money was taken.', 'gatehouse-for-woocommerce');
         return !$order->needs_payment() ? $text : $text . ' ' . self::link(
             $order->get_checkout_payment_url(),
-            __('Pay for the order.', 'gatehouse-for-woocommerce'),
+            __('Pay for the order', 'gatehouse-for-woocommerce'),
         );
     }
 

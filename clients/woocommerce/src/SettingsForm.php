@@ -79,7 +79,7 @@ final class SettingsForm
             "{$name}_secrets" => [
                 'title' => __('Signing secret', 'gatehouse-for-woocommerce'),
                 'type' => 'password',
-                'description' => __('It begins with whsec_. The dashboard of the gateway shows it once, on the page Webhooks. During a rotation, enter both secrets with a space between them.', 'gatehouse-for-woocommerce'),
+                'description' => __('It begins with whsec_. The dashboard of the gateway shows it once, on the page Webhooks: use the one for the webhook_url of orders. During a rotation, enter both secrets with a space between them.', 'gatehouse-for-woocommerce'),
                 'default' => '',
                 'custom_attributes' => ['autocomplete' => 'off'],
             ],
@@ -99,7 +99,7 @@ final class SettingsForm
         $address = rtrim(trim(wp_unslash($value ?? '')), '/');
         $url = wp_parse_url($address);
         if ($address !== '' && (!isset($url['host']) || !in_array($url['scheme'] ?? '', ['http', 'https'], true))) {
-            throw new \Exception(self::in($environment, __('The address of the gateway begins with https:// and has no other part, such as https://pay.example.', 'gatehouse-for-woocommerce')));
+            throw new \Exception(self::in($environment, __('The address of the gateway begins with https://, such as https://pay.example.', 'gatehouse-for-woocommerce')));
         }
         return esc_url_raw($address);
     }

@@ -4,28 +4,24 @@ declare(strict_types=1);
 
 namespace Gatehouse\WooCommerce\Tests;
 
+use Automattic\WooCommerce\Blocks\Payments\Integrations\AbstractPaymentMethodType;
+use Automattic\WooCommerce\Utilities\FeaturesUtil;
 use Gatehouse\WooCommerce\Amount;
 use Gatehouse\WooCommerce\Attempts;
 use Gatehouse\WooCommerce\Client\Environment;
+use Gatehouse\WooCommerce\Client\Gatehouse;
+use Gatehouse\WooCommerce\Log;
 use Gatehouse\WooCommerce\RefundRecords;
+use Gatehouse\WooCommerce\WordPressTransport;
 use PHPUnit\Framework\TestCase;
 
 /** Runs against the gateway that `npm test -- test/clients` starts, which delivers its webhooks to this shop. */
 final class PluginTest extends TestCase
 {
-    public static function setUpBeforeClass(): void
-    {
-        Shop::open();
-    }
-
-    public static function tearDownAfterClass(): void
-    {
-        Shop::close();
-    }
-
     protected function setUp(): void
     {
         Shop::set();
+        Shop::mayEditOrders(true);
         $_GET = $_POST = [];
     }
 
@@ -42,18 +38,56 @@ final class PluginTest extends TestCase
         Shop::waitUntil('the webhook arrives', fn () => Shop::now($order)->is_paid());
 
         $paid = Shop::now($order);
+        $notes = $paid->notes();
         self::assertMatchesRegularExpression('/^ord_/', $paid->get_transaction_id());
-        self::assertStringContainsString('100.50 ETB paid', implode($paid->notes()));
+        self::assertStringContainsString('100.50 ETB paid', implode($notes));
         self::assertSame($paid->get_checkout_order_received_url(), Shop::checkOut($paid)['redirect']);
         $again = Shop::dataOf(Shop::number($order), 'COMPLETED', ['order_id' => $paid->get_transaction_id()]);
         self::assertSame(200, Shop::receive('order.completed', $again)[0]);
         self::assertSame(200, Shop::receive('order.expired', Shop::dataOf(Shop::number($order), 'EXPIRED'))[0]);
         $after = Shop::now($order);
-        self::assertSame(['processing', 1, $paid->notes()], [$after->get_status(), $after->completions(), $after->notes()]);
+        self::assertSame(['processing', 1, $notes], [$after->get_status(), $after->completions(), $after->notes()]);
+        Log::warning('An answer with 0911223344, ' . Shop::fact('test_key') . ' and ' . Shop::fact('signing_secret'));
         foreach ([Shop::fact('test_key'), Shop::fact('signing_secret'), '911223344'] as $secret) {
             self::assertStringNotContainsString($secret, Shop::log());
         }
         self::assertStringContainsString(Shop::number($order), Shop::log());
+    }
+
+    public function testTwoTabsThatStartAPaymentAtTheSameTimeGetTheSameOne(): void
+    {
+        $order = \WC_Order::create([]);
+        $tabs = array_map(function () use ($order): array {
+            $command = [PHP_BINARY, __DIR__ . '/tab.php', (string) $order->get_id()];
+            return [proc_open($command, [1 => ['pipe', 'w']], $pipes), $pipes[1]];
+        }, [1, 2, 3]);
+        $urls = array_map(fn ($tab) => stream_get_contents($tab[1]), $tabs);
+        array_map(fn ($tab) => proc_close($tab[0]), $tabs);
+        self::assertMatchesRegularExpression('#^https?://.+/c/.+#', $urls[0]);
+        self::assertCount(1, array_unique($urls));
+        self::assertCount(1, Attempts::of(Shop::now($order))->all());
+    }
+
+    public function testThePluginJoinsTheCheckoutBlockAndHighPerformanceOrderStorage(): void
+    {
+        FeaturesUtil::$declared = [];
+        do_action('before_woocommerce_init');
+        self::assertSame(['custom_order_tables', 'cart_checkout_blocks'], FeaturesUtil::$declared);
+        $registry = new class () {
+            public ?AbstractPaymentMethodType $registered = null;
+
+            public function register(AbstractPaymentMethodType $type): void
+            {
+                $this->registered = $type;
+            }
+        };
+        do_action('woocommerce_blocks_payment_method_type_registration', $registry);
+        $type = $registry->registered;
+        self::assertTrue($type?->is_active());
+        self::assertSame(['gatehouse-blocks'], $type->get_payment_method_script_handles());
+        self::assertSame(['title', 'description', 'supports'], array_keys($type->get_payment_method_data()));
+        Shop::set(['enabled' => 'no']);
+        self::assertFalse($type->is_active());
     }
 
     public function testTheReturnPageAsksTheGatewayAndBelievesNoQuery(): void
@@ -178,6 +212,16 @@ final class PluginTest extends TestCase
         self::assertSame('success', Shop::checkOut($lost)['result']);
         self::assertSame($number, Shop::number($lost));
 
+        // The gateway got this registration, and the shop got no answer.
+        $registered = \WC_Order::create([]);
+        Shop::set(['sandbox_address' => 'http://127.0.0.1:1']);
+        Shop::checkOut($registered);
+        $client = new Gatehouse(Shop::fact('test_key'), Shop::fact('sandbox_url'), http: new WordPressTransport());
+        $url = $client->register(...Attempts::of(Shop::now($registered))->last()?->fields)->checkout_url;
+        Shop::set();
+        self::assertSame($url, Shop::checkOut($registered)['redirect']);
+        self::assertSame([], Attempts::of(Shop::now($registered))->last()->fields, 'no phone number stays with the attempt');
+
         $wrong = \WC_Order::create(['phone' => '12']);
         self::assertSame('failure', Shop::checkOut($wrong)['result']);
         self::assertStringContainsString('Enter it like 0911223344', implode($GLOBALS['notices']));
@@ -252,10 +296,9 @@ final class PluginTest extends TestCase
         Shop::pay($order);
         do_action('woocommerce_order_action_gatehouse_ask', Shop::now($order));
         self::assertTrue(Shop::now($order)->is_paid());
-        $GLOBALS['may'] = false;
+        Shop::mayEditOrders(false);
         ob_start();
         do_action('woocommerce_admin_order_data_after_billing_address', Shop::now($order));
-        unset($GLOBALS['may']);
         self::assertSame('', ob_get_clean());
     }
 
@@ -298,6 +341,17 @@ final class PluginTest extends TestCase
             self::assertStringStartsWith('Gatehouse, Sandbox: ', $found[0]);
         }
         self::assertFalse(Shop::gateway()->is_available(), 'without a key');
+    }
+
+    public function testTheSettingsPageNamesEveryFieldAndTheAddressOfWebhooks(): void
+    {
+        ob_start();
+        Shop::gateway()->admin_options();
+        $page = (string) ob_get_clean();
+        foreach (['sandbox_address', 'sandbox_key', 'production_key', 'production_secrets'] as $name) {
+            self::assertStringContainsString("name=\"woocommerce_gatehouse_$name\"", $page);
+        }
+        self::assertStringContainsString('<code>' . esc_html(rest_url('gatehouse/v1/webhook')) . '</code>', $page);
     }
 
     public function testAmountsAreComparedByValueAsText(): void

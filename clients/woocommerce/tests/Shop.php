@@ -16,22 +16,25 @@ final class Shop
     /** @var resource|null */
     private static $server = null;
 
+    /** Starts the web server of the shop, until the tests have ended. */
     public static function open(): void
     {
         $folder = sys_get_temp_dir() . '/gatehouse-shop-' . bin2hex(random_bytes(6));
         mkdir($folder, 0700);
         putenv("GATEHOUSE_TEST_SHOP=$folder");
-        // Its first line tells the address.
-        $command = [PHP_BINARY, '-d', 'error_reporting=-1', '-d', 'display_errors=0', '-S', '127.0.0.1:0', __DIR__ . '/server.php'];
+        $wordpress = getenv('GATEHOUSE_TEST_WORDPRESS');
+        $serve = is_string($wordpress) ? ['-t', $wordpress] : [__DIR__ . '/server.php'];
+        $command = [PHP_BINARY, '-d', 'error_reporting=-1', '-d', 'display_errors=0', '-S', '127.0.0.1:0', ...$serve];
         $log = "$folder/server-log";
         self::$server = proc_open($command, [['file', '/dev/null', 'r'], ['file', $log, 'w'], ['file', $log, 'w']], $pipes);
+        register_shutdown_function(self::close(...));
         self::waitUntil('the shop listens', function () use ($folder, $log): bool {
             $isListening = preg_match('#\((http://[^)]+)\) started#', (string) file_get_contents($log), $match) === 1;
             return $isListening && file_put_contents("$folder/url", $match[1]) !== false;
         });
     }
 
-    public static function close(): void
+    private static function close(): void
     {
         if (self::$server !== null) {
             proc_terminate(self::$server);
@@ -40,6 +43,16 @@ final class Shop
         $folder = (string) getenv('GATEHOUSE_TEST_SHOP');
         array_map('unlink', glob("$folder/*") ?: []);
         rmdir($folder);
+    }
+
+    /** Whether the tests run as somebody who may edit orders. */
+    public static function mayEditOrders(bool $may): void
+    {
+        if (function_exists('wp_set_current_user')) {
+            $user = wp_set_current_user($may ? 1 : 0);
+            $may && $user->add_cap('edit_shop_orders');
+        }
+        $GLOBALS['may'] = $may;
     }
 
     public static function fact(string $name): string
@@ -166,7 +179,8 @@ final class Shop
             'timeout' => 30,
             'redirection' => 0,
         ]);
-        return [$response['code'], json_decode($response['body'], true)['message'] ?? $response['body']];
+        $answer = wp_remote_retrieve_body($response);
+        return [wp_remote_retrieve_response_code($response), json_decode($answer, true)['message'] ?? $answer];
     }
 
     /**
@@ -198,6 +212,11 @@ final class Shop
     public static function returnPage(\WC_Order $order, string $key): string
     {
         $_GET = ['order-received' => (string) $order->get_id(), 'key' => $key, 'status' => 'COMPLETED'];
+        if (function_exists('set_query_var')) {
+            // It redirects browsers to the address of the page, and there is no browser.
+            remove_action('template_redirect', 'redirect_canonical');
+            set_query_var('order-received', $_GET['order-received']);
+        }
         do_action('template_redirect');
         return apply_filters('woocommerce_thankyou_order_received_text', 'Thank you.', self::now($order));
     }

@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-require_once __DIR__ . '/autoload.php';
+require_once __DIR__ . '/load.php';
 
 $route = $GLOBALS['routes'][$_GET['rest_route'] ?? ''] ?? null;
 if ($route === null || $_SERVER['REQUEST_METHOD'] !== $route['methods']) {

@@ -9,6 +9,8 @@
 
 declare(strict_types=1);
 
+require_once __DIR__ . '/blocks.php';
+
 function wc_test_file(string $name): string
 {
     return getenv('GATEHOUSE_TEST_SHOP') . "/$name";

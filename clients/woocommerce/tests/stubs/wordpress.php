@@ -292,7 +292,7 @@ function get_query_var(string $name): string
 
 function current_user_can(string $capability): bool
 {
-    return $GLOBALS['may'] ?? true;
+    return $GLOBALS['may'];
 }
 
 function clean_post_cache(int $id): void
@@ -301,4 +301,11 @@ function clean_post_cache(int $id): void
 
 function nocache_headers(): void
 {
+}
+
+/** @param list<string> $needs */
+function wp_register_script(string $handle, string $url, array $needs, string $version, bool $inFooter): bool
+{
+    $GLOBALS['scripts'][$handle] = $url;
+    return true;
 }
