@@ -50,6 +50,13 @@ export interface DeliveryRow {
   readonly state: string;
 }
 
+export interface IntakeStart {
+  /** Called between the write and the acknowledgement. */
+  readonly onDeliveries?: () => void;
+  /** Replaces how deliveries are written. */
+  readonly write?: (database: Database) => DeliveryWriter['write'];
+}
+
 /** Real cores, a real broker and a database, and the intake between them. */
 export interface IntakeDesk {
   readonly stack: Stack;
@@ -60,8 +67,8 @@ export interface IntakeDesk {
   readonly writer: DeliveryWriter;
   readonly logger: Logger;
   readonly log: readonly LogLine[];
-  /** Starts one more process's intake. `onDeliveries` is called between the write and the acknowledgement. */
-  readonly startIntake: (options?: { readonly onDeliveries?: () => void }) => RunningIntake;
+  /** Starts one more process's intake. */
+  readonly startIntake: (options?: IntakeStart) => RunningIntake;
   /** Registers orders with a webhook_url, and ends their payment sessions: core's sweep expires them. */
   readonly expireOrders: (merchantId: string, orderNumbers: readonly string[]) => Promise<void>;
   readonly deliveries: () => Promise<readonly DeliveryRow[]>;
@@ -112,14 +119,21 @@ export async function openIntakeDesk({
     const now = (): Date => new Date();
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
 
-    const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined } = {}) => {
+    const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined, write } = {}) => {
       const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
       // A connection that was never made cannot be closed: it is waited for, once the broker is there again.
       cleanUps.push(async () => {
         await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
         await bus.close();
       });
-      const intake = runIntake({ bus, ackWaitMs, databaseUrl: stack.databaseUrl, orders, onDeliveries });
+      const intake = runIntake({
+        bus,
+        ackWaitMs,
+        databaseUrl: stack.databaseUrl,
+        orders,
+        onDeliveries,
+        write,
+      });
       cleanUps.push(intake.stop);
       return intake;
     };
@@ -182,16 +196,25 @@ interface IntakeOptions {
   readonly databaseUrl: string;
   readonly orders: Client<typeof OrderService>;
   readonly onDeliveries: () => void;
+  readonly write: IntakeStart['write'];
 }
 
-function runIntake({ bus, ackWaitMs, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
+function runIntake({
+  bus,
+  ackWaitMs,
+  databaseUrl,
+  orders,
+  onDeliveries,
+  write,
+}: IntakeOptions): RunningIntake {
   const { logger, log } = keptLog();
   const stopping = new AbortController();
   const now = (): Date => new Date();
   let announced = 0;
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
-    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const current = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const writer = write === undefined ? current : { ...current, write: write(database) };
     const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs });
     const announce = (): void => {
       announced += 1;
