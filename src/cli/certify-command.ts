@@ -19,6 +19,8 @@ export interface CertifyParts {
   readonly readInput: (file: string) => Promise<string>;
   /** Receives a line about the progress. */
   readonly report: (line: string) => void;
+  /** Whether the output is for scripts, so that nobody reads the progress. */
+  readonly isJson: boolean;
   readonly now: () => Date;
   readonly interruption: () => AbortSignal;
   /** Prints the output of a run that calls no core. */
@@ -106,6 +108,12 @@ async function certify(
       '--gateway, --order-url and --state-url need --proxy-port',
       'Add --proxy-port 4010, and start your shop with http://127.0.0.1:4010 as the address of the gateway.',
     );
+  if (proxyPort !== undefined && options.orderUrl === undefined && parts.isJson)
+    throw new CliError(
+      exitCodes.invalidInput,
+      '--json cannot ask a person to place orders',
+      'Add --order-url with a URL of your shop that places an order.',
+    );
   const config = parts.readConfig();
   const demo = await findDemoSandbox(config);
   const secrets = readSecrets(await secretsText(options, parts, config, demo?.webhookSecret));
@@ -116,8 +124,9 @@ async function certify(
       'the address of the sandbox is unknown',
       'Add --gateway with the sandbox address of the merchant API, or start one on this machine with: npm start',
     );
-  const onCheck = ({ name, result }: CheckReport): void =>
-    report(`  ${{ passed: 'ok  ', failed: 'FAIL', not_tested: '-   ' }[result]}  ${name}`);
+  const onCheck = ({ name, result }: CheckReport): void => {
+    if (!stop.aborted) report(`  ${{ passed: 'ok  ', failed: 'FAIL', not_tested: '-   ' }[result]}  ${name}`);
+  };
   report(printable(`Sending webhooks to ${webhookUrl.href}`));
   const received = await certifyReceiver({ url: webhookUrl, secrets, now, stop, onCheck: () => undefined });
   const integrated =
@@ -135,7 +144,7 @@ async function certify(
           onCheck,
           ask: report,
           onProxy: (origin) =>
-            report(`Certifying the shop whose gateway is ${origin}, before ${printable(gateway.href)}`),
+            report(`Your shop calls ${origin}, which forwards to ${printable(gateway.href)}`),
         }).catch((error: unknown): never => {
           throw portError(error, proxyPort);
         });

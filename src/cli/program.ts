@@ -158,6 +158,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addCertifyCommand(program, {
     ...surroundings,
     run,
+    isJson: json,
     readInput,
     report,
     finish: (output) => {

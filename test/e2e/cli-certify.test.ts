@@ -80,9 +80,11 @@ describe('gatehouse certify', () => {
     );
 
     const taken = await cli.run('certify', '--webhook-url', good.url, '--proxy-port', port);
+    const byHand = await cli.run('certify', '--webhook-url', good.url, '--proxy-port', '0', '--json');
     const { exitCode } = await cli.run('certify', '--webhook-url', good.url);
 
-    expect(taken.exitCode).toBe(2);
+    expect([taken.exitCode, byHand.exitCode]).toEqual([2, 2]);
+    expect(byHand.stderr).toContain('Add --order-url');
     expect(taken.stderr).toContain(`port ${port} cannot be used (EADDRINUSE)`);
     expect(exitCode).toBe(0);
   });

@@ -4,6 +4,7 @@ import { merchantApiVersion } from '../../merchant-api/version.ts';
 import { exitCodes } from '../cli-error.ts';
 import type { Output } from '../output.ts';
 import { markLines, table } from '../table.ts';
+import { interrupted } from './check.ts';
 import type { CheckReport } from './check.ts';
 import type { Recording } from './recording.ts';
 
@@ -84,8 +85,10 @@ function verdictText(part: CertificationPart, certified: boolean, checks: readon
   ].join(', ');
   const verdict = `${titles[part]}: ${certified ? 'certified' : 'NOT certified'}. ${score}.`;
   if (certified) return verdict;
-  const next =
-    failures > 0
+  const isInterrupted = checks.some(({ seen }) => seen === interrupted.seen);
+  const next = isInterrupted
+    ? 'The run was interrupted. Run the command again.'
+    : failures > 0
       ? 'Do what follows each >, and run the command again.'
       : 'Provide what the untested checks need, and run the command again.';
   return `${verdict}\n${next}`;

@@ -45,6 +45,7 @@ export async function certifyIntegration(options: IntegrationCertification): Pro
   const nowMs = (): number => now().getTime();
   const proxy = await startGatewayProxy({ gateway, port: proxyPort, nowMs });
   const sender = openWebhookSender({ url: webhookUrl, secret, answerMs: 15_000, now, stop });
+  let current = '';
   try {
     await options.onProxy(proxy.origin);
     const shop = openMerchantShop({
@@ -52,12 +53,12 @@ export async function certifyIntegration(options: IntegrationCertification): Pro
       orderUrl,
       stateUrl,
       webhookUrl,
-      ask,
+      ask: (line) => ask(`${current}: ${line}`),
       placeMs: limits.placeMs,
       stop,
     });
     const checks = integrationChecks({ shop, proxy, sender, limits, now, stop });
-    return await runChecks('integration', checks, stop, options.onCheck);
+    return await runChecks('integration', checks, stop, options.onCheck, (name) => (current = name));
   } finally {
     await sender.close();
     await proxy.close();

@@ -15,6 +15,9 @@ export const failed = (seen: string, fix?: string): Verdict => ({
 });
 export const notTested = (seen: string): Verdict => ({ result: 'not_tested', seen });
 
+/** The verdict of a check that Ctrl-C prevented. */
+export const interrupted = notTested('interrupted');
+
 /** A check cannot be decided, for a reason that is not the fault that it looks for. */
 export class Untestable extends Error {
   override readonly name = 'Untestable';
@@ -47,9 +50,11 @@ export async function runChecks<Name extends CheckName>(
   checks: readonly Check<Name>[],
   stop: AbortSignal,
   onCheck: (report: CheckReport) => void,
+  onStart: (name: Name) => void = () => undefined,
 ): Promise<readonly CheckReport[]> {
   const reports: CheckReport[] = [];
   for (const check of checks) {
+    onStart(check.name);
     const verdict = await judge(check, reports, stop);
     const fix = verdict.result === 'failed' ? (verdict.fix ?? check.fix) : '';
     const report = { part, name: check.name, result: verdict.result, seen: verdict.seen, fix };
@@ -71,13 +76,13 @@ async function judge<Name extends CheckName>(
   if (missing?.result === 'not_tested') return notTested(missing.seen);
   if (missing !== undefined) return notTested(`${missing.name} must pass first`);
   const isInterrupted = (): boolean => stop.aborted;
-  if (isInterrupted()) return notTested('interrupted');
+  if (isInterrupted()) return interrupted;
   try {
     const verdict = await check.run();
     // What an interrupted check saw is no verdict about the receiver.
-    return isInterrupted() ? notTested('interrupted') : verdict;
+    return isInterrupted() ? interrupted : verdict;
   } catch (error) {
-    if (isInterrupted()) return notTested('interrupted');
+    if (isInterrupted()) return interrupted;
     if (error instanceof Untestable) return notTested(error.message);
     return failed(error instanceof Error ? error.message : String(error));
   }

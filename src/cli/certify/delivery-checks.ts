@@ -69,9 +69,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
   let paid: Promise<{ order: PlacedOrder; event: MadeUpEvent }> | undefined;
   const payOne = () =>
     (paid ??= (async () => {
+      shop.requireState();
       const order = await shop.placeForGood();
-      // Without the state URL, nothing below can be decided.
-      await shop.fulfilled(order.orderNumber);
       const event = end(order, 'order.completed');
       await sender.send(event);
       return { order, event };
@@ -83,8 +82,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       needs: ['places_order'],
       fix: 'Verify the order, or wait for its webhook. A customer can open the return_url without paying.',
       run: async () => {
+        shop.requireState();
         const order = await shop.placeForGood();
-        await shop.fulfilled(order.orderNumber);
         await shop.visitReturnUrl(order);
         return notDelivered(order, 'a visit to its return_url, while it was PENDING');
       },
@@ -94,8 +93,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       needs: ['places_order'],
       fix: 'Verify the signature before anything else. A refused webhook must leave no trace in your shop.',
       run: async () => {
+        shop.requireState();
         const order = await shop.placeForGood();
-        await shop.fulfilled(order.orderNumber);
         const event = orderEvent(
           'order.completed',
           webhookOrder(order, new Date(now().getTime() - minuteMs)),
@@ -134,8 +133,8 @@ export function deliveryChecks(parts: IntegrationParts): readonly Check<Integrat
       needs: ['places_order'],
       fix: 'Deliver only when the status is COMPLETED. Every other status means that the order is not paid.',
       run: async () => {
+        shop.requireState();
         const order = await shop.placeForGood();
-        await shop.fulfilled(order.orderNumber);
         await sender.send(end(order, type));
         return notDelivered(order, `its ${type}`);
       },

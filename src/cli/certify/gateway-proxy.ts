@@ -87,17 +87,16 @@ export async function startGatewayProxy({
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(message);
-    const path = new URL(message.url ?? '/', gateway).pathname;
-    if (String(message.headers['apikey'] ?? '').startsWith('svc_live_')) {
-      refuseLiveKey(response);
-      return;
-    }
+    const target = targetOf(gateway, message);
+    const path = target.pathname;
+    const isLive = String(message.headers['apikey'] ?? '').startsWith('svc_live_');
+    const answerOf = async (): Promise<Answer> => (isLive ? liveKeyRefused : forward(target, message, body));
     const placed = createsOrder.test(path) ? placedOrder(path, body, nowMs()) : undefined;
     if (placed === undefined || earlier.has(placed.orderNumber)) {
       const orderNumber = fieldsOf(body).order_number;
       const isVerify = verifiesOrder.test(path) && typeof orderNumber === 'string';
       if (isVerify) seen.verified.push(orderNumber);
-      const answer = await forward(gateway, message, body);
+      const answer = await answerOf();
       const outcome = isVerify ? outcomes.get(orderNumber) : undefined;
       send(response, outcome === undefined ? answer : withOutcome(answer, outcome));
       changed();
@@ -117,7 +116,7 @@ export async function startGatewayProxy({
       send(response, { status, headers: own, text: JSON.stringify(json) });
       return;
     }
-    const answer = await forward(gateway, message, body);
+    const answer = await answerOf();
     current.answers.push({ status: answer.status, text: answer.text });
     changed();
     if (placement.kind === 'lose_answer') {
@@ -202,11 +201,11 @@ interface Answer {
   readonly text: string;
 }
 
-async function forward(gateway: URL, message: IncomingMessage, body: Buffer): Promise<Answer> {
+async function forward(target: URL, message: IncomingMessage, body: Buffer): Promise<Answer> {
   const headers = Object.fromEntries(
     Object.entries(message.headers).filter(([name]) => !hopHeaders.includes(name)),
   );
-  const answer = await request(new URL(message.url ?? '/', gateway), {
+  const answer = await request(target, {
     method: (message.method ?? 'POST') as 'POST',
     headers: { ...headers, 'accept-encoding': 'identity' },
     body: message.method === 'GET' || message.method === 'HEAD' ? null : body,
@@ -231,12 +230,20 @@ function withOutcome(answer: Answer, outcome: SimulatedOutcome): Answer {
   return { ...answer, text: JSON.stringify({ ...json, data: { ...json.data, ...outcome } }) };
 }
 
-const refuseLiveKey = (response: ServerResponse): void =>
-  send(response, {
-    status: 401,
-    headers: { 'content-type': 'application/json' },
-    text: JSON.stringify({ code: 401, message: 'a certification forwards no live key; use a test key' }),
-  });
+const liveKeyRefused: Answer = {
+  status: 401,
+  headers: { 'content-type': 'application/json' },
+  text: JSON.stringify({ code: 401, message: 'a certification forwards no live key; use a test key' }),
+};
+
+/** The requested path at the gateway, whatever host the request names. */
+function targetOf(gateway: URL, { url = '/' }: IncomingMessage): URL {
+  const asked = new URL(url.startsWith('/') ? `http://asked${url}` : url);
+  const target = new URL(gateway);
+  target.pathname = gateway.pathname.replace(/\/$/, '') + asked.pathname;
+  target.search = asked.search;
+  return target;
+}
 
 /** Waits, or until the sender gives the request up. */
 const delayed = (response: ServerResponse, ms: number): Promise<void> =>

@@ -16,6 +16,8 @@ export interface MerchantShop {
   readonly place: (first?: Placement) => Promise<PlacedOrder>;
   /** Places an order, and waits until the gateway has registered it. @throws Untestable */
   readonly placeForGood: () => Promise<PlacedOrder>;
+  /** @throws Untestable when the shop cannot say what it has delivered */
+  readonly requireState: () => void;
   /** How often the shop has delivered the order. @throws Untestable when the shop does not say */
   readonly fulfilled: (orderNumber: string) => Promise<number>;
   /** The customer's visit to return_url. @throws Untestable when the page is not the shop's */
@@ -46,7 +48,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
   const place = async (first: Placement = { kind: 'forward' }): Promise<PlacedOrder> => {
     proxy.begin(first);
     let problem = '';
-    if (orderUrl === undefined) ask(`Place an order in your shop now, within ${placeMs / 1000} s.`);
+    if (orderUrl === undefined) ask(`place an order in your shop now, within ${placeMs / 1000} s`);
     // The shop may answer only when its own requests are answered. What it answers does not matter if an order arrives.
     else
       void request(orderUrl, { method: 'POST', signal: signal() }).then(
@@ -63,8 +65,14 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
     throw new Untestable(`no order arrived at ${proxy.origin} within ${placeMs / 1000} s${problem}`);
   };
 
+  const requireState = (): URL => {
+    if (stateUrl !== undefined) return stateUrl;
+    throw new Untestable('needs --state-url, which says what your shop has delivered');
+  };
+
   return {
     place,
+    requireState,
     async placeForGood() {
       const order = await place();
       const answer = await waitFor(proxy, () => proxy.answers()[0], placeMs, stop);
@@ -72,15 +80,14 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
       throw new Untestable(`the gateway did not register ${order.orderNumber || 'the order'}`);
     },
     async fulfilled(orderNumber) {
-      if (stateUrl === undefined)
-        throw new Untestable('needs --state-url, which says what your shop has delivered');
-      const url = new URL(stateUrl);
+      const state = requireState();
+      const url = new URL(state);
       url.searchParams.set('order_number', orderNumber);
       const answer = await request(url, {
         signal: AbortSignal.any([stop, AbortSignal.timeout(answerMs)]),
       }).catch((error: unknown): never => {
         throw new Untestable(
-          `${stateUrl.href} failed: ${error instanceof Error ? error.message : String(error)}`,
+          `${state.href} failed: ${error instanceof Error ? error.message : String(error)}`,
         );
       });
       const text = await answer.body.text();
@@ -88,7 +95,7 @@ export function openMerchantShop(options: MerchantShopOptions): MerchantShop {
       const json = parseJson(text);
       if (answer.statusCode === 200 && Value.Check(State, json)) return json.fulfilled;
       throw new Untestable(
-        `${stateUrl.href} answered ${answer.statusCode} without a number in "fulfilled". See docs/certification.md`,
+        `${state.href} answered ${answer.statusCode} without a number in "fulfilled". See docs/certification.md`,
       );
     },
     async visitReturnUrl({ fields }) {

@@ -1,11 +1,16 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { certificationChecks, isCertified } from '../../../src/contract/certification-checks.ts';
 import { certifyIntegration } from '../../../src/cli/certify/certify-integration.ts';
 import type { CheckReport } from '../../../src/cli/certify/check.ts';
 import { randomSecret } from '../../../src/cli/certify/receiver-answers.ts';
+import { startGatewayProxy } from '../../../src/cli/certify/gateway-proxy.ts';
+import { closedPort, startReceiver } from '../webhooks/receivers.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
-import { brokenShops, goodWays, startShop } from './merchant-shops.ts';
+import { brokenShops, foreignReturn, goodWays, startShop } from './merchant-shops.ts';
 
 const stack = sharedStack();
 const secret = randomSecret();
@@ -49,6 +54,8 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
   const faultsOf = new Map<string, readonly CheckReport[]>();
   let good: readonly CheckReport[];
   let silent: readonly CheckReport[];
+  let abroad: readonly CheckReport[];
+  let live: readonly CheckReport[];
 
   // All at once, because each of them waits most of its time.
   beforeAll(async () => {
@@ -56,7 +63,13 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     const broken = Object.entries(brokenShops).map(async ([name, ways]) =>
       faultsOf.set(name, await certify(merchant, ways)),
     );
-    [good, silent] = await Promise.all([certify(merchant), certify(merchant, {}, 'state'), ...broken]);
+    [good, silent, abroad, live] = await Promise.all([
+      certify(merchant),
+      certify(merchant, {}, 'state'),
+      certify(merchant, foreignReturn),
+      certify({ ...merchant, testKey: merchant.liveKey }),
+      ...broken,
+    ]);
   });
 
   test('a correct shop passes every check', () => {
@@ -86,4 +99,43 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     expect(untested[0]?.seen).toContain('--state-url');
     expect(isCertified('integration', silent)).toBe(false);
   });
+
+  test('a return_url on another host is not visited, which prevents no certification', () => {
+    expect(abroad.filter(({ result }) => result !== 'passed')).toEqual([
+      expect.objectContaining({ name: 'return_proves_nothing', result: 'not_tested' }),
+    ]);
+    expect(isCertified('integration', abroad)).toBe(true);
+  });
+
+  test('a live key never reaches the gateway', () => {
+    expect(live[0]).toMatchObject({ name: 'places_order', result: 'failed' });
+    expect(live[0]?.seen).toContain(
+      'answered 401 {"code":401,"message":"a certification forwards no live key',
+    );
+  });
+});
+
+test('the proxy forwards to the sandbox alone, whatever host a request names', async () => {
+  const elsewhere = await startReceiver();
+  const proxy = await startGatewayProxy({
+    gateway: new URL(`http://127.0.0.1:${await closedPort()}`),
+    port: 0,
+    nowMs: () => 0,
+  });
+  const { hostname, port } = new URL(proxy.origin);
+  const named = [`${elsewhere.origin}/api/v1/verify`, `//127.0.0.1:${elsewhere.port}/api/v1/verify`];
+
+  const statuses = await Promise.all(
+    named.map(async (path) => {
+      const sent = request({ hostname, port, path, method: 'POST' }).end('{}');
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    }),
+  );
+  await proxy.close();
+  await elsewhere.close();
+
+  expect(statuses).toEqual([500, 500]);
+  expect(elsewhere.webhooks).toEqual([]);
 });
