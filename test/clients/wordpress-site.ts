@@ -5,6 +5,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { zipPlugin } from '../../scripts/woocommerce-plugin.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const execute = promisify(execFile);
@@ -37,7 +38,7 @@ defined('ABSPATH') || define('ABSPATH', __DIR__ . '/');
 require_once ABSPATH . 'wp-settings.php';
 `;
 
-/** Prints what WordPress says of an activation that is not silent. */
+/** Prints what WordPress says of a zip or an activation that is not in order. */
 const installation = `<?php
 define('WP_INSTALLING', true);
 require __DIR__ . '/wp-load.php';
@@ -45,6 +46,10 @@ require_once ABSPATH . 'wp-admin/includes/upgrade.php';
 require_once ABSPATH . 'wp-admin/includes/plugin.php';
 add_filter('pre_wp_mail', '__return_true');
 wp_install('Abebe & Books', 'owner', 'owner@shop.example', true, '', 'secret');
+require_once ABSPATH . 'wp-admin/includes/file.php';
+WP_Filesystem();
+$unpacked = unzip_file(ABSPATH . 'plugin.zip', WP_PLUGIN_DIR);
+echo is_wp_error($unpacked) ? $unpacked->get_error_message() : '';
 foreach (['woocommerce/woocommerce.php', 'gatehouse-for-woocommerce/gatehouse-for-woocommerce.php'] as $plugin) {
     $activated = activate_plugin($plugin);
     echo is_wp_error($activated) ? $activated->get_error_message() . $activated->get_error_data() : '';
@@ -86,13 +91,13 @@ export async function startWordPress(plugin: string): Promise<WordPressSite> {
     await mkdir(join(plugins, 'woocommerce'), { recursive: true });
     for (const file of ['woocommerce.php', 'blocks.php'])
       await cp(join(stubs, file), join(plugins, 'woocommerce', file));
-    await cp(plugin, join(plugins, 'gatehouse-for-woocommerce'), { recursive: true });
+    await writeFile(join(folder, 'plugin.zip'), await zipPlugin(plugin));
     await writeFile(join(folder, 'wp-config.php'), configuration(socket, log));
     await writeFile(join(folder, 'install.php'), installation);
     await waitUntil('MariaDB listens', () => existsSync(socket) || database.exitCode !== null);
     await execute('mariadb', [`--socket=${socket}`, '-e', 'CREATE DATABASE shop']);
     const { stdout } = await execute('php', [join(folder, 'install.php')]);
-    if (stdout.trim() !== '') throw new Error(`the plugin was not activated silently: ${stdout}`);
+    if (stdout.trim() !== '') throw new Error(`WordPress did not take the plugin silently: ${stdout}`);
     return {
       settings: { GATEHOUSE_TEST_WORDPRESS: folder },
       stop: async () => {
