@@ -13,7 +13,9 @@ const DOORS = [
   'events/follow-events',
   'events/relay-lag',
   'merchants/find-merchant',
+  'payments/attempts/attempt-work-row',
   'payments/changes/refund-row',
+  'payments/changes/reversal-row',
   'payments/settlements/unsettled.sql',
 ].join('|');
 

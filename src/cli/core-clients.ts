@@ -7,6 +7,7 @@ import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.j
 import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -24,6 +25,7 @@ export interface CoreClients {
   readonly merchants: Client<typeof MerchantService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
+  readonly orderStories: Client<typeof OrderStoryService>;
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly refunds: Client<typeof RefundService>;
   readonly settlements: Client<typeof SettlementService>;
@@ -53,6 +55,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     merchants: createClient(MerchantService, transport),
     apiKeys: createClient(ApiKeyService, transport),
     orders: createClient(OrderService, transport),
+    orderStories: createClient(OrderStoryService, transport),
     payments: createClient(PaymentAttemptService, transport),
     refunds: createClient(RefundService, transport),
     settlements: createClient(SettlementService, transport),

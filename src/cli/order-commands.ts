@@ -25,9 +25,11 @@ import {
   statusOption,
   timeOption,
 } from './options.ts';
+import { addOrderExplainCommand } from './order-explain-command.ts';
+import type { ExplainParts } from './order-explain-command.ts';
 import { attemptsOf, showAttempts, showTimeline } from './order-history.ts';
 import { answered } from './output.ts';
-import type { Output, Runner } from './output.ts';
+import type { Output } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
@@ -38,7 +40,6 @@ import type { RefundsOfOrder } from './show-refund.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
-import type { FindMerchant } from './merchant-argument.ts';
 
 type Orders = CoreClients['orders'];
 
@@ -54,7 +55,8 @@ const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, stat
 const showOption = ({ paymentOption }: Order): string => paymentOption;
 
 /** `order …` */
-export function addOrderCommands(program: Command, run: Runner, find: FindMerchant): void {
+export function addOrderCommands(program: Command, parts: ExplainParts): void {
+  const { run, findMerchant: find } = parts;
   const order = program.command('order').description("show and list merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
@@ -78,6 +80,8 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
       }),
   );
 
+  addOrderExplainCommand(order, parts);
+
   onMerchant(
     order
       .command('list')
@@ -93,8 +97,6 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
     (merchantId: string, options: ListOptions) => run(({ orders }) => list(orders, merchantId, options)),
   );
 }
-
-/** The form of Gatehouse's own ids. An order with an order_number of this form can be found by its order_id. */
 
 async function readEvents(orders: Orders, order: Order): Promise<readonly OrderEvent[]> {
   const { merchantId, environment, orderId } = order;

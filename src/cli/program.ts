@@ -111,6 +111,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     const found = await findWebhookServers();
     return surroundings.openWebhooks(found.addresses, tokenOf(found, server));
   });
+  const webhooksBeside = async (): Promise<WebhookClients | undefined> => {
+    const { webhooks } = await target();
+    if (webhooks?.token === undefined) return undefined;
+    return surroundings.openWebhooks(webhooks.addresses, webhooks.token);
+  };
   const findMerchant: FindMerchant = async (named, howToName) => {
     if (named !== undefined) return named;
     const before = { server, addresses };
@@ -138,7 +143,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   const report = (line: string): void => (json ? undefined : stderr(`${line}\n`));
   addMerchantCommands(program, run, findMerchant, readInput);
   addKeyCommands(program, run, findMerchant, surroundings.now);
-  addOrderCommands(program, run, findMerchant);
+  addOrderCommands(program, { run, findMerchant, openWebhooks: webhooksBeside });
   addPaymentCommands(program, run, findMerchant);
   addRefundCommands(program, { run, findMerchant, now: surroundings.now, report });
   addSettlementCommands(program, run, findMerchant);

@@ -60,8 +60,6 @@ import { createPayerPaymentReader } from '../core/payments/payer-payments/list-p
 import { payerPaymentService } from '../core/payments/payer-payments/payer-payment-service.ts';
 import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
-import { orderStoryService } from '../core/order-story/order-story-service.ts';
-import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
@@ -103,6 +101,7 @@ import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-
 import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { orderStories } from './order-stories.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
@@ -164,6 +163,7 @@ const changes = createOrderChanges({
 const answerOnce = createAnswerOnce(database.pool);
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
+const walletStatuses = createWalletStatusStore({ database, now });
 const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
 const findRole = createFindRefundingRole(database);
 const feed = createEventFeed(database, eventSignal);
@@ -249,7 +249,7 @@ const services = [
     makeAttemptDue,
     reader: createPaymentReader(database),
   }),
-  orderStoryService({ readStory: createReadOrderStory(database), now, openCheckoutUrlOf: tokens.openUrlOf }),
+  orderStories({ database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, now }),
   strayPaymentService({
     listStrayPayments: createListStrayPayments(database),
     reversals: createReversals(paymentParts),
@@ -321,7 +321,7 @@ const services = [
   auditService(database),
   accountService(accountParts),
   sessionService(createSessionStore(accountParts), now),
-  walletStatusService({ store: createWalletStatusStore({ database, now }), now }),
+  walletStatusService({ store: walletStatuses, now }),
   requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
   // Compares the two clocks, so it needs this machine's own.
   diagnosticsService(instance, {

@@ -16,7 +16,7 @@ export function durationWords(ms: number): string {
 }
 
 /** A time to the second, in the form of logs. */
-const clockWords = (time: Date): string => `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+export const clockWords = (time: Date): string => `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** A time relative to now, and exactly. */
 export function timeWords(time: Date, now: Date): string {

@@ -10,21 +10,32 @@ import { apiRequestMessage } from '../rpc/api-request-message.ts';
 import { requireRegistrar } from '../rpc/checkout-url-access.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
+import { parseOrderKey } from '../rpc/order-key.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { refundMessage } from '../rpc/refund-message.ts';
 import { settlementMessage } from '../rpc/settlement-message.ts';
 import { strayPaymentMessage } from '../rpc/stray-payment-message.ts';
+import type { ExplainStoredOrder } from './explain-stored-order.ts';
+import { explanationMessage } from './explanation-message.ts';
+import type { ExplanationRows, ReadExplanationRows } from './explanation-rows.ts';
 import type { AttemptStory, ReadOrderStory } from './read-order-story.ts';
 
 export interface OrderStoryServiceParts {
   readonly readStory: ReadOrderStory;
+  readonly readExplanationRows: ReadExplanationRows;
+  readonly explain: ExplainStoredOrder;
+  /** The English name of a wallet. */
+  readonly nameOf: (wallet: string) => string;
   /** The checkout URL of an order that can be paid there; empty for any other order. */
   readonly openCheckoutUrlOf: (order: Order) => string;
   readonly now: () => Date;
 }
 
 /** gatehouse.v1.OrderStoryService. */
-export function orderStoryService({ readStory, openCheckoutUrlOf, now }: OrderStoryServiceParts): RpcService {
+export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
+  const { readStory, openCheckoutUrlOf, now } = parts;
+  const explain = async (rows: ExplanationRows) =>
+    explanationMessage(await parts.explain(rows), parts.nameOf);
   return rpcService(
     OrderStoryService,
     {
@@ -39,8 +50,7 @@ export function orderStoryService({ readStory, openCheckoutUrlOf, now }: OrderSt
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
         if (request.withCheckoutUrl) requireRegistrar(callerOf(context).role);
         const story = await readStory(key);
-        if (story === undefined)
-          throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+        if (story === undefined) throw orderNotFound();
         const { order } = story;
         const at = now();
         return {
@@ -54,12 +64,33 @@ export function orderStoryService({ readStory, openCheckoutUrlOf, now }: OrderSt
           ...undecidedOf(order),
           apiRequests: story.apiRequests.map(apiRequestMessage),
           incomplete: story.isIncomplete,
+          explanation: await explain(story),
         };
       },
+      async explainOrder(request, context) {
+        const { merchantId, environment, key } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            key: parseOrderKey(request.key),
+          }),
+        );
+        annotate(context, { merchant_id: merchantId });
+        const rows = await parts.readExplanationRows({ merchantId, environment, ...key });
+        if (rows === undefined) throw orderNotFound();
+        const { id: orderId, orderNumber } = rows.order;
+        annotate(context, { order_id: orderId });
+        return { orderId, orderNumber, explanation: await explain(rows) };
+      },
     },
-    { getOrderStory: ['dashboard', 'operator', 'reader'] },
+    {
+      getOrderStory: ['dashboard', 'operator', 'reader'],
+      explainOrder: ['facade', 'dashboard', 'operator', 'writer', 'reader'],
+    },
   );
 }
+
+const orderNotFound = () => rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
 
 /** The attempt that keeps a PENDING order open, because only its wallet knows the outcome. */
 function undecidedOf({ status, latestAttempt }: Order) {

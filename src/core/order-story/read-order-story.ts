@@ -42,6 +42,8 @@ export interface AttemptStory {
 
 export interface OrderStory {
   readonly order: Order;
+  /** The row of the latest attempt; null before the first. */
+  readonly latestAttempt: PaymentAttemptRow | null;
   /** Oldest first. */
   readonly events: readonly OrderEvent[];
   /** Newest first, and so are the lists below. */
@@ -112,8 +114,10 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
           { orderBy: { id: 'desc' }, limit: limits.apiRequests + 1, exclude: apiRequestBodies },
         );
         const kept = latestThatFit(exchanges);
+        const latestAttempt = attempts.find(({ id }) => id === row.latestAttemptId) ?? null;
         return {
-          order: orderOf(row, attempts.find(({ id }) => id === row.latestAttemptId) ?? null),
+          order: orderOf(row, latestAttempt),
+          latestAttempt,
           events,
           attempts: attempts.map((attempt) => ({
             attempt: attemptOf(attempt),

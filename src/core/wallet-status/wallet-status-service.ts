@@ -15,6 +15,7 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { staleAfterMs } from './wallet-states.ts';
 import type { WalletReport, WalletStatusStore } from './wallet-status-store.ts';
 
 export interface WalletStatusParts {
@@ -25,8 +26,6 @@ export interface WalletStatusParts {
 const maxWallets = 50;
 const instanceLength = 128;
 const maxWindowMs = 60 * 60_000;
-/** Reports arrive every 5 seconds, or after 10 seconds when a wallet answers slowly. */
-const staleAfterMs = 20_000;
 
 /** gatehouse.v1.WalletStatusService. */
 export function walletStatusService({ store, now }: WalletStatusParts): RpcService {

@@ -34,6 +34,7 @@ import { orderWords, optionText, statusText, typeText } from './order-words.ts';
 import { eventEntry, exchangeEntries, storyItems, strayEntry, webhookEntries } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
 import { requestEntries } from './request-story.ts';
+import { orderExplanation } from './order-explanation.ts';
 import { orderRefunds } from './order-refunds.ts';
 import { orderSummary } from './order-summary.ts';
 import { isOpenRefund } from './refund-states.ts';
@@ -165,6 +166,11 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         status: statusText(order.status, writing.words),
         amount: amountText(order.amount, order.currency, request.language),
         summary: [summary, ...refunds.facts].join(' '),
+        explanation: orderExplanation(
+          story.explanation,
+          webhooks.isThere ? webhooks.value.explanation : undefined,
+          writing,
+        ),
         refunds,
         mayRefund: mayChange,
         strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),

@@ -92,6 +92,8 @@ export interface DeliveryReader {
   ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
   /** The deliveries of an order and their latest attempts. Both are newest first. */
   readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
+  /** The deliveries of an order that were not delivered, newest first. */
+  readonly unfinishedOfOrder: (key: OrderKey) => Promise<StoredDelivery[]>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
 
@@ -186,6 +188,8 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
         isIncomplete: found.length > orderLimits.deliveries,
       };
     },
+    unfinishedOfOrder: (key) =>
+      list({ ...key, states: ['PENDING', 'GIVEN_UP'], limit: orderLimits.deliveries }),
     async find(merchantId, deliveryId) {
       const [row] = await runStatement<Row & Record<string, unknown>>(pool, {
         text: find,

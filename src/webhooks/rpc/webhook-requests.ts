@@ -1,5 +1,6 @@
 import type {
   GetDeliveryRequest,
+  ExplainOrderDeliveriesRequest,
   GetOrderDeliveriesRequest,
   GetRedeliveryRequest,
   ListDeliveriesRequest,
@@ -67,7 +68,7 @@ export const secretToRotate = (request: RotateSigningSecretRequest) =>
     ),
   }));
 
-export const orderKey = (request: GetOrderDeliveriesRequest): OrderKey =>
+export const orderKey = (request: GetOrderDeliveriesRequest | ExplainOrderDeliveriesRequest): OrderKey =>
   readFields((fields) => ({
     merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
     environment: fields.environment(request.environment),

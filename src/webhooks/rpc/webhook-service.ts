@@ -14,6 +14,7 @@ import type { Database } from '../database/database.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
+import { deliveryToExplain, explainForOrder, noDeliveryWaits } from '../domain/explain-order-deliveries.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
@@ -26,6 +27,7 @@ import { listenToEvents } from './listen-to-events.ts';
 import { requireMerchant } from './require-merchant.ts';
 import { sendTestEvent } from './send-test-event.ts';
 import { explainedMessage } from './explanation-message.ts';
+import { orderExplanationMessage } from './order-explanation-message.ts';
 import {
   attemptMessage,
   deliveryMessage,
@@ -88,6 +90,22 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     return endpoint;
   };
 
+  const explainOne = async (delivery: StoredDelivery) => {
+    const [endpoint, surroundings, problem] = await Promise.all([
+      findEndpoint(delivery),
+      deliveries.surroundings(delivery),
+      delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
+    ]);
+    const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
+    return { endpoint, explanation: explainDelivery(facts) };
+  };
+  /** What an order waits for because of its deliveries. */
+  const explainAll = async (ofOrder: readonly StoredDelivery[]) => {
+    const delivery = deliveryToExplain(ofOrder);
+    if (delivery === undefined) return orderExplanationMessage(noDeliveryWaits);
+    return orderExplanationMessage(explainForOrder(delivery, (await explainOne(delivery)).explanation));
+  };
+
   return rpcService(
     WebhookService,
     {
@@ -138,17 +156,18 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
             attempts: attempts.map(attemptMessage),
           })),
           incomplete: isIncomplete,
+          explanation: await explainAll(await deliveries.unfinishedOfOrder(key)),
         };
+      },
+      async explainOrderDeliveries(request, context) {
+        const key = requests.orderKey(request);
+        annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
+        return { explanation: await explainAll(await deliveries.unfinishedOfOrder(key)) };
       },
       async explainDelivery(request, context) {
         const delivery = await findDelivery(requests.deliveryKey(request), context);
-        const [endpoint, surroundings, problem] = await Promise.all([
-          findEndpoint(delivery),
-          deliveries.surroundings(delivery),
-          delivery.state === 'PENDING' ? secrets.problem(secretOwnerOf(delivery)) : undefined,
-        ]);
-        const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
-        return explainedMessage(delivery, endpoint, explainDelivery(facts));
+        const { endpoint, explanation } = await explainOne(delivery);
+        return explainedMessage(delivery, endpoint, explanation);
       },
       async redeliverDelivery(request, context) {
         const key = requests.deliveryKey(request);
@@ -251,6 +270,8 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       listDeliveries: readers,
       getDelivery: readers,
       getOrderDeliveries: readers,
+      // The facade explains orders to their merchants.
+      explainOrderDeliveries: ['facade', ...readers],
       explainDelivery: readers,
       redeliverDelivery: changers,
       startRedelivery: changers,

@@ -109,6 +109,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SettlementService/WithdrawSettlement': /*   */ '- - - - Y Y - -',
   'gatehouse.v1.SettlementService/ListSettlements': /*      */ '- - - - Y Y - Y',
   'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
+  'gatehouse.v1.OrderStoryService/ExplainOrder': /*         */ 'Y - - - Y Y Y Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
   'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
   'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - - -',

@@ -23,6 +23,7 @@ const open: Readonly<Record<MethodName, readonly Role[]>> = {
   listDeliveries: ['dashboard', 'operator', 'reader'],
   getDelivery: ['dashboard', 'operator', 'reader'],
   getOrderDeliveries: ['dashboard', 'operator', 'reader'],
+  explainOrderDeliveries: ['facade', 'dashboard', 'operator', 'reader'],
   explainDelivery: ['dashboard', 'operator', 'reader'],
   redeliverDelivery: ['dashboard', 'operator'],
   startRedelivery: ['dashboard', 'operator'],

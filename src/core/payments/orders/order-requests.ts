@@ -20,10 +20,11 @@ import { offeredOptions } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { parseText } from '../../domain/text.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
+import { parseOrderKey } from '../../rpc/order-key.ts';
 import { parseId } from '../../rpc/request-fields.ts';
 import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
-import type { NameInEnvironment, OrderName } from '../search/find-order.ts';
+import type { OrderName } from '../search/find-order.ts';
 import type { OrderWait } from './wait-for-order.ts';
 
 /** The facts about an order that come from the merchant. Gatehouse adds the others. */
@@ -190,7 +191,7 @@ export function parseOrderName(request: GetOrderRequest | WaitOrderRequest): Par
   const named = combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment: parseEnvironment(request.environment),
-    key: parseOrderKey(request),
+    key: parseOrderKey(request.key),
   });
   if (!named.ok) return named;
   const { merchantId, environment, key } = named.value;
@@ -215,19 +216,4 @@ export function parseOrderWait(request: WaitOrderRequest): Parsed<OrderWait> {
         ? ok(waitMs)
         : err({ field: 'timeout', issue: `must be 0s to ${maxWaitSeconds}s` }),
   });
-}
-
-function parseOrderKey({ key }: GetOrderRequest | WaitOrderRequest): Result<NameInEnvironment, Issue> {
-  switch (key.case) {
-    case 'orderNumber': {
-      const orderNumber = OrderNumber.parse(key.value, 'order_number');
-      return orderNumber.ok ? ok({ by: 'order_number', value: orderNumber.value }) : orderNumber;
-    }
-    case 'orderId': {
-      const orderId = parseId('ord', key.value, 'order_id');
-      return orderId.ok ? ok({ by: 'id', value: orderId.value }) : orderId;
-    }
-    case undefined:
-      return err({ field: 'order_number', issue: 'is required, or order_id instead' });
-  }
 }

@@ -5,6 +5,7 @@ import { batchLimits } from '../../database/batch-limits.ts';
 import type { Database } from '../../database/database.ts';
 import { orderOf } from '../../database/order-rows.ts';
 import type { Environment, Order } from '../../domain/order.ts';
+import type { NameInEnvironment } from '../../rpc/order-key.ts';
 import { findOrders } from './find-orders.sql.ts';
 import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
 
@@ -13,10 +14,6 @@ export type OrderName = {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
 } & NameInEnvironment;
-
-export type NameInEnvironment =
-  | { readonly by: 'order_number'; readonly value: string }
-  | { readonly by: 'id'; readonly value: PublicId<'ord'> };
 
 /** The order of a name; undefined when it does not exist. Concurrent calls share a statement. Errors: OVERLOADED. */
 export type FindOrder = (

@@ -31,7 +31,7 @@ export const order: typeof english = {
     returnUrl: 'return_url',
     webhookUrl: 'webhook_url',
     created: 'የተመዘገበው',
-    updated: 'የመጨረሻ ሁኔታ',
+    updated: 'አሁን ያለው ሁኔታ የጀመረው',
     expires: 'የሚያበቃው',
   },
   actions: {

@@ -116,7 +116,7 @@ export const refunds: typeof english = {
       tries: 'ወደ ዋሌቱ የተላኩ ጥያቄዎች',
       settlement: 'የእጅ ውሳኔ',
       created: 'የተጠየቀው',
-      updated: 'የመጨረሻ ሁኔታ',
+      updated: 'አሁን ያለው ሁኔታ የጀመረው',
     },
     people: {
       apiKey: (id) => `የAPI ቁልፍ ${id}`,

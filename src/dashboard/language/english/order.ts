@@ -40,7 +40,7 @@ export const order = {
     returnUrl: 'return_url',
     webhookUrl: 'webhook_url',
     created: 'Registered',
-    updated: 'Latest status',
+    updated: 'Status since',
     expires: 'Expires',
   },
   actions: {

@@ -124,7 +124,7 @@ export const refunds = {
       tries: 'Requests to the wallet',
       settlement: 'Settlement',
       created: 'Requested',
-      updated: 'Latest status',
+      updated: 'Status since',
     },
     people: {
       apiKey: (id: string) => `API key ${id}`,

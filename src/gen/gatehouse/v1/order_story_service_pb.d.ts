@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment, Order, OrderEvent, PaymentAttempt, Refund } from "./order_pb.js";
+import type { OrderExplanation } from "./order_explanation_pb.js";
 import type { StrayPayment } from "./stray_payment_service_pb.js";
 import type { ApiRequest } from "./request_log_service_pb.js";
 import type { Settlement } from "./settlement_service_pb.js";
@@ -15,6 +16,90 @@ import type { WalletExchange } from "./payment_attempt_service_pb.js";
  * Describes the file gatehouse/v1/order_story_service.proto.
  */
 export declare const file_gatehouse_v1_order_story_service: GenFile;
+
+/**
+ * Which order to explain.
+ *
+ * @generated from message gatehouse.v1.ExplainOrderRequest
+ */
+export declare type ExplainOrderRequest = Message<"gatehouse.v1.ExplainOrderRequest"> & {
+  /**
+   * The merchant the order belongs to: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The environment of the order.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Exactly one is required.
+   *
+   * @generated from oneof gatehouse.v1.ExplainOrderRequest.key
+   */
+  key: {
+    /**
+     * The merchant's own reference.
+     *
+     * @generated from field: string order_number = 3;
+     */
+    value: string;
+    case: "orderNumber";
+  } | {
+    /**
+     * Gatehouse's id: "ord_…".
+     *
+     * @generated from field: string order_id = 4;
+     */
+    value: string;
+    case: "orderId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gatehouse.v1.ExplainOrderRequest.
+ * Use `create(ExplainOrderRequestSchema)` to create a new message.
+ */
+export declare const ExplainOrderRequestSchema: GenMessage<ExplainOrderRequest>;
+
+/**
+ * The explanation of an order.
+ *
+ * @generated from message gatehouse.v1.ExplainOrderResponse
+ */
+export declare type ExplainOrderResponse = Message<"gatehouse.v1.ExplainOrderResponse"> & {
+  /**
+   * The order: "ord_…".
+   *
+   * @generated from field: string order_id = 1;
+   */
+  orderId: string;
+
+  /**
+   * The merchant's own reference.
+   *
+   * @generated from field: string order_number = 2;
+   */
+  orderNumber: string;
+
+  /**
+   * What it waits for.
+   *
+   * @generated from field: gatehouse.v1.OrderExplanation explanation = 3;
+   */
+  explanation?: OrderExplanation | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.ExplainOrderResponse.
+ * Use `create(ExplainOrderResponseSchema)` to create a new message.
+ */
+export declare const ExplainOrderResponseSchema: GenMessage<ExplainOrderResponse>;
 
 /**
  * Which order to read.
@@ -139,6 +224,13 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
    * @generated from field: google.protobuf.Timestamp undecided_since = 11;
    */
   undecidedSince?: Timestamp | undefined;
+
+  /**
+   * What the order waits for, as ExplainOrder returns it.
+   *
+   * @generated from field: gatehouse.v1.OrderExplanation explanation = 12;
+   */
+  explanation?: OrderExplanation | undefined;
 };
 
 /**
@@ -215,6 +307,18 @@ export declare const OrderStoryService: GenService<{
     methodKind: "unary";
     input: typeof GetOrderStoryRequestSchema;
     output: typeof GetOrderStoryResponseSchema;
+  },
+  /**
+   * Explains what an order waits for, as far as core knows. When that is NOTHING, its webhooks may still wait for something:
+   * WebhookService.ExplainOrderDeliveries tells.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for an order of another merchant or environment.
+   *
+   * @generated from rpc gatehouse.v1.OrderStoryService.ExplainOrder
+   */
+  explainOrder: {
+    methodKind: "unary";
+    input: typeof ExplainOrderRequestSchema;
+    output: typeof ExplainOrderResponseSchema;
   },
 }>;
 

@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { OrderExplanation } from "./order_explanation_pb.js";
 import type { OrderHistoryFacts } from "./diagnostics_service_pb.js";
 
 /**
@@ -711,6 +712,13 @@ export declare type GetOrderDeliveriesResponse = Message<"gatehouse.v1.GetOrderD
    * @generated from field: bool incomplete = 2;
    */
   incomplete: boolean;
+
+  /**
+   * What the deliveries wait for, as ExplainOrderDeliveries returns it.
+   *
+   * @generated from field: gatehouse.v1.OrderExplanation explanation = 3;
+   */
+  explanation?: OrderExplanation | undefined;
 };
 
 /**
@@ -718,6 +726,60 @@ export declare type GetOrderDeliveriesResponse = Message<"gatehouse.v1.GetOrderD
  * Use `create(GetOrderDeliveriesResponseSchema)` to create a new message.
  */
 export declare const GetOrderDeliveriesResponseSchema: GenMessage<GetOrderDeliveriesResponse>;
+
+/**
+ * Which order's deliveries to explain.
+ *
+ * @generated from message gatehouse.v1.ExplainOrderDeliveriesRequest
+ */
+export declare type ExplainOrderDeliveriesRequest = Message<"gatehouse.v1.ExplainOrderDeliveriesRequest"> & {
+  /**
+   * The merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The environment of the order.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The order: "ord_…".
+   *
+   * @generated from field: string order_id = 3;
+   */
+  orderId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ExplainOrderDeliveriesRequest.
+ * Use `create(ExplainOrderDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const ExplainOrderDeliveriesRequestSchema: GenMessage<ExplainOrderDeliveriesRequest>;
+
+/**
+ * What the deliveries of an order wait for.
+ *
+ * @generated from message gatehouse.v1.ExplainOrderDeliveriesResponse
+ */
+export declare type ExplainOrderDeliveriesResponse = Message<"gatehouse.v1.ExplainOrderDeliveriesResponse"> & {
+  /**
+   * The fact of the oldest delivery that waits.
+   *
+   * @generated from field: gatehouse.v1.OrderExplanation explanation = 1;
+   */
+  explanation?: OrderExplanation | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.ExplainOrderDeliveriesResponse.
+ * Use `create(ExplainOrderDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const ExplainOrderDeliveriesResponseSchema: GenMessage<ExplainOrderDeliveriesResponse>;
 
 /**
  * A delivery of an order, without its body.
@@ -2409,6 +2471,17 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof GetOrderDeliveriesRequestSchema;
     output: typeof GetOrderDeliveriesResponseSchema;
+  },
+  /**
+   * Explains what the webhooks of one order wait for; NOTHING when it has none, or none that waits. OrderStoryService explains
+   * the order itself. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.WebhookService.ExplainOrderDeliveries
+   */
+  explainOrderDeliveries: {
+    methodKind: "unary";
+    input: typeof ExplainOrderDeliveriesRequestSchema;
+    output: typeof ExplainOrderDeliveriesResponseSchema;
   },
   /**
    * Explains the state of a delivery with its cause, next attempt and next step. Errors: as GetDelivery.

@@ -1,0 +1,118 @@
+import { Argument } from 'commander';
+import type { Command } from 'commander';
+import { explainOrder } from '../contract/explain-order.ts';
+import { holderText } from '../contract/order-explanation-text.ts';
+import {
+  OrderExplanationSchema,
+  OrderFact,
+  OrderFactSchema,
+  OrderNextStep,
+} from '../gen/gatehouse/v1/order_explanation_pb.js';
+import type { OrderExplanation } from '../gen/gatehouse/v1/order_explanation_pb.js';
+import { Environment, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
+import { environmentOption, environmentWord, showEnvironment } from './options.ts';
+import { orderKey } from './order-key.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { showSentences } from './sentences.ts';
+import { fields } from './table.ts';
+import { showTime } from './time.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+
+export interface ExplainParts {
+  readonly run: Runner;
+  readonly findMerchant: FindMerchant;
+  /** The webhooks processes beside the core; undefined when none is known. */
+  readonly openWebhooks: () => Promise<WebhookClients | undefined>;
+}
+
+/** `order explain` */
+export function addOrderExplainCommand(order: Command, parts: ExplainParts): void {
+  onMerchantAnd(
+    order
+      .command('explain')
+      .description('explain what an order waits for, who holds it, and what comes next and when')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
+    new Argument('<order>', "the merchant's order_number, or ord_…"),
+    parts.findMerchant,
+    (merchantId: string, name: string, { environment }: { environment: Environment }) =>
+      parts.run(async ({ orderStories }) => {
+        const key = orderKey(name);
+        const found = await orderStories.explainOrder({ merchantId, environment, key });
+        const { orderId } = found;
+        const explanation = await explainOrder(answered(found.explanation), () =>
+          readWebhooks(parts, { merchantId, environment, orderId }),
+        );
+        return show({ merchantId, environment, ...found }, explanation);
+      }),
+  );
+}
+
+interface OrderName {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly orderId: string;
+}
+
+async function readWebhooks(
+  { openWebhooks }: ExplainParts,
+  order: OrderName,
+): Promise<OrderExplanation | undefined> {
+  const clients = await openWebhooks();
+  if (clients === undefined) return undefined;
+  try {
+    return (await clients.webhooks.explainOrderDeliveries(order, { timeoutMs: 10_000 })).explanation;
+  } finally {
+    clients.close();
+  }
+}
+
+function show(order: OrderName & { readonly orderNumber: string }, explanation: OrderExplanation): Output {
+  const { waitingFor, heldBy, next, walletName, englishText } = explanation;
+  const more = moreCommand(order, explanation);
+  return {
+    json: {
+      order_id: order.orderId,
+      order_number: order.orderNumber,
+      ...plainJson(OrderExplanationSchema, explanation),
+    },
+    text: [
+      `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
+      showSentences([{ text: englishText, command: '' }]),
+      fields([
+        ['Status', wordOf(OrderStatusSchema, explanation.orderStatus) ?? ''],
+        ['Waits for', wordOf(OrderFactSchema, waitingFor) ?? 'unknown'],
+        ['Held by', holderText({ heldBy, walletName })],
+        [waitingFor === OrderFact.NOTHING ? 'Ended' : 'Since', showTime(explanation.sinceTime)],
+        [
+          'Next',
+          showTime(explanation.nextTime) || (next === OrderNextStep.NONE ? 'nothing' : 'no time known'),
+        ],
+        ['Order', order.orderId],
+        ['Concerns', explanation.subjectId],
+      ]),
+      `For more:\n${more}`,
+    ].join('\n\n'),
+  };
+}
+
+/** The command that shows what the fact concerns. */
+function moreCommand(
+  { merchantId, environment, orderId }: OrderName,
+  { subjectId }: OrderExplanation,
+): string {
+  const [kind] = subjectId.split('_');
+  switch (kind) {
+    case 'pat':
+      return `gatehouse payment show ${merchantId} ${subjectId}`;
+    case 'rfd':
+      return `gatehouse refund show ${merchantId} ${subjectId} --environment ${environmentWord(environment)}`;
+    case 'whd':
+      return `gatehouse webhook explain ${merchantId} ${subjectId}`;
+    default:
+      return `gatehouse order show ${merchantId} ${orderId} --environment ${environmentWord(environment)}`;
+  }
+}

@@ -1,0 +1,362 @@
+import type { AttemptWork } from './attempt-work.ts';
+import { isPromptOver } from './attempt-work.ts';
+import type { Order, OrderStatus, PaymentOption } from './order.ts';
+import { isInFlight } from './order.ts';
+import { maxAttempts } from './transition.ts';
+import { unreachable } from './unreachable.ts';
+import { isWithWallet, refundStatus } from './refund.ts';
+import type { Refund } from './refund-record.ts';
+import type { Reversal } from './reversal.ts';
+import { walletIdOf } from './wallet.ts';
+
+/*
+ * What an order waits for: one fact, who holds it, what comes next and when. It is data. Each process that shows it takes the
+ * words from src/contract/order-explanation-text.ts, or translates the data.
+ */
+
+/** The facts of gatehouse.v1.OrderFact that core knows. The others belong to `webhooks`. */
+export type CoreFact =
+  | 'NOTHING'
+  | 'CUSTOMER_PAYMENT'
+  | 'ANOTHER_PAYMENT'
+  | 'MERCHANT_SUSPENDED'
+  | 'NO_WALLET_OFFERED'
+  | 'EXPIRY'
+  | 'REQUEST_SENT'
+  | 'WALLETS_PROCESS'
+  | 'WALLET_RECOVERY'
+  | 'WALLET_ANSWER'
+  | 'PAYER_CONFIRMATION'
+  | 'WALLET_DECISION'
+  | 'WALLET_OUTCOME'
+  | 'WALLET_REACHED'
+  | 'MERCHANT_CREDENTIALS'
+  | 'SETTLEMENT_CONFIRMATION'
+  | 'MONEY_RETURNED'
+  | 'RETURN_DECISION'
+  | 'REFUND_APPROVAL'
+  | 'REFUND_DECISION';
+
+/** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
+export type CoreHolder = 'NOBODY' | 'PAYER' | 'WALLET' | 'CORE' | 'WALLETS_PROCESS' | 'MERCHANT' | 'OPERATOR';
+
+/** What happens next, as gatehouse.v1.OrderNextStep defines it. */
+export type CoreNextStep =
+  | 'NONE'
+  | 'ORDER_EXPIRES'
+  | 'REQUEST_SENT'
+  | 'WALLET_QUERIED'
+  | 'WALLET_CHECKED'
+  | 'PROCESS_STARTED'
+  | 'CREDENTIALS_CORRECTED'
+  | 'SETTLEMENT_CONFIRMED'
+  | 'RETURN_DECIDED'
+  | 'REFUND_APPROVED'
+  | 'WALLET_OFFERED';
+
+export interface OrderExplanation {
+  readonly waitingFor: CoreFact;
+  readonly heldBy: CoreHolder;
+  readonly next: CoreNextStep;
+  /** Undefined when it happens at once, when a person decides the time, and when nothing happens. */
+  readonly nextAt: Date | undefined;
+  readonly since: Date;
+  /** The wallet that the fact concerns, by its id; '' without one. */
+  readonly wallet: string;
+  /** Why the latest payment ended without money, as a lower_snake word; '' when it did not. */
+  readonly reason: string;
+  /** The public id of the attempt, stray payment or refund; '' when the fact concerns the order itself. */
+  readonly subjectId: string;
+  readonly orderStatus: OrderStatus;
+}
+
+/**
+ * The state of a wallet as the `wallets` processes report it. SILENT: none of them works with the wallet. OPEN: all of
+ * them have opened its circuit.
+ */
+export type WalletState = 'WORKING' | 'OPEN' | 'SILENT';
+
+/** Money that an order's payer lacks, on its way back. */
+export interface ExplainedStray {
+  readonly id: string;
+  readonly paymentOption: PaymentOption;
+  readonly reversal: Reversal;
+  readonly foundAt: Date;
+  /** Whether one of the order's attempts took it. Only such money keeps others from paying the order. */
+  readonly isOfAttempt: boolean;
+}
+
+/** The latest payment attempt with its work at the wallet. */
+export interface ExplainedAttempt extends AttemptWork {
+  /** Whether the provider refused the credentials of the merchant's own account, with which the attempt began. */
+  readonly isAccountRefused: boolean;
+}
+
+/** A settlement that an operator proposed and nobody confirmed yet. */
+export interface OpenProposal {
+  /** The attempt, stray payment or refund. */
+  readonly subjectId: string;
+  readonly proposedAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** Everything that decides what an order waits for. */
+export interface ExplainedOrder {
+  readonly order: Order;
+  /** Null before the first attempt. */
+  readonly attempt: ExplainedAttempt | null;
+  /** Stray payments of the order that are not returned, oldest first. */
+  readonly strays: readonly ExplainedStray[];
+  /** The refunds of the order, oldest first. */
+  readonly refunds: readonly Refund[];
+  readonly proposals: readonly OpenProposal[];
+  /** Whether a customer could start a payment now, as far as the merchant and its wallets decide. */
+  readonly payable: 'YES' | 'SUSPENDED' | 'NO_WALLET';
+  readonly walletState: (wallet: string) => WalletState;
+}
+
+/** Work that is due for longer than this has nobody who does it. Reports of wallets are out of date after this time too. */
+const overdueMs = 20_000;
+
+/** Explains an order. Every order has exactly one explanation at any time. */
+export function explainOrder(explained: ExplainedOrder, now: Date): OrderExplanation {
+  return (
+    explainMoney(explained, now) ??
+    (explained.order.status === 'PENDING' ? explainPending(explained, now) : ended(explained))
+  );
+}
+
+type Fact = Omit<OrderExplanation, 'orderStatus' | 'reason'> & { readonly reason?: string };
+
+const withStatus = (fact: Fact, { status }: Order): OrderExplanation => ({
+  reason: '',
+  ...fact,
+  orderStatus: status,
+});
+
+/** A fact of the order alone. */
+const ofOrder = { wallet: '', subjectId: '' };
+
+function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
+  const nothing = { waitingFor: 'NOTHING', heldBy: 'NOBODY', next: 'NONE', nextAt: undefined } as const;
+  const reason = order.status === 'COMPLETED' ? '' : endOf(attempt, order);
+  return withStatus({ ...ofOrder, ...nothing, since: order.updatedAt, reason }, order);
+}
+
+/** Why an order ended unpaid. An order that FAILED although its attempt could go on was cancelled. */
+function endOf(attempt: ExplainedAttempt | null, order: Order): string {
+  const isOfAttempt = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
+  if (order.status === 'FAILED' && !isOfAttempt) return 'cancelled';
+  return attempt === null ? '' : reasonOf(attempt);
+}
+
+const reasonOf = ({ attempt: { status, declineReason } }: ExplainedAttempt): string =>
+  status === 'TIMED_OUT' ? 'timed_out' : (declineReason ?? '');
+
+/** Stray payments and refunds: the money that is furthest from where it belongs. */
+function explainMoney(explained: ExplainedOrder, now: Date): OrderExplanation | undefined {
+  const { order, strays, refunds, attempt } = explained;
+  // A payer who is confirming a payment can still end the order, whatever happens to other money.
+  if (order.status === 'PENDING' && attempt !== null && isInFlight(attempt.attempt)) return undefined;
+  const stray = strays.find(
+    ({ reversal, isOfAttempt }) =>
+      reversal.status !== 'REVERSED' && (isOfAttempt || order.status !== 'PENDING'),
+  );
+  if (stray !== undefined) return explainStray(stray, explained, now);
+  const refund = refunds.find((each) => !isEnded(each));
+  return refund === undefined ? undefined : explainRefund(refund, explained, now);
+}
+
+const isEnded = (refund: Refund): boolean => ['COMPLETED', 'FAILED'].includes(refundStatus(refund));
+
+function explainStray(stray: ExplainedStray, explained: ExplainedOrder, now: Date): OrderExplanation {
+  const { reversal, id: subjectId } = stray;
+  const wallet = walletIdOf(stray.paymentOption);
+  const about = { wallet, subjectId, since: stray.foundAt };
+  const { order } = explained;
+  const proposed = proposalOf(explained, subjectId, wallet, now);
+  if (proposed !== undefined) return withStatus(proposed, order);
+  if (reversal.status !== 'REVERSAL_DUE') {
+    const decided = { next: 'RETURN_DECIDED', nextAt: undefined } as const;
+    return withStatus(
+      {
+        ...about,
+        ...decided,
+        since: reversal.updatedAt,
+        waitingFor: 'RETURN_DECISION',
+        heldBy: 'OPERATOR',
+      },
+      order,
+    );
+  }
+  const work = workAtWallet(reversal, about, explained, now);
+  return withStatus({ waitingFor: 'MONEY_RETURNED', heldBy: 'WALLET', ...work }, order);
+}
+
+function explainRefund(refund: Refund, explained: ExplainedOrder, now: Date): OrderExplanation {
+  const { progress, id: subjectId } = refund;
+  const wallet = walletIdOf(refund.paymentOption);
+  const about = { wallet, subjectId, since: refund.createdAt };
+  const { order } = explained;
+  const proposed = proposalOf(explained, subjectId, wallet, now);
+  if (proposed !== undefined) return withStatus(proposed, order);
+  if (!isWithWallet(progress) || progress.status !== 'REVERSAL_DUE') {
+    const approved = { next: 'REFUND_APPROVED', nextAt: undefined } as const;
+    return withStatus({ ...about, ...approved, waitingFor: 'REFUND_APPROVAL', heldBy: 'MERCHANT' }, order);
+  }
+  const work = workAtWallet(progress, about, explained, now);
+  return withStatus({ waitingFor: 'REFUND_DECISION', heldBy: 'WALLET', ...work }, order);
+}
+
+type About = Pick<Fact, 'wallet' | 'subjectId' | 'since'>;
+
+/** What comes next in the work on a due reversal, or why nobody does that work. */
+function workAtWallet(
+  { dueAt, isLeased, maybeSent }: Extract<Reversal, { status: 'REVERSAL_DUE' }>,
+  about: About,
+  explained: ExplainedOrder,
+  now: Date,
+): Pick<Fact, 'next' | 'nextAt'> & About & Partial<Fact> {
+  // A lease makes the work due at the end of the lease.
+  const idle = idleWork(about, dueAt, explained, now);
+  if (idle !== undefined) return idle;
+  const nextAt = isLeased || dueAt <= now ? undefined : dueAt;
+  if (!maybeSent)
+    return { ...about, waitingFor: 'REQUEST_SENT', heldBy: 'WALLETS_PROCESS', next: 'REQUEST_SENT', nextAt };
+  return { ...about, next: 'WALLET_QUERIED', nextAt };
+}
+
+/** Why work that is due, and that no worker holds, is not done; undefined while it is about to be. */
+function idleWork(about: About, dueAt: Date, { walletState }: ExplainedOrder, now: Date): Fact | undefined {
+  if (dueAt > now) return undefined;
+  switch (walletState(about.wallet)) {
+    case 'OPEN':
+      return {
+        ...about,
+        waitingFor: 'WALLET_RECOVERY',
+        heldBy: 'WALLET',
+        next: 'WALLET_CHECKED',
+        nextAt: undefined,
+      };
+    case 'SILENT':
+      // A process that has just started has not reported yet.
+      if (now.getTime() - dueAt.getTime() < overdueMs) return undefined;
+      return {
+        ...about,
+        waitingFor: 'WALLETS_PROCESS',
+        heldBy: 'OPERATOR',
+        next: 'PROCESS_STARTED',
+        nextAt: undefined,
+      };
+    case 'WORKING':
+      return undefined;
+  }
+}
+
+function proposalOf(
+  { proposals }: ExplainedOrder,
+  subjectId: string,
+  wallet: string,
+  now: Date,
+): Fact | undefined {
+  const proposal = proposals.find((each) => each.subjectId === subjectId && each.expiresAt > now);
+  if (proposal === undefined) return undefined;
+  return {
+    waitingFor: 'SETTLEMENT_CONFIRMATION',
+    heldBy: 'OPERATOR',
+    next: 'SETTLEMENT_CONFIRMED',
+    nextAt: proposal.expiresAt,
+    since: proposal.proposedAt,
+    wallet,
+    subjectId,
+  };
+}
+
+function explainPending(explained: ExplainedOrder, now: Date): OrderExplanation {
+  const { order, attempt } = explained;
+  return withStatus(
+    attempt !== null && isInFlight(attempt.attempt)
+      ? explainAttempt(attempt, explained, now)
+      : explainUnpaid(explained, now),
+    order,
+  );
+}
+
+/** An order without a payment in progress. */
+function explainUnpaid({ order, attempt, payable }: ExplainedOrder, now: Date): Fact {
+  const { createdAt, expiresAt } = order;
+  if (now >= expiresAt)
+    return {
+      ...ofOrder,
+      waitingFor: 'EXPIRY',
+      heldBy: 'CORE',
+      next: 'ORDER_EXPIRES',
+      nextAt: undefined,
+      since: expiresAt,
+    };
+  const expires = { ...ofOrder, next: 'ORDER_EXPIRES', nextAt: expiresAt } as const;
+  if (payable === 'SUSPENDED')
+    return { ...expires, waitingFor: 'MERCHANT_SUSPENDED', heldBy: 'OPERATOR', since: createdAt };
+  if (payable === 'NO_WALLET')
+    return {
+      ...expires,
+      next: 'WALLET_OFFERED',
+      waitingFor: 'NO_WALLET_OFFERED',
+      heldBy: 'MERCHANT',
+      since: createdAt,
+    };
+  if (attempt === null)
+    return { ...expires, waitingFor: 'CUSTOMER_PAYMENT', heldBy: 'PAYER', since: createdAt };
+  const since = attempt.attempt.updatedAt;
+  return { ...expires, waitingFor: 'ANOTHER_PAYMENT', heldBy: 'PAYER', since, reason: reasonOf(attempt) };
+}
+
+/** An order whose payment may still take money. */
+function explainAttempt(work: ExplainedAttempt, explained: ExplainedOrder, now: Date): Fact {
+  const { attempt, leasedUntil, maybeSent, promptUntil } = work;
+  const wallet = walletIdOf(attempt.paymentOption);
+  const about = { wallet, subjectId: attempt.id, since: attempt.updatedAt };
+  const proposed = proposalOf(explained, attempt.id, wallet, now);
+  if (proposed !== undefined) return proposed;
+  const isLeased = leasedUntil !== null && leasedUntil > now;
+  const dueAt = work.dueAt ?? now;
+  const nextAt = isLeased || dueAt <= now ? undefined : dueAt;
+  const isCertain = attempt.status === 'SENT' && maybeSent;
+  if (work.isAccountRefused && !isCertain)
+    return {
+      ...about,
+      waitingFor: 'MERCHANT_CREDENTIALS',
+      heldBy: 'MERCHANT',
+      next: 'CREDENTIALS_CORRECTED',
+      nextAt: undefined,
+    };
+  const idle = isLeased ? undefined : idleWork(about, dueAt, explained, now);
+  if (idle !== undefined) return idle;
+  const queried = { ...about, next: 'WALLET_QUERIED', nextAt } as const;
+  switch (attempt.status) {
+    case 'REQUESTED':
+      return {
+        ...about,
+        waitingFor: 'REQUEST_SENT',
+        heldBy: 'WALLETS_PROCESS',
+        next: 'REQUEST_SENT',
+        nextAt,
+      };
+    case 'UNKNOWN':
+      return { ...queried, waitingFor: 'WALLET_OUTCOME', heldBy: 'WALLET' };
+    case 'SENT':
+      if (!maybeSent)
+        return isLeased
+          ? { ...queried, waitingFor: 'WALLET_ANSWER', heldBy: 'WALLET' }
+          : { ...about, waitingFor: 'WALLET_REACHED', heldBy: 'WALLET', next: 'REQUEST_SENT', nextAt };
+      return isPromptOver(work, now)
+        ? { ...queried, waitingFor: 'WALLET_DECISION', heldBy: 'WALLET', since: promptUntil ?? about.since }
+        : { ...queried, waitingFor: 'PAYER_CONFIRMATION', heldBy: 'PAYER' };
+    case 'SUCCEEDED':
+    case 'DECLINED':
+    case 'TIMED_OUT':
+      throw new TypeError('the attempt is not in flight');
+    default:
+      return unreachable(attempt.status);
+  }
+}

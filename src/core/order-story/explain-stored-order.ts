@@ -1,0 +1,90 @@
+import { publicId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
+import type { Database } from '../database/database.ts';
+import type { PaymentAttemptRow } from '../database/entities.ts';
+import { WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { explainOrder } from '../domain/explain-order.ts';
+import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/explain-order.ts';
+import { admitMerchant } from '../domain/merchant-life-cycle.ts';
+import { allowedOptions } from '../domain/merchant-terms.ts';
+import type { Environment, Order } from '../domain/order.ts';
+import { optionsThatTake } from '../domain/wallet.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import type { FindMerchant } from '../merchants/find-merchant.ts';
+import { workOf } from '../payments/attempts/attempt-work-row.ts';
+import { reversalOf } from '../payments/changes/reversal-row.ts';
+import type { ExplanationRows } from './explanation-rows.ts';
+
+/** The states of the wallets of an environment, as the `wallets` processes report them now. */
+export type ReadWalletStates = (environment: Environment) => Promise<(wallet: string) => WalletState>;
+
+export interface ExplainStoredOrderParts {
+  readonly database: Database;
+  readonly findMerchant: FindMerchant;
+  readonly readWalletStates: ReadWalletStates;
+  readonly wallets: readonly Wallet[];
+  readonly now: () => Date;
+}
+
+/** Explains an order from its rows, and from what core knows about its merchant and wallets. */
+export type ExplainStoredOrder = (rows: ExplanationRows) => Promise<OrderExplanation>;
+
+export function createExplainStoredOrder(parts: ExplainStoredOrderParts): ExplainStoredOrder {
+  const { database, findMerchant, readWalletStates, wallets, now } = parts;
+
+  const payableOf = async ({
+    merchantId,
+    environment,
+    amount,
+  }: Order): Promise<ExplainedOrder['payable']> => {
+    const terms = await findMerchant(merchantId);
+    if (terms === undefined || !admitMerchant(terms, environment).ok) return 'SUSPENDED';
+    const offered = optionsThatTake(wallets, allowedOptions(terms, environment, wallets), amount);
+    return offered.length === 0 ? 'NO_WALLET' : 'YES';
+  };
+  const isAccountRefused = async ({ merchantId, walletAccountId: id }: PaymentAttemptRow): Promise<boolean> =>
+    id != null && (await checkOf(database, merchantId, id)) === 'REFUSED';
+
+  return async ({ order, latestAttempt, strayPayments, refunds, settlements }) => {
+    const [payable, walletState, accountRefused] = await Promise.all([
+      order.status === 'PENDING' ? payableOf(order) : ('YES' as const),
+      readWalletStates(order.environment),
+      latestAttempt === null ? false : isAccountRefused(latestAttempt),
+    ]);
+    const explained: ExplainedOrder = {
+      order,
+      attempt: latestAttempt && { ...workOf(latestAttempt), isAccountRefused: accountRefused },
+      strays: strayPayments.toReversed().map((row) => ({
+        id: publicId('stp', row.id),
+        paymentOption: row.paymentOption,
+        reversal: reversalOf(row),
+        foundAt: row.createdAt,
+        isOfAttempt: row.paymentAttemptId != null,
+      })),
+      refunds: refunds.toReversed(),
+      proposals: settlements
+        .filter(({ status }) => status === 'PROPOSED')
+        .map((row) => ({ subjectId: subjectOf(row), proposedAt: row.createdAt, expiresAt: row.expiresAt })),
+      payable,
+      walletState,
+    };
+    return explainOrder(explained, now());
+  };
+}
+
+function subjectOf({
+  paymentAttemptId,
+  strayPaymentId,
+  refundId,
+}: ExplanationRows['settlements'][number]): string {
+  if (paymentAttemptId != null) return publicId('pat', paymentAttemptId);
+  if (strayPaymentId != null) return publicId('stp', strayPaymentId);
+  return refundId == null ? '' : publicId('rfd', refundId);
+}
+
+async function checkOf(database: Database, merchantId: StoredId<'mer'>, id: StoredId<'wac'>) {
+  const account = await database
+    .fork()
+    .findOne(WalletAccountRow, { merchantId, id }, { fields: ['checkResult'] });
+  return account?.checkResult;
+}

@@ -1,0 +1,66 @@
+import { storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
+import { IsolationLevel } from '@mikro-orm/postgresql';
+import type { Database } from '../database/database.ts';
+import {
+  OrderRow,
+  PaymentAttemptRow,
+  RefundRow,
+  SettlementRow,
+  StrayPaymentRow,
+} from '../database/entities.ts';
+import { orderOf } from '../database/order-rows.ts';
+import type { Environment, Order } from '../domain/order.ts';
+import type { Refund } from '../domain/refund-record.ts';
+import { refundOf } from '../payments/changes/refund-row.ts';
+import type { NameInEnvironment } from '../rpc/order-key.ts';
+
+/** The rows that decide what an order waits for. */
+export interface ExplanationRows {
+  readonly order: Order;
+  readonly latestAttempt: PaymentAttemptRow | null;
+  /** Newest first, and so are the lists below. */
+  readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
+  readonly refunds: readonly Refund[];
+  readonly settlements: readonly Omit<SettlementRow, symbol>[];
+}
+
+/** Reads the rows from one snapshot. Undefined when the merchant has no such order in this environment. */
+export type ReadExplanationRows = (
+  name: { readonly merchantId: PublicId<'mer'>; readonly environment: Environment } & NameInEnvironment,
+) => Promise<ExplanationRows | undefined>;
+
+/** More than an order has. */
+const limit = 200;
+
+/** Most orders have neither refunds nor stray money, so they cost five reads of an index. */
+export function createReadExplanationRows(database: Database): ReadExplanationRows {
+  return ({ merchantId: shownMerchantId, environment, ...name }) => {
+    const merchantId = storedId('mer', shownMerchantId);
+    const key = name.by === 'id' ? { id: storedId('ord', name.value) } : { orderNumber: name.value };
+    return database.fork().transactional(
+      async (em) => {
+        const row = await em.findOne(OrderRow, { merchantId, environment, ...key });
+        if (row === null) return undefined;
+        const { latestAttemptId } = row;
+        const latestAttempt =
+          latestAttemptId == null
+            ? null
+            : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: latestAttemptId });
+        const ofOrder = { merchantId, orderId: row.id };
+        const newest = { orderBy: { id: 'desc' }, limit } as const;
+        const strayPayments = await em.find(StrayPaymentRow, ofOrder, newest);
+        const refunds = await em.find(RefundRow, ofOrder, newest);
+        const settlements = await em.find(SettlementRow, ofOrder, newest);
+        return {
+          order: orderOf(row, latestAttempt),
+          latestAttempt,
+          strayPayments,
+          refunds: refunds.map(refundOf),
+          settlements,
+        };
+      },
+      { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
+    );
+  };
+}

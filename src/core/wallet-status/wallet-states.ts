@@ -1,0 +1,31 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { WalletBreakerState, WalletStatusSchema } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { WalletState } from '../domain/explain-order.ts';
+import type { Environment } from '../domain/order.ts';
+import type { WalletStatusStore } from './wallet-status-store.ts';
+
+/** Reports arrive every 5 seconds, or after 10 seconds when a wallet answers slowly. */
+export const staleAfterMs = 20_000;
+
+/** Reads the states of the wallets of an environment, from the reports that are not out of date. */
+export function createReadWalletStates(
+  { list }: Pick<WalletStatusStore, 'list'>,
+  now: () => Date,
+): (environment: Environment) => Promise<(wallet: string) => WalletState> {
+  return async (environment) => {
+    const at = now().getTime();
+    const reports = await list(environment);
+    const fresh = reports.filter(({ reportedAt }) => at - reportedAt.getTime() <= staleAfterMs);
+    return (wallet) => {
+      const own = fresh.filter((report) => report.wallet === wallet);
+      if (own.length === 0) return 'SILENT';
+      return own.every(({ payload }) => isOpen(payload)) ? 'OPEN' : 'WORKING';
+    };
+  };
+}
+
+/** A circuit with a trial request counts as open, because others get nothing. */
+function isOpen(payload: Uint8Array): boolean {
+  const { breaker } = fromBinary(WalletStatusSchema, payload);
+  return breaker === WalletBreakerState.OPEN || breaker === WalletBreakerState.TRYING;
+}

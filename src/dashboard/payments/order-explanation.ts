@@ -1,0 +1,49 @@
+import { joinExplanations } from '../../contract/explain-order.ts';
+import { OrderFact } from '../../gen/gatehouse/v1/order_explanation_pb.js';
+import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
+import { explanation as amharic } from '../language/amharic/explanation.ts';
+import { explanation as english } from '../language/english/explanation.ts';
+import type { ExplanationWriting } from '../language/english/explanation.ts';
+import { momentOf } from '../moment-text.ts';
+import { secondsIn, millisecondsOf } from './order-story.ts';
+import type { StoryWriting } from './order-story.ts';
+
+const dictionary = { en: english, am: amharic };
+
+/**
+ * The block of the order's page that tells what the order waits for. Undefined when core is of a version that does not explain
+ * orders. `fromWebhooks` is undefined when no `webhooks` process answered.
+ */
+export function orderExplanation(
+  fromCore: OrderExplanation | undefined,
+  fromWebhooks: OrderExplanation | undefined,
+  { language, timeZone, wallets, reasons }: StoryWriting,
+) {
+  if (fromCore === undefined) return undefined;
+  const explanation = joinExplanations(fromCore, fromWebhooks);
+  const words = dictionary[language];
+  const { wallet, reason, nextTime, sinceTime, waitingFor } = explanation;
+  const seconds = secondsIn(language, timeZone);
+  // With seconds, because many steps are seconds apart.
+  const moment = (time: OrderExplanation['nextTime']) => {
+    const toTheMinute = momentOf(time, language, timeZone);
+    return toTheMinute && { ...toTheMinute, text: seconds.format(millisecondsOf(time)) };
+  };
+  const next = moment(nextTime);
+  const writing: ExplanationWriting = {
+    explanation,
+    wallet: wallet === '' ? '' : wallets.walletNames(wallet)[language],
+    reason: reason === '' ? '' : (reasons[reason] ?? reason),
+    at: next?.text ?? '',
+  };
+  const isOver = waitingFor === OrderFact.NOTHING;
+  return {
+    title: words.title,
+    text: words.text(writing),
+    holder: { label: words.heldBy, text: words.holder(writing) },
+    times: [
+      { label: isOver ? words.ended : words.since, moment: moment(sinceTime) },
+      { label: words.next, moment: next },
+    ],
+  };
+}

@@ -1,0 +1,118 @@
+import type { DeliveryState } from './delivery.ts';
+import type { Explanation } from './explain-delivery.ts';
+
+/** The facts of gatehouse.v1.OrderFact that belong to `webhooks`. */
+export type WebhookFact =
+  | 'NOTHING'
+  | 'WEBHOOK_SENT'
+  | 'WEBHOOK_ACCEPTED'
+  | 'WEBHOOK_SECRET'
+  | 'WEBHOOK_SECRET_KEY'
+  | 'WEBHOOK_ENDPOINT_RESUMED'
+  | 'WEBHOOKS_PROCESS'
+  | 'WEBHOOK_REDELIVERY';
+
+/** Who holds a fact, as gatehouse.v1.OrderFactHolder defines it. */
+export type WebhookHolder = 'NOBODY' | 'WEBHOOKS_PROCESS' | 'MERCHANT' | 'OPERATOR';
+
+/** What happens next, as gatehouse.v1.OrderNextStep defines it. */
+export type WebhookNextStep =
+  | 'NONE'
+  | 'WEBHOOK_SENT'
+  | 'SECRET_CREATED'
+  | 'KEY_RESTORED'
+  | 'ENDPOINT_RESUMED'
+  | 'PROCESS_STARTED'
+  | 'WEBHOOK_REDELIVERED';
+
+/** What the deliveries of an order wait for. */
+export interface DeliveriesExplanation {
+  readonly waitingFor: WebhookFact;
+  readonly heldBy: WebhookHolder;
+  readonly next: WebhookNextStep;
+  /** Undefined when it happens at once, when a person decides the time, and when nothing happens. */
+  readonly nextAt: Date | undefined;
+  readonly since: Date | undefined;
+  /** "whd_…"; '' when nothing waits. */
+  readonly deliveryId: string;
+}
+
+interface OrderedDelivery {
+  readonly state: DeliveryState;
+  readonly sequence: bigint;
+}
+
+/**
+ * The delivery of an order that is explained: the first event's that is pending, or else the first abandoned one; undefined when all
+ * were delivered.
+ */
+export function deliveryToExplain<D extends OrderedDelivery>(deliveries: readonly D[]): D | undefined {
+  const inOrder = deliveries.toSorted((a, b) => Number(a.sequence - b.sequence));
+  return (
+    inOrder.find(({ state }) => state === 'PENDING') ?? inOrder.find(({ state }) => state === 'GIVEN_UP')
+  );
+}
+
+/** What an order without waiting deliveries waits for. */
+export const noDeliveryWaits: DeliveriesExplanation = {
+  waitingFor: 'NOTHING',
+  heldBy: 'NOBODY',
+  next: 'NONE',
+  nextAt: undefined,
+  since: undefined,
+  deliveryId: '',
+};
+
+/** What an order waits for because of one delivery and its explanation. */
+export function explainForOrder(
+  delivery: { readonly id: string; readonly createdAt: Date },
+  explanation: Explanation,
+): DeliveriesExplanation {
+  const { cause, at, nextAttemptAt, explainedAt, lastAttempt } = explanation;
+  const isLater = nextAttemptAt !== undefined && nextAttemptAt > explainedAt;
+  const about = { deliveryId: delivery.id, since: delivery.createdAt, nextAt: undefined };
+  const sent = {
+    ...about,
+    next: 'WEBHOOK_SENT',
+    nextAt: isLater ? nextAttemptAt : undefined,
+  } as const;
+  switch (cause) {
+    case 'DELIVERED':
+    case 'WEBHOOK_ENDPOINT_DELETED':
+      return noDeliveryWaits;
+    case 'ATTEMPTS_EXHAUSTED':
+    case 'SCHEDULE_ENDED':
+      return {
+        ...about,
+        waitingFor: 'WEBHOOK_REDELIVERY',
+        heldBy: 'MERCHANT',
+        next: 'WEBHOOK_REDELIVERED',
+        since: at,
+      };
+    case 'ENDPOINT_PAUSED':
+    case 'ENDPOINT_GONE':
+      return {
+        ...about,
+        waitingFor: 'WEBHOOK_ENDPOINT_RESUMED',
+        heldBy: 'MERCHANT',
+        next: 'ENDPOINT_RESUMED',
+        since: at,
+      };
+    case 'SIGNING_SECRET_NOT_SHOWN':
+      return { ...about, waitingFor: 'WEBHOOK_SECRET', heldBy: 'MERCHANT', next: 'SECRET_CREATED' };
+    case 'SIGNING_SECRET_UNUSABLE':
+      return { ...about, waitingFor: 'WEBHOOK_SECRET_KEY', heldBy: 'OPERATOR', next: 'KEY_RESTORED' };
+    case 'NO_SENDER':
+      return { ...about, waitingFor: 'WEBHOOKS_PROCESS', heldBy: 'OPERATOR', next: 'PROCESS_STARTED' };
+    case 'CIRCUIT_OPEN':
+      return { ...sent, waitingFor: 'WEBHOOK_ACCEPTED', heldBy: 'MERCHANT' };
+    case 'NOT_DUE':
+      return lastAttempt === undefined
+        ? { ...sent, waitingFor: 'WEBHOOK_SENT', heldBy: 'WEBHOOKS_PROCESS' }
+        : { ...sent, waitingFor: 'WEBHOOK_ACCEPTED', heldBy: 'MERCHANT' };
+    case 'EARLIER_EVENT_PENDING':
+    case 'OTHERS_FIRST':
+    case 'SENDING':
+      return { ...sent, waitingFor: 'WEBHOOK_SENT', heldBy: 'WEBHOOKS_PROCESS' };
+  }
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { beginReversal } from '../../../src/core/domain/reversal.ts';
+import type { Reversal } from '../../../src/core/domain/reversal.ts';
+import { explainOrder } from '../../../src/core/domain/explain-order.ts';
+import type {
+  CoreFact,
+  CoreHolder,
+  ExplainedOrder,
+  ExplainedStray,
+  OpenProposal,
+  WalletState,
+} from '../../../src/core/domain/explain-order.ts';
+import { isInFlight } from '../../../src/core/domain/order.ts';
+import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
+import { buildAttempt, buildOrder, expiresAt, money, registeredAt } from './build-order.ts';
+import { orderHistories } from './order-histories.ts';
+
+/** Who may hold each fact. The others hold none. */
+const holdersOf: Readonly<Record<CoreFact, CoreHolder>> = {
+  NOTHING: 'NOBODY',
+  CUSTOMER_PAYMENT: 'PAYER',
+  ANOTHER_PAYMENT: 'PAYER',
+  MERCHANT_SUSPENDED: 'OPERATOR',
+  NO_WALLET_OFFERED: 'MERCHANT',
+  EXPIRY: 'CORE',
+  REQUEST_SENT: 'WALLETS_PROCESS',
+  WALLETS_PROCESS: 'OPERATOR',
+  WALLET_RECOVERY: 'WALLET',
+  WALLET_ANSWER: 'WALLET',
+  PAYER_CONFIRMATION: 'PAYER',
+  WALLET_DECISION: 'WALLET',
+  WALLET_OUTCOME: 'WALLET',
+  WALLET_REACHED: 'WALLET',
+  MERCHANT_CREDENTIALS: 'MERCHANT',
+  SETTLEMENT_CONFIRMATION: 'OPERATOR',
+  MONEY_RETURNED: 'WALLET',
+  RETURN_DECISION: 'OPERATOR',
+  REFUND_APPROVAL: 'MERCHANT',
+  REFUND_DECISION: 'WALLET',
+};
+
+const reversals: fc.Arbitrary<Reversal> = fc
+  .record({
+    status: fc.constantFrom('REVERSAL_DUE' as const, 'REVERSED' as const, 'REVERSAL_REFUSED' as const),
+    dueInSeconds: fc.integer({ min: -100, max: 100 }),
+    isLeased: fc.boolean(),
+    maybeSent: fc.boolean(),
+  })
+  .map(({ status, dueInSeconds, isLeased, maybeSent }): Reversal => {
+    const dueAt = new Date(registeredAt.getTime() + dueInSeconds * 1000);
+    const { dueAt: _, isLeased: __, ...request } = beginReversal('name', registeredAt);
+    return status === 'REVERSAL_DUE'
+      ? { ...request, status, maybeSent, dueAt, isLeased }
+      : { ...request, status, maybeSent };
+  });
+const strays: fc.Arbitrary<ExplainedStray> = fc.record({
+  id: fc.constant('stp_1'),
+  paymentOption: fc.constant('walleta_ussd' as const),
+  reversal: reversals,
+  foundAt: fc.constant(registeredAt),
+  isOfAttempt: fc.boolean(),
+});
+const progresses: fc.Arbitrary<RefundProgress> = fc.oneof(
+  reversals,
+  fc
+    .constantFrom('AWAITING_APPROVAL' as const, 'APPROVAL_DECLINED' as const)
+    .map((status) => ({ status, updatedAt: registeredAt })),
+);
+const refundOf = (progress: RefundProgress): Refund => ({
+  id: 'rfd_1',
+  merchantId: 'mer_1',
+  environment: 'SANDBOX',
+  refundNumber: 'RET-1',
+  orderId: 'ord_1',
+  orderNumber: 'INV-1',
+  attemptId: 'pat_1',
+  paymentOption: 'walleta_ussd',
+  providerTransactionId: 'TX-1',
+  minorUnits: 100n,
+  currency: money('1').currency,
+  isAmountGiven: true,
+  reason: 'Shoes came back',
+  requestedBy: 'facade:key_1',
+  createdAt: registeredAt,
+  decidedBy: '',
+  settlementId: null,
+  progress,
+});
+const proposals: fc.Arbitrary<OpenProposal> = fc.record({
+  subjectId: fc.constantFrom('pat_1', 'stp_1', 'rfd_1'),
+  proposedAt: fc.constant(registeredAt),
+  expiresAt: fc
+    .integer({ min: 0, max: 7200 })
+    .map((seconds) => new Date(registeredAt.getTime() + seconds * 1000)),
+});
+const states = fc.record({
+  history: orderHistories,
+  strays: fc.array(strays, { maxLength: 2 }),
+  progresses: fc.array(progresses, { maxLength: 2 }),
+  proposals: fc.array(proposals, { maxLength: 1 }),
+  payable: fc.constantFrom('YES' as const, 'SUSPENDED' as const, 'NO_WALLET' as const),
+  walletState: fc.constantFrom<WalletState>('WORKING', 'OPEN', 'SILENT'),
+  isAccountRefused: fc.boolean(),
+  laterSeconds: fc.integer({ min: 0, max: 7200 }),
+});
+type State = typeof states extends fc.Arbitrary<infer S> ? S : never;
+
+function explainedOf({ history: { order, work }, ...state }: State): ExplainedOrder {
+  const { isAccountRefused, payable, walletState } = state;
+  const attempt =
+    work === undefined || order.latestAttempt === null
+      ? null
+      : { ...work, attempt: order.latestAttempt, isAccountRefused };
+  return {
+    order,
+    attempt,
+    strays: attempt === null ? [] : state.strays,
+    refunds: order.status === 'COMPLETED' ? state.progresses.map(refundOf) : [],
+    proposals: state.proposals,
+    payable,
+    walletState: () => walletState,
+  };
+}
+
+test('every reachable order has one explanation, whose holder can act and whose times fit', () => {
+  const facts = new Set<CoreFact>();
+  fc.assert(
+    fc.property(states, (state) => {
+      const explained = explainedOf(state);
+      const now = new Date(state.history.now.getTime() + state.laterSeconds * 1000);
+      const { order, attempt } = explained;
+
+      const explanation = explainOrder(explained, now);
+
+      const { waitingFor, heldBy, next, nextAt, since, wallet } = explanation;
+      facts.add(waitingFor);
+      expect(heldBy).toBe(holdersOf[waitingFor]);
+      expect(explanation.orderStatus).toBe(order.status);
+      if (nextAt !== undefined) expect(nextAt.getTime()).toBeGreaterThan(now.getTime());
+      expect(since.getTime()).toBeLessThanOrEqual(now.getTime());
+      expect(next === 'NONE').toBe(waitingFor === 'NOTHING');
+      expect(order.status === 'PENDING' && waitingFor === 'NOTHING').toBe(false);
+      if (heldBy === 'WALLET') expect(wallet).toBe('walleta');
+      const takesMoney = attempt !== null && isInFlight(attempt.attempt);
+      // Nobody is told to pay again while a payment may still take money.
+      expect(takesMoney && ['CUSTOMER_PAYMENT', 'ANOTHER_PAYMENT'].includes(waitingFor)).toBe(false);
+      const isMoneyOut = explained.strays.some(({ reversal }) => reversal.status !== 'REVERSED');
+      if (order.status !== 'PENDING' && isMoneyOut) expect(waitingFor).not.toBe('NOTHING');
+    }),
+    { numRuns: 4_000, seed: 16 },
+  );
+  expect([...facts].sort()).toEqual(Object.keys(holdersOf).sort());
+});
+
+describe('money and payments of one order', () => {
+  const quiet: ExplainedOrder = {
+    order: buildOrder(),
+    attempt: null,
+    strays: [],
+    refunds: [],
+    proposals: [],
+    payable: 'YES',
+    walletState: () => 'WORKING',
+  };
+  const now = new Date(registeredAt.getTime() + 60_000);
+  const due = (isOfAttempt: boolean): ExplainedStray => ({
+    id: 'stp_1',
+    paymentOption: 'walleta_ussd',
+    reversal: { ...beginReversal('stp_1', registeredAt), maybeSent: true, dueAt: expiresAt },
+    foundAt: registeredAt,
+    isOfAttempt,
+  });
+
+  test('money of an attempt keeps a PENDING order from being paid, and money that a payer sent does not', () => {
+    const attempt = {
+      attempt: buildAttempt({ status: 'DECLINED' }),
+      dueAt: null,
+      leaseId: null,
+      leasedUntil: null,
+      leases: 1,
+      maybeSent: true,
+      promptUntil: null,
+      providerTransactionId: null,
+      isAccountRefused: false,
+    };
+    const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
+    const explain = (stray: ExplainedStray) =>
+      explainOrder({ ...quiet, order, attempt, strays: [stray] }, now).waitingFor;
+    expect([explain(due(true)), explain(due(false))]).toEqual(['MONEY_RETURNED', 'ANOTHER_PAYMENT']);
+  });
+
+  test('a request that nobody sends for 20 seconds waits for a wallets process', () => {
+    const late = { ...quiet, walletState: () => 'SILENT' as const };
+    const attempt = {
+      attempt: buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt }),
+      dueAt: registeredAt,
+      leaseId: null,
+      leasedUntil: null,
+      leases: 0,
+      maybeSent: false,
+      promptUntil: null,
+      providerTransactionId: null,
+      isAccountRefused: false,
+    };
+    const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
+    const after = (seconds: number) =>
+      explainOrder({ ...late, order, attempt }, new Date(registeredAt.getTime() + seconds * 1000)).waitingFor;
+    expect([after(1), after(21)]).toEqual(['REQUEST_SENT', 'WALLETS_PROCESS']);
+  });
+});
