@@ -2,8 +2,10 @@ import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { newRandomId } from '../src/contract/public-id.ts';
 import { ApiKeyService } from '../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { RefundService } from '../src/gen/gatehouse/v1/refund_service_pb.js';
 import { RequestLogService } from '../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { WebhookService } from '../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { Health } from '../src/gen/health/v1/health_pb.js';
 import { createLogger } from '../src/platform/logger.ts';
 import { createApiRequestLog } from '../src/rest-facade/api-request-log.ts';
@@ -34,6 +36,8 @@ export async function readOpenApiDocument(): Promise<unknown> {
     endedOrders,
     waitingPlaces: createWaitingPlaces(1),
     refunds: createClient(RefundService, nobody),
+    orderStories: createClient(OrderStoryService, nobody),
+    webhooks: createClient(WebhookService, nobody),
     streams: { send: () => Promise.resolve(undefined) },
     apiKeys: createClient(ApiKeyService, nobody),
     health: createClient(Health, nobody),

@@ -174,6 +174,13 @@ func (c *Client) Wait(ctx context.Context, orderNumber string, timeout time.Dura
 	}
 }
 
+// Explain tells what the order waits for, who can change that, and what comes next and when. It is for people and their tools.
+// The error is ErrNotFound when you have no such order.
+func (c *Client) Explain(ctx context.Context, orderNumber string, options ...CallOption) (OrderExplanation, error) {
+	body := map[string]string{"order_number": orderNumber}
+	return dataOf[OrderExplanation](c.send(ctx, "/api/v1/explain", body, 0, options))
+}
+
 // Refund returns money of a COMPLETED order to the customer. The key needs the scope for refunds.
 func (c *Client) Refund(ctx context.Context, refund RefundRequest, options ...CallOption) (Refund, error) {
 	return dataOf[Refund](c.create(ctx, "/api/v1/refund", refund, options))

@@ -424,7 +424,7 @@ func TestTypesHaveTheFieldsOfTheOpenAPIDocument(t *testing.T) {
 	readJSON(t, "openapi.json", &document)
 	for name, value := range map[string]any{
 		"RegisterRequest": RegisterRequest{}, "DirectPaymentRequest": DirectPaymentRequest{}, "DirectPaymentReply": DirectPayment{},
-		"RefundRequest": RefundRequest{}, "PaymentOrder": PaymentOrder{}, "Refund": Refund{}, "ErrorDetail": ErrorDetail{},
+		"RefundRequest": RefundRequest{}, "PaymentOrder": PaymentOrder{}, "OrderExplanation": OrderExplanation{}, "Refund": Refund{}, "ErrorDetail": ErrorDetail{},
 		"WebhookEvent": WebhookEvent{},
 	} {
 		fields := map[string]bool{}

@@ -56,6 +56,27 @@ type PaymentOrder struct {
 	UpdatedTimestamp string `json:"updated_timestamp"`
 }
 
+// OrderExplanation is what an order waits for. Text is for people; programs read the other fields. New words may be added.
+type OrderExplanation struct {
+	OrderID     string `json:"order_id"`
+	OrderNumber string `json:"order_number"`
+	Status      string `json:"status"`
+	// WaitingFor is such as payer_confirmation, or nothing.
+	WaitingFor string `json:"waiting_for"`
+	// HeldBy is such as payer, wallet or merchant.
+	HeldBy string `json:"held_by"`
+	// Wallet is the id of the wallet that the fact concerns; empty without one.
+	Wallet string `json:"wallet"`
+	// Reason is why the latest payment took no money; empty otherwise.
+	Reason string `json:"reason"`
+	// Next is such as wallet_queried or order_expires.
+	Next string `json:"next"`
+	// NextAt is empty when the next step happens at once, and when a person decides its time.
+	NextAt string `json:"next_at"`
+	Since  string `json:"since"`
+	Text   string `json:"text"`
+}
+
 // Refund is a refund. Status is PENDING, COMPLETED or FAILED; all but PENDING are final.
 type Refund struct {
 	RefundID         string `json:"refund_id"`

@@ -1,11 +1,13 @@
-/** The REST facade: the merchant API. Each environment has its own listener. It is a client of core. */
+/** The REST facade: the merchant API. Each environment has its own listener. It is a client of core and of the webhooks process. */
 import { randomFillSync } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
@@ -30,6 +32,10 @@ const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHO
 const transport = createGrpcTransport(cores);
 // A separate transport, so that its rotation over the cores counts streams only.
 const streamTransport = createGrpcTransport(cores);
+const webhooksTransport = createGrpcTransport({
+  addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES,
+  token: config.GATEHOUSE_SERVICE_TOKEN,
+});
 const streams = createOrderStreams({
   orders: createClient(OrderService, streamTransport),
   addresses: cores.addresses,
@@ -52,6 +58,8 @@ const publicUrls = () => ({
 const shared = {
   orders: createClient(OrderService, transport),
   refunds: createClient(RefundService, transport),
+  orderStories: createClient(OrderStoryService, transport),
+  webhooks: createClient(WebhookService, webhooksTransport),
   streams,
   endedOrders,
   waitingPlaces: createWaitingPlaces(config.GATEHOUSE_WAITING_REQUESTS),
@@ -94,9 +102,10 @@ stopOnSignal(logger, [
     },
   },
   {
-    name: 'connections to core',
+    name: 'connections to core and webhooks',
     timeoutMs: 100,
     stop: () => {
+      webhooksTransport.close();
       transport.close();
       streamTransport.close();
     },

@@ -82,7 +82,7 @@ const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = 
 };
 
 /** The status of an order, as merchants see it. @throws TypeError for a status that no stored order has */
-export const orderStatusName = (order: Order): OrderStatusName =>
+export const orderStatusName = (order: Pick<Order, 'orderId' | 'status'>): OrderStatusName =>
   required(statusNames[order.status], order, 'status');
 
 const paymentTypeNames: Readonly<Record<PaymentType, PaymentTypeName | undefined>> = {
@@ -114,7 +114,7 @@ export function orderToJson(order: Order): PaymentOrderJson {
   };
 }
 
-function required<T>(value: T | undefined, order: Order, field: string): T {
+function required<T>(value: T | undefined, order: Pick<Order, 'orderId'>, field: string): T {
   if (value === undefined) throw new TypeError(`order ${order.orderId} has no ${field} that can be shown`);
   return value;
 }

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { OrderExplanationJson } from './explanation-json.ts';
 import type { OrderStatusName, PaymentOrderJson } from './order-json.ts';
 import type { RefundJson } from './refund-json.ts';
 
@@ -16,6 +17,7 @@ const directMessages = {
     'The wallet took another amount, which goes back to the customer; do not charge the customer again before that',
 } as const;
 const foundMessage = 'Order found';
+const explainedMessage = 'Order explained';
 const refundMessages = {
   PENDING: 'Refund accepted; the wallet decides it',
   COMPLETED: 'The refund is completed',
@@ -64,6 +66,16 @@ export const verifyReplySchema = Type.Object(
   { $id: 'VerifyReply', title: 'Found order' },
 );
 
+/** Body of an explained order. */
+export const explainReplySchema = Type.Object(
+  {
+    code: Type.Integer({ const: 200, description: 'Always 200.' }),
+    message: message(explainedMessage),
+    data: Type.Ref('OrderExplanation#'),
+  },
+  { $id: 'ExplainReply', title: 'Explained order' },
+);
+
 /** Body of an accepted refund. */
 export const refundReplySchema = Type.Object(
   {
@@ -104,6 +116,10 @@ function messageOf(status: OrderStatusName, end: DirectPaymentEnd): keyof typeof
 
 export function verifyReply(order: PaymentOrderJson) {
   return { code: 200, message: foundMessage, data: order };
+}
+
+export function explainReply(explanation: OrderExplanationJson) {
+  return { code: 200, message: explainedMessage, data: explanation };
 }
 
 /** A repeated request may find that the refund is decided. */

@@ -127,6 +127,12 @@ export const verifyBodySchema = Type.Object(
   { $id: 'VerifyRequest', title: 'Order to look up' },
 );
 
+/** Body of POST /api/v1/explain. */
+export const explainBodySchema = Type.Object(
+  { order_number: orderNumber },
+  { $id: 'ExplainRequest', title: 'Order to explain' },
+);
+
 const refundNumber = Type.String({
   minLength: 1,
   maxLength: 64,

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
+import type { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Health } from '../gen/health/v1/health_pb.js';
@@ -13,6 +15,7 @@ import { createKeyAuthenticator } from './api-key-authenticator.ts';
 import { requireApiKey } from './authentication.ts';
 import { addJsonBodyParser } from './body-parser.ts';
 import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
+import { addExplainEndpoint, explainFields, explainPath } from './explain-endpoint.ts';
 import { notFound, replyWithError } from './error-reply.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
@@ -39,6 +42,9 @@ export interface RestFacadeOptions {
   readonly environment: 'production' | 'sandbox';
   readonly orders: Client<typeof OrderService>;
   readonly refunds: Client<typeof RefundService>;
+  readonly orderStories: Client<typeof OrderStoryService>;
+  /** A client of the `webhooks` process, which explains what the webhooks of ended orders wait for. */
+  readonly webhooks: Pick<Client<typeof WebhookService>, 'explainOrderDeliveries'>;
   /** The streams to core for both environments. */
   readonly streams: Pick<OrderStreams, 'send'>;
   /** The stream of ended orders, and the places of waiting requests, for both environments. */
@@ -79,6 +85,7 @@ const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>
   [verifyPath, ApiEndpoint.VERIFY],
   [refundPath, ApiEndpoint.REFUND],
   [verifyRefundPath, ApiEndpoint.VERIFY_REFUND],
+  [explainPath, ApiEndpoint.EXPLAIN],
   ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
 ]);
 
@@ -88,6 +95,7 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
   [verifyPath, verifyFields],
   [refundPath, refundFields],
   [verifyRefundPath, verifyRefundFields],
+  [explainPath, explainFields],
   ...[directPath, ...directAliases].map((path): [string, readonly string[]] => [path, directFields]),
 ]);
 
@@ -144,7 +152,7 @@ const isEncoded = (url: string): boolean => url.split('?', 1)[0]?.includes('%') 
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];
-  const { orders, refunds, streams, apiKeys, nowMs } = options;
+  const { orders, refunds, orderStories, webhooks, streams, apiKeys, nowMs } = options;
   requireApiKey(
     app,
     options.environment,
@@ -168,10 +176,13 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     places: options.waitingPlaces,
     draining: options.draining,
   });
-  const context = { calls, orders, refunds, environment, waitUntilEnded, refuseWhen: createRefusals() };
+  const refuseWhen = createRefusals();
+  const clients = { orders, refunds, orderStories, webhooks };
+  const context = { ...clients, calls, environment, waitUntilEnded, refuseWhen };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);
+  addExplainEndpoint(app, context);
   addRefundEndpoint(app, context);
   addVerifyRefundEndpoint(app, context);
 }

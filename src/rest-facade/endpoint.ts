@@ -2,6 +2,8 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
+import type { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { OrderCalls } from './order-calls.ts';
 import type { WaitUntilEnded } from './order-waits.ts';
@@ -12,6 +14,9 @@ export interface EndpointContext {
   /** For rare calls, which are not batched. */
   readonly orders: Client<typeof OrderService>;
   readonly refunds: Client<typeof RefundService>;
+  readonly orderStories: Client<typeof OrderStoryService>;
+  /** A client of the `webhooks` process. */
+  readonly webhooks: Pick<Client<typeof WebhookService>, 'explainOrderDeliveries'>;
   readonly environment: Environment;
   readonly waitUntilEnded: WaitUntilEnded;
   /** Creates the hook that refuses an endpoint's requests while too many wait. */

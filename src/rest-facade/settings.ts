@@ -1,5 +1,5 @@
 import { clientSettings } from '../contract/shared-settings.ts';
-import { httpUrl, networks } from '../platform/settings/address-settings.ts';
+import { addresses, httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { places, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
@@ -7,6 +7,7 @@ import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 const settings = {
   ...processSettings,
   ...clientSettings,
+  GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),
   GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
   GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
   GATEHOUSE_RATE_LIMIT_PER_KEY: wholeNumber({ default: 1000 }),

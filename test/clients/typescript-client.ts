@@ -125,6 +125,12 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     // The gateway waits, so the client does not ask at intervals.
     expect((await requests()).length).toBeLessThanOrEqual(2);
     expect((await client().verify(order.order_number)).reason).toBe(order.reason);
+    expect(await client().explain(order.order_number)).toMatchObject({
+      order_number: order.order_number,
+      waiting_for: 'customer_payment',
+      held_by: 'payer',
+      next: 'order_expires',
+    });
   });
 
   test('an error has its own class, what the gateway answered, and the request id', async () => {

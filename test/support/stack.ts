@@ -162,6 +162,7 @@ export async function startStack({
     const startFacade = async (): Promise<Facade> => {
       const facade = await startEdge('rest-facade', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+        GATEHOUSE_WEBHOOKS_ADDRESSES: webhookAddressesOf(await startingWebhooks),
         GATEHOUSE_SERVICE_TOKEN: tokens.facade,
         GATEHOUSE_REST_PRODUCTION_PORT: '0',
         GATEHOUSE_REST_SANDBOX_PORT: '0',
@@ -209,18 +210,17 @@ export async function startStack({
       ...settings,
     };
     const startWebhooks = (): Promise<GatehouseProcess> => startEdge('webhooks', webhookSettings);
+    const startingWebhooks = several(webhooks, startWebhooks);
     const [facadeProcesses, checkoutProcesses, walletProcesses, webhookProcesses] = await Promise.all([
       several(facades, startFacade),
       several(checkouts, startCheckout),
       several(wallets, startWallets),
-      several(webhooks, startWebhooks),
+      startingWebhooks,
     ]);
     const dashboardProcesses = await several(dashboards, async () => {
       const dashboard = await startEdge('dashboard', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
-        // Without a `webhooks` process, the pages say that it is unavailable.
-        GATEHOUSE_WEBHOOKS_ADDRESSES:
-          webhookProcesses.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1',
+        GATEHOUSE_WEBHOOKS_ADDRESSES: webhookAddressesOf(webhookProcesses),
         GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
         GATEHOUSE_DASHBOARD_PORT: '0',
       });
@@ -291,6 +291,10 @@ function startedProcesses() {
     stop: (): Promise<unknown> => Promise.all(started.map((process) => process.stop())),
   };
 }
+
+/** Without a `webhooks` process, an address where none answers: pages and explanations say so. */
+const webhookAddressesOf = (processes: readonly GatehouseProcess[]): string =>
+  processes.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1';
 
 const several = <T>(count: number, start: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, start));

@@ -166,6 +166,18 @@ final class Gatehouse
     }
 
     /**
+     * Tells what the order waits for, who can change that, and what comes next and when. It is for people and their tools.
+     *
+     * @throws NotFoundError when you have no such order
+     * @throws GatehouseError
+     */
+    public function explain(string $order_number, ?string $requestId = null): OrderExplanation
+    {
+        $read = fn (Fields $answer) => OrderExplanation::of($answer->object('data'));
+        return $this->sender->send('/api/v1/explain', compact('order_number'), $read, $requestId);
+    }
+
+    /**
      * Returns money of a COMPLETED order to the customer. The key needs the scope for refunds.
      *
      * @param string|null $amount whatever is left of the order by default

@@ -22,6 +22,7 @@ use Gatehouse\Client\Error\WebhookVerificationError;
 use Gatehouse\Client\ErrorDetail;
 use Gatehouse\Client\Gatehouse;
 use Gatehouse\Client\OrderStatus;
+use Gatehouse\Client\OrderExplanation;
 use Gatehouse\Client\PaymentOrder;
 use Gatehouse\Client\Refund;
 use Gatehouse\Client\RefundStatus;
@@ -114,6 +115,8 @@ final class ClientTest extends TestCase
         // The gateway waits, so the client does not ask at intervals.
         self::assertLessThanOrEqual(2, count(Site::requestsOf($run)));
         self::assertSame($order['reason'], Site::client()->verify($order['order_number'])->reason);
+        $explained = Site::client()->explain($order['order_number']);
+        self::assertSame(['customer_payment', 'payer'], [$explained->waiting_for, $explained->held_by]);
     }
 
     public function testAWaitByAClientOfUnknownTimeLimitStaysBelowTheStatedLimit(): void
@@ -275,6 +278,7 @@ final class ClientTest extends TestCase
             RegisteredOrder::class => $schemas['RegisterReply']['properties']['data'],
             DirectPayment::class => $schemas['DirectPaymentReply'],
             PaymentOrder::class => $schemas['PaymentOrder'],
+            OrderExplanation::class => $schemas['OrderExplanation'],
             Refund::class => $schemas['Refund'],
             WebhookEvent::class => $schemas['WebhookEvent'],
             ErrorDetail::class => $schemas['ErrorDetail'],

@@ -122,6 +122,7 @@ async def pay_and_refund_async(fault: str) -> None:
         refund = await gateway.refund(order_number=number, refund_number=refund_number, reason="Came back")
         found = await gateway.verify_refund(refund_number)
         assert (await gateway.verify(number)).status == "COMPLETED"
+        assert (await gateway.explain(number)).status == "COMPLETED"
     assert "/c/" in registered.checkout_url
     assert paid.status == "COMPLETED"
     assert (refund.amount, found.refund_id) == ("100.50", refund.refund_id)
@@ -147,6 +148,8 @@ def test_a_wait_that_is_over_gives_the_order_as_it_stands() -> None:
     # The gateway waits, so the client does not ask at intervals.
     assert len(requests_of(run)) <= 2
     assert client().verify(order["order_number"]).reason == order["reason"]
+    explained = client().explain(order["order_number"])
+    assert (explained.waiting_for, explained.held_by) == ("customer_payment", "payer")
 
 
 def test_an_error_has_its_own_class_what_the_gateway_answered_and_the_request_id() -> None:

@@ -7,6 +7,7 @@ import type {
   DirectPayment,
   DirectPaymentRequest,
   Environment,
+  OrderExplanation,
   PaymentOrder,
   Refund,
   RefundRequest,
@@ -87,6 +88,18 @@ export class Gatehouse {
       const pollMs = hasWaited ? firstPollMs : Math.min(longestPollMs, firstPollMs * 2 ** polls);
       await pause(Math.min(pollMs * (0.5 + Math.random() / 2), leftMs), rest.signal);
     }
+  }
+
+  /**
+   * Tells what the order waits for, who can change that, and what comes next and when. It is for people and their tools.
+   *
+   * @throws NotFoundError when you have no such order
+   */
+  async explain(orderNumber: string, options: CallOptions = {}): Promise<OrderExplanation> {
+    const body = { order_number: orderNumber };
+    return (await call(this.#connection, { ...options, path: '/api/v1/explain', body })).body[
+      'data'
+    ] as OrderExplanation;
   }
 
   /** Returns money of a COMPLETED order to the customer. The key needs the scope for refunds. */

@@ -158,6 +158,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain what an order waits for
+         * @description Tells what an order waits for, who can change that, and what comes next and when.
+         *
+         *     It is for people and their tools: show `text`, or put the words of the other fields into your own. Use verify or a webhook to
+         *     learn the outcome of a payment.
+         *
+         *     404 when you have no order with this `order_number` in this environment.
+         */
+        post: operations["explainOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/refund": {
         parameters: {
             query?: never;
@@ -392,6 +417,28 @@ export interface components {
             message: string;
             data: components["schemas"]["PaymentOrder"];
         };
+        /** Order to explain */
+        ExplainRequest: {
+            /**
+             * @description Your own unique reference of the order: printable ASCII characters without spaces.
+             * @example INV-2025-0042
+             */
+            order_number: string;
+        };
+        /** Explained order */
+        ExplainReply: {
+            /**
+             * @description Always 200.
+             * @enum {integer}
+             */
+            code: 200;
+            /**
+             * @description For people to read.
+             * @example Order explained
+             */
+            message: string;
+            data: components["schemas"]["OrderExplanation"];
+        };
         /** Refund to create */
         RefundRequest: {
             /**
@@ -517,6 +564,68 @@ export interface components {
              * @example 2025-11-20T09:30:00.000Z
              */
             updated_timestamp: string;
+        };
+        /** What an order waits for */
+        OrderExplanation: {
+            /**
+             * @description Assigned by Gatehouse when the order is registered.
+             * @example ord_01jd2x8m5vf7e8r0c3q6t9w1ya
+             */
+            order_id: string;
+            /**
+             * @description Your own reference of the order.
+             * @example INV-2025-0042
+             */
+            order_number: string;
+            /**
+             * @description The status of the order, as in verify.
+             * @example PENDING
+             * @enum {string}
+             */
+            status: "PENDING" | "COMPLETED" | "FAILED" | "EXPIRED";
+            /**
+             * @description The one fact that the order waits for. New words may be added.
+             * @example payer_confirmation
+             * @enum {string}
+             */
+            waiting_for: "nothing" | "customer_payment" | "another_payment" | "merchant_suspended" | "no_wallet_offered" | "expiry" | "request_sent" | "wallets_process" | "wallet_recovery" | "wallet_answer" | "payer_confirmation" | "wallet_decision" | "wallet_outcome" | "wallet_reached" | "merchant_credentials" | "settlement_confirmation" | "money_returned" | "return_decision" | "refund_approval" | "refund_decision" | "webhook_sent" | "webhook_accepted" | "webhook_secret" | "webhook_secret_key" | "webhook_endpoint_resumed" | "webhooks_process" | "webhook_redelivery" | "webhooks_unknown";
+            /**
+             * @description Who can change that fact now. New words may be added.
+             * @example payer
+             * @enum {string}
+             */
+            held_by: "nobody" | "payer" | "wallet" | "core" | "wallets_process" | "webhooks_process" | "merchant" | "operator";
+            /**
+             * @description The id of the wallet that the fact concerns; empty without one.
+             * @example walleta
+             */
+            wallet: string;
+            /**
+             * @description Why the latest payment took no money, such as insufficient_funds; empty otherwise.
+             * @example
+             */
+            reason: string;
+            /**
+             * @description What happens next. New words may be added.
+             * @example wallet_queried
+             * @enum {string}
+             */
+            next: "none" | "order_expires" | "request_sent" | "wallet_queried" | "wallet_checked" | "process_started" | "credentials_corrected" | "settlement_confirmed" | "return_decided" | "refund_approved" | "webhook_sent" | "secret_created" | "key_restored" | "endpoint_resumed" | "webhook_redelivered" | "wallet_offered" | "asked_again";
+            /**
+             * @description When that happens: ISO 8601 in UTC with milliseconds. Empty when it happens at once, when a person decides the time, and when nothing happens.
+             * @example 2025-11-20T09:30:15.000Z
+             */
+            next_at: string;
+            /**
+             * @description Since when the order waits for the fact, in the same form; when it waits for nothing, since when it has ended. Empty when unknown.
+             * @example 2025-11-20T09:30:02.000Z
+             */
+            since: string;
+            /**
+             * @description All of this in English, for people. Do not parse it.
+             * @example The order waits for the payer to confirm the payment with Wallet A. Gatehouse queries Wallet A at 2025-11-20 09:30:15 UTC.
+             */
+            text: string;
         };
         /** Refund */
         Refund: {
@@ -1602,6 +1711,182 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerifyReply"];
+                };
+            };
+            /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */
+            400: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 400,
+                     *       "message": "Bad request",
+                     *       "details": [
+                     *         {
+                     *           "field": "amount",
+                     *           "issue": "is required"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            401: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 401,
+                     *       "message": "Unauthorized",
+                     *       "details": [
+                     *         {
+                     *           "field": "apiKey",
+                     *           "issue": "is required: send your API key in the header apiKey"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway. */
+            403: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 403,
+                     *       "message": "Forbidden"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            404: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 404,
+                     *       "message": "Not found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request did not arrive in time. The connection is closed; the request may be repeated. */
+            408: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 408,
+                     *       "message": "Request timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 429,
+                     *       "message": "Too many requests"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request line and the headers are larger than 16 KiB together. The connection is closed. Send fewer or shorter headers. */
+            431: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 431,
+                     *       "message": "Request header fields too large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            500: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 500,
+                     *       "message": "Internal server error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    explainOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainRequest"];
+            };
+        };
+        responses: {
+            /** @description What the order waits for. */
+            200: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplainReply"];
                 };
             };
             /** @description The request is not valid. `details` names every problem found: correct them and send the request again. */

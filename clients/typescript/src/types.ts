@@ -15,6 +15,8 @@ export type RefundRequest = Schemas['RefundRequest'];
 
 /** A payment order. Amounts are decimal text. */
 export type PaymentOrder = Schemas['PaymentOrder'];
+/** What an order waits for. `text` is for people; programs read the other fields. New words may be added. */
+export type OrderExplanation = Schemas['OrderExplanation'];
 /** A refund. Amounts are decimal text. */
 export type Refund = Schemas['Refund'];
 /** One problem with one field of a request. */

@@ -28,6 +28,7 @@ import { Migration024RefundRoleLimits } from './migrations/migration-024-refund-
 import { Migration028IdempotencyKeys } from './migrations/migration-028-idempotency-keys.ts';
 import { Migration030SettledStraysWithoutOrder } from './migrations/migration-030-settled-strays-without-order.ts';
 import { Migration031Certifications } from './migrations/migration-031-certifications.ts';
+import { Migration032ExplainRequests } from './migrations/migration-032-explain-requests.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -65,6 +66,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration028IdempotencyKeys,
         Migration030SettledStraysWithoutOrder,
         Migration031Certifications,
+        Migration032ExplainRequests,
       ],
       migrationLock: 7_142_001,
     },

@@ -390,7 +390,7 @@ export const ReconciliationDifferenceRow = defineEntity({
 });
 export type ReconciliationDifferenceRow = InferEntity<typeof ReconciliationDifferenceRow>;
 
-export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY' | 'REFUND' | 'VERIFY_REFUND';
+export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY' | 'REFUND' | 'VERIFY_REFUND' | 'EXPLAIN';
 
 export const ApiRequestRow = defineEntity({
   name: 'ApiRequestRow',

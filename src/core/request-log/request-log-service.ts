@@ -202,7 +202,7 @@ function parseEndpoint(number: EndpointMessage): Result<ApiEndpoint | undefined,
   if (number === EndpointMessage.UNSPECIFIED) return ok(undefined);
   const endpoint = endpointOf(number);
   return endpoint === undefined
-    ? err({ field: 'endpoint', issue: 'must be REGISTER, DIRECT, VERIFY, REFUND or VERIFY_REFUND' })
+    ? err({ field: 'endpoint', issue: 'must be REGISTER, DIRECT, VERIFY, REFUND, VERIFY_REFUND or EXPLAIN' })
     : ok(endpoint);
 }
 

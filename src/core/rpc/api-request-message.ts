@@ -23,6 +23,7 @@ export const apiEndpoints = {
   VERIFY: EndpointMessage.VERIFY,
   REFUND: EndpointMessage.REFUND,
   VERIFY_REFUND: EndpointMessage.VERIFY_REFUND,
+  EXPLAIN: EndpointMessage.EXPLAIN,
 } as const satisfies Record<ApiEndpoint, EndpointMessage>;
 
 /** A stored request as a message. A body that was not read is empty. */

@@ -1,9 +1,11 @@
 import { joinExplanations } from '../../contract/explain-order.ts';
+import { holderText } from '../../contract/order-explanation-text.ts';
 import { OrderFact } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { explanation as amharic } from '../language/amharic/explanation.ts';
 import { explanation as english } from '../language/english/explanation.ts';
-import type { ExplanationWriting } from '../language/english/explanation.ts';
+import { amharicExplanation, amharicHolder } from './amharic-explanation.ts';
+import type { ExplanationWriting } from './amharic-explanation.ts';
 import { momentOf } from '../moment-text.ts';
 import { secondsIn, millisecondsOf } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
@@ -39,8 +41,12 @@ export function orderExplanation(
   const isOver = waitingFor === OrderFact.NOTHING;
   return {
     title: words.title,
-    text: words.text(writing),
-    holder: { label: words.heldBy, text: words.holder(writing) },
+    // The English text is the one that Gatehouse shows everywhere.
+    text: language === 'en' ? explanation.englishText : amharicExplanation(writing),
+    holder: {
+      label: words.heldBy,
+      text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
+    },
     times: [
       { label: isOver ? words.ended : words.since, moment: moment(sinceTime) },
       { label: words.next, moment: next },

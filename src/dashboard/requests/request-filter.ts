@@ -15,6 +15,7 @@ export const endpoints = {
   verify: ApiEndpoint.VERIFY,
   refund: ApiEndpoint.REFUND,
   verify_refund: ApiEndpoint.VERIFY_REFUND,
+  explain: ApiEndpoint.EXPLAIN,
 } as const;
 
 /** The filter of the request log, from the page's query. */

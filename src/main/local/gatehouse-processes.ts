@@ -101,6 +101,7 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
     ...settings.environment,
     ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_WEBHOOKS_ADDRESSES: addresses.webhooks.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['facade'],
     GATEHOUSE_REST_PRODUCTION_PORT: String(addresses.ports.restProduction),
     GATEHOUSE_REST_SANDBOX_PORT: String(addresses.ports.restSandbox),

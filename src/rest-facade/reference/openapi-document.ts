@@ -1,10 +1,12 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { errorDetailSchema, errorSchema } from '../../merchant-api/error-envelope.ts';
+import { orderExplanationSchema } from '../../merchant-api/explanation-json.ts';
 import { paymentOrderSchema } from '../../merchant-api/order-json.ts';
 import { refundSchema } from '../../merchant-api/refund-json.ts';
 import {
   directReplySchema,
+  explainReplySchema,
   refundReplySchema,
   registerReplySchema,
   verifyRefundReplySchema,
@@ -19,6 +21,7 @@ import {
 } from '../../merchant-api/webhook-json.ts';
 import {
   directBodySchema,
+  explainBodySchema,
   refundBodySchema,
   registerBodySchema,
   verifyBodySchema,
@@ -39,11 +42,14 @@ const schemas = [
   directReplySchema,
   verifyBodySchema,
   verifyReplySchema,
+  explainBodySchema,
+  explainReplySchema,
   refundBodySchema,
   refundReplySchema,
   verifyRefundBodySchema,
   verifyRefundReplySchema,
   paymentOrderSchema,
+  orderExplanationSchema,
   refundSchema,
   webhookSchema,
   paymentLinkWebhookSchema,

@@ -45,6 +45,7 @@ const calls: Readonly<Record<string, { readonly camel: string; readonly snake: s
   registerOrder: { camel: 'register', snake: 'register' },
   startDirectPayment: { camel: 'direct', snake: 'direct' },
   verifyOrder: { camel: 'verify', snake: 'verify' },
+  explainOrder: { camel: 'explain', snake: 'explain' },
   createRefund: { camel: 'refund', snake: 'refund' },
   verifyRefund: { camel: 'verifyRefund', snake: 'verify_refund' },
 };

@@ -4,8 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../../../src/rest-facade/app.ts';
@@ -30,6 +32,8 @@ export interface ScriptedServices {
   readonly apiKeys?: Partial<ServiceImpl<typeof ApiKeyService>>;
   readonly orders?: Partial<ServiceImpl<typeof OrderService>>;
   readonly refunds?: Partial<ServiceImpl<typeof RefundService>>;
+  readonly orderStories?: Partial<ServiceImpl<typeof OrderStoryService>>;
+  readonly webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
   readonly requestLog?: Partial<ServiceImpl<typeof RequestLogService>>;
   readonly health?: Partial<ServiceImpl<typeof Health>>;
 }
@@ -47,6 +51,8 @@ export async function startFacadeOverRpc(
     });
     router.service(OrderService, { ...services.orders });
     router.service(RefundService, { ...services.refunds });
+    router.service(OrderStoryService, { ...services.orderStories });
+    router.service(WebhookService, { ...services.webhooks });
     router.service(RequestLogService, { recordApiRequests: () => ({}), ...services.requestLog });
     router.service(Health, { ...services.health });
   });
@@ -73,6 +79,8 @@ export async function startFacadeOverRpc(
     endedOrders,
     waitingPlaces: createWaitingPlaces(1_000),
     refunds: createClient(RefundService, transport),
+    orderStories: createClient(OrderStoryService, transport),
+    webhooks: createClient(WebhookService, transport),
     streams: { send: () => Promise.resolve(undefined) },
     apiKeys: createClient(ApiKeyService, transport),
     health: createClient(Health, transport),

@@ -40,6 +40,7 @@ describe('/openapi.json', () => {
     expect(keysAt('paths').sort()).toEqual([
       '/api/v1/direct',
       '/api/v1/direct/payment/v1/direct',
+      '/api/v1/explain',
       '/api/v1/refund',
       '/api/v1/refund/verify',
       '/api/v1/register',
@@ -299,7 +300,7 @@ describe('/docs', () => {
       ...keysAt('paths').map((path) => ['paths', path, path.endsWith('z') ? 'get' : 'post']),
       ...keysAt('webhooks').map((name) => ['webhooks', name, 'post']),
     ].filter(([, path]) => !directPaths.slice(1).includes(path!));
-    expect(operations).toHaveLength(10);
+    expect(operations).toHaveLength(11);
     for (const keys of operations) {
       const codes = codesIn(String(at(...keys, 'operationId')));
       const schema = at(...keys, 'requestBody', 'content', 'application/json', 'schema', '$ref');

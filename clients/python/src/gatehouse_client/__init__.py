@@ -19,7 +19,15 @@ from .errors import (
     UnexpectedAnswerError,
     WebhookVerificationError,
 )
-from .types import DirectPayment, ErrorDetail, PaymentOrder, Refund, RegisteredOrder, WebhookEvent
+from .types import (
+    DirectPayment,
+    ErrorDetail,
+    OrderExplanation,
+    PaymentOrder,
+    Refund,
+    RegisteredOrder,
+    WebhookEvent,
+)
 from .webhooks import verify_svc_signature, verify_webhook
 
 __all__ = [
@@ -35,6 +43,7 @@ __all__ = [
     "IdempotencyConflictError",
     "InvalidRequestError",
     "NotFoundError",
+    "OrderExplanation",
     "PaymentOrder",
     "Refund",
     "RegisteredOrder",

@@ -22,7 +22,7 @@ from ._protocol import (
     wait_headers,
 )
 from .errors import GatehouseError
-from .types import DirectPayment, PaymentOrder, Refund, RegisteredOrder
+from .types import DirectPayment, OrderExplanation, PaymentOrder, Refund, RegisteredOrder
 
 
 class AsyncGatehouse:
@@ -119,6 +119,15 @@ class AsyncGatehouse:
             if pause is None:
                 return order
             await asyncio.sleep(pause)
+
+    async def explain(self, order_number: str, *, request_id: Optional[str] = None) -> OrderExplanation:
+        """Tells what the order waits for, who can change that, and what comes next and when.
+
+        It is for people and their tools. Raises NotFoundError when you have no such order.
+        """
+        body = {"order_number": order_number}
+        call = call_of(self._connection, "/api/v1/explain", body, request_id)
+        return OrderExplanation.of((await self._send(call))[0]["data"])
 
     async def refund(
         self,

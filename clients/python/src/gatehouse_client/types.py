@@ -53,6 +53,29 @@ class PaymentOrder(Fields):
 
 
 @dataclass(frozen=True)
+class OrderExplanation(Fields):
+    """What an order waits for. `text` is for people; programs read the other fields. New words may be added."""
+
+    order_id: str
+    order_number: str
+    status: str
+    waiting_for: str
+    """The one fact that the order waits for, such as payer_confirmation, or nothing."""
+    held_by: str
+    """Who can change that fact now, such as payer, wallet or merchant."""
+    wallet: str
+    """The id of the wallet that the fact concerns; empty without one."""
+    reason: str
+    """Why the latest payment took no money; empty otherwise."""
+    next: str
+    """What happens next, such as wallet_queried or order_expires."""
+    next_at: str
+    """When that happens. Empty when it happens at once, and when a person decides the time."""
+    since: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Refund(Fields):
     """A refund."""
 

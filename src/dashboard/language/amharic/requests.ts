@@ -25,6 +25,7 @@ export const requests: typeof english = {
     verify: 'ትዕዛዝ ማጣራት',
     refund: 'ገንዘብ መመለስ',
     verify_refund: 'ተመላሽ ማጣራት',
+    explain: 'ትዕዛዝ ማብራራት',
   },
   empty: {
     title: 'ገና ጥያቄ የለም',

@@ -32,6 +32,7 @@ export const requests = {
     verify: 'Check order',
     refund: 'Refund',
     verify_refund: 'Check refund',
+    explain: 'Explain order',
   },
   empty: {
     title: 'No requests yet',

@@ -430,6 +430,13 @@ export enum ApiEndpoint {
    * @generated from enum value: API_ENDPOINT_VERIFY_REFUND = 5;
    */
   VERIFY_REFUND = 5,
+
+  /**
+   * POST /api/v1/explain.
+   *
+   * @generated from enum value: API_ENDPOINT_EXPLAIN = 6;
+   */
+  EXPLAIN = 6,
 }
 
 /**

@@ -1,0 +1,115 @@
+import type { Client } from '@connectrpc/connect';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  OrderFact,
+  OrderFactHolder,
+  OrderNextStep,
+} from '../../src/gen/gatehouse/v1/order_explanation_pb.js';
+import type { OrderExplanation } from '../../src/gen/gatehouse/v1/order_explanation_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStoryService } from '../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import type { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { openDashboardDesk } from '../integration/dashboard/dashboard-desk.ts';
+import type { DashboardVisitor } from '../support/dashboard-visitor.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { openCommandLine } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+/** An explanation as one surface shows it. Every surface has the text; the dashboard shows the other facts in words of its own. */
+export interface Shown {
+  readonly text: string;
+  readonly facts?: readonly string[];
+}
+
+/** What an order waits for, by gRPC, REST, the command line and the dashboard. */
+export interface ExplanationSurfaces {
+  readonly grpc: (order: ExplainedName) => Promise<Shown>;
+  readonly rest: (order: ExplainedName) => Promise<Shown>;
+  readonly cli: (order: ExplainedName) => Promise<Shown>;
+  readonly dashboard: (order: ExplainedName) => Promise<Shown>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ExplainedName {
+  readonly merchant: TestMerchant;
+  readonly orderId: string;
+  readonly orderNumber: string;
+}
+
+const environment = Environment.SANDBOX;
+const isoOf = (time: Timestamp | undefined): string =>
+  time === undefined ? '' : timestampDate(time).toISOString();
+const word = (name: string | undefined): string => (name ?? '').toLowerCase();
+
+const factsOf = (explained: OrderExplanation): readonly string[] => [
+  word(OrderFact[explained.waitingFor]),
+  word(OrderFactHolder[explained.heldBy]),
+  word(OrderNextStep[explained.next]),
+  explained.wallet,
+  explained.reason,
+  isoOf(explained.nextTime),
+  isoOf(explained.sinceTime),
+];
+
+const unescaped = (html: string): string =>
+  html.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+
+export async function openExplanationSurfaces(stack: Stack): Promise<ExplanationSurfaces> {
+  const stories = stack.client(OrderStoryService, 'reader');
+  const webhooks: Client<typeof WebhookService> = stack.webhookClient('reader');
+  const cli: CommandLine = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(),
+    GATEHOUSE_WEBHOOKS_ADDRESSES: String(stack.webhooks[0]?.ready['grpc']),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  const desk = openDashboardDesk(stack);
+  const visitor: DashboardVisitor = await desk.signedIn(await desk.users.operator());
+  return {
+    async grpc({ merchant: { id: merchantId }, orderId }) {
+      const key = { case: 'orderId' as const, value: orderId };
+      const { explanation: ofCore } = await stories.explainOrder({ merchantId, environment, key });
+      if (ofCore === undefined) throw new Error('core sent no explanation');
+      if (ofCore.waitingFor !== OrderFact.NOTHING)
+        return { text: ofCore.englishText, facts: factsOf(ofCore) };
+      const { explanation: ofWebhooks } = await webhooks.explainOrderDeliveries({
+        merchantId,
+        environment,
+        orderId,
+      });
+      const waits = ofWebhooks !== undefined && ofWebhooks.waitingFor !== OrderFact.NOTHING;
+      const explained = waits ? ofWebhooks : ofCore;
+      return { text: explained.englishText, facts: factsOf(explained) };
+    },
+    async rest({ merchant: { testKey }, orderNumber }) {
+      const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/explain`, {
+        method: 'POST',
+        headers: { apiKey: testKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ order_number: orderNumber }),
+      });
+      const { data, message } = (await response.json()) as { data?: Record<string, string>; message: string };
+      if (data === undefined) throw new Error(`${response.status}: ${message}`);
+      const { text = '', waiting_for, held_by, next, wallet, reason, next_at, since } = data;
+      return { text, facts: [waiting_for, held_by, next, wallet, reason, next_at, since].map(String) };
+    },
+    async cli({ merchant: { id }, orderNumber }) {
+      const told = (await cli.json('order', 'explain', id, orderNumber)) as Record<
+        string,
+        string | undefined
+      >;
+      const textOf = (name: string): string => told[name] ?? '';
+      // The command line writes times without milliseconds that are zero.
+      const time = (name: string): string =>
+        textOf(name) === '' ? '' : new Date(textOf(name)).toISOString();
+      const texts = ['waiting_for', 'held_by', 'next', 'wallet', 'reason'].map(textOf);
+      return { text: textOf('english_text'), facts: [...texts, time('next_time'), time('since_time')] };
+    },
+    async dashboard({ merchant: { id }, orderId }) {
+      const { status, body } = await visitor.get(`/m/${id}/sandbox/orders/${orderId}`);
+      const text = /<p data-explanation><bdi>([^<]*)<\/bdi>/.exec(body)?.[1];
+      if (text === undefined) throw new Error(`${status}: the page of ${orderId} has no explanation`);
+      return { text: unescaped(text) };
+    },
+    close: () => cli.stop(),
+  };
+}

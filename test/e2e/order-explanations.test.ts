@@ -1,0 +1,418 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { SettlementOutcome, SettlementService } from '../../src/gen/gatehouse/v1/settlement_service_pb.js';
+import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import {
+  WalletBreakerState,
+  WalletStatusService,
+} from '../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { outcomes, sharedPaymentDesk } from '../integration/core/payment-desk.ts';
+import type { HostedOrder, Payment } from '../integration/core/payment-desk.ts';
+import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
+import type { Receiver } from '../integration/webhooks/receivers.ts';
+import { openDashboardUsers } from '../support/dashboard-users.ts';
+import { storedId } from '../support/ids.ts';
+import { sharedClient, sharedStack } from '../support/shared-stack.ts';
+import type { TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openExplanationSurfaces } from './explanation-surfaces.ts';
+import type { ExplainedName, ExplanationSurfaces } from './explanation-surfaces.ts';
+
+// Every fact that an order can wait for, frozen, and asked by gRPC, REST, the command line and the dashboard. All four must show
+// the same words. The test plays the `wallets` process, so nothing moves while it asks. The simulated wallets follow at the end.
+
+const environment = Environment.SANDBOX;
+const stack = sharedStack({ wallets: 1, webhooks: 1, dashboards: 1 });
+const desk = sharedPaymentDesk(stack);
+const statuses = sharedClient(stack, WalletStatusService, 'wallets');
+const strayWork = sharedClient(stack, StrayPaymentService, 'wallets');
+const refundWork = sharedClient(stack, RefundService, 'wallets');
+const refunds = sharedClient(stack, RefundService, 'operator');
+const settlements = sharedClient(stack, SettlementService, 'operator');
+const merchants = sharedClient(stack, MerchantService, 'operator');
+const merchantWallets = sharedClient(stack, MerchantWalletService, 'dashboard');
+
+let surfaces: ExplanationSurfaces;
+let receiver: Receiver;
+let signing: TestMerchant;
+let orderCount = 0;
+
+beforeAll(async () => {
+  await stack.wallets[0]?.stop();
+  receiver = await startReceiver(answer(204));
+  signing = await stack.createMerchant({ signsWebhooks: true });
+  surfaces = await openExplanationSurfaces(stack);
+});
+afterAll(async () => {
+  await surfaces.close();
+  await receiver.close();
+});
+
+type Surface = 'grpc' | 'rest' | 'cli' | 'dashboard';
+const everywhere: readonly Surface[] = ['grpc', 'rest', 'cli', 'dashboard'];
+
+/** Waits for the fact, and checks that all surfaces show the same words. `facts`: the fact, its holder and the next step. */
+async function expectEverywhere(
+  order: ExplainedName,
+  facts: string,
+  asked: readonly Surface[] = everywhere,
+): Promise<string> {
+  const before = await waitUntil(`${order.orderNumber} waits for ${facts}`, async () => {
+    const shown = await surfaces.grpc(order);
+    return shown.facts?.slice(0, 3).join(' ') === facts && shown;
+  });
+  for (const surface of asked) {
+    const { text, facts: shown = before.facts } = await surfaces[surface](order);
+    expect({ surface, text, facts: shown }).toEqual({ surface, text: before.text, facts: before.facts });
+  }
+  expect(before.text).not.toMatch(/[a-z]{3}_[0-9a-z]{20}|\+?251\d|127\.0\.0\.1|undefined/);
+  return before.text;
+}
+
+const nameOf = (merchant: TestMerchant, orderNumber: string, orderId: string): ExplainedName => ({
+  merchant,
+  orderNumber,
+  orderId,
+});
+
+const nextNumber = (): string => `E-${(orderCount += 1)}`;
+
+async function hosted(merchant = signing): Promise<ExplainedName & { readonly order: HostedOrder }> {
+  const orderNumber = nextNumber();
+  const webhookUrl = `${receiver.origin}/hook`;
+  const order = await desk.registerHosted({ merchantId: merchant.id, orderNumber, webhookUrl });
+  return { ...nameOf(merchant, orderNumber, order.orderId), order };
+}
+
+async function direct(merchant = signing): Promise<ExplainedName & { readonly payment: Payment }> {
+  const orderNumber = nextNumber();
+  const payment = await desk.startDirect({ merchantId: merchant.id, orderNumber });
+  return { ...nameOf(merchant, orderNumber, payment.orderId), payment };
+}
+
+let transactions = 0;
+const completed = (amount?: string) => outcomes.completed(`TX-E-${(transactions += 1)}`, amount);
+
+async function paidWithWebhook(merchant: TestMerchant, url = receiver.origin): Promise<ExplainedName> {
+  const orderNumber = nextNumber();
+  const order = await desk.registerHosted({
+    merchantId: merchant.id,
+    orderNumber,
+    webhookUrl: `${url}/hook`,
+  });
+  await desk.settle(await desk.payHosted(order), completed());
+  return nameOf(merchant, orderNumber, order.orderId);
+}
+
+/** Reports as one `wallets` process that its wallets work, or that their circuits are open; replaces all other reports. */
+async function reportWallets(breaker: WalletBreakerState | 'silent'): Promise<void> {
+  await desk.query('delete from core.wallet_statuses');
+  if (breaker === 'silent') return;
+  const wallets = ['walleta', 'walletb'].map((wallet) => ({ wallet, environment, breaker }));
+  await statuses.reportWalletStatus({ instance: 'test', window: { seconds: 60n }, wallets });
+}
+
+const scope = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
+const takeReversal = (orderId: string) =>
+  waitUntil('the reversal is due', async () => {
+    const { reversals } = await strayWork.leaseReversals({ ...scope, maxReversals: 50 });
+    return reversals.find(({ strayPayment }) => strayPayment?.orderId === orderId);
+  });
+
+describe('a payment', () => {
+  test('of the checkout, from the registration to a cancellation', async () => {
+    await reportWallets(WalletBreakerState.CLOSED);
+    const { order, ...name } = await hosted();
+    const registered = await expectEverywhere(name, 'customer_payment payer order_expires');
+    expect(registered).toMatch(
+      /^The order waits for the customer to pay on its checkout page\. Unless it is paid, it expires at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
+    );
+    await desk.checkout.getCheckout({ token: order.token, browserSecret: 'b'.repeat(43) });
+    expect(await expectEverywhere(name, 'customer_payment payer order_expires')).toBe(registered);
+
+    const first = await desk.payHosted(order);
+    await expectEverywhere(name, 'request_sent wallets_process request_sent');
+    const leased = await desk.take(first);
+    await expectEverywhere(name, 'wallet_answer wallet wallet_queried');
+    await desk.record(leased, outcomes.pending('ref'));
+    await expectEverywhere(name, 'payer_confirmation payer wallet_queried');
+    await desk.query(`update core.payment_attempts set prompt_until = now() - interval '1 s' where id = $1`, [
+      storedId('pat', first.attemptId),
+    ]);
+    await expectEverywhere(name, 'wallet_decision wallet wallet_queried');
+    await desk.makeDue(first);
+    await desk.settle(first, outcomes.unknown());
+    await expectEverywhere(name, 'wallet_outcome wallet wallet_queried');
+    await desk.makeDue(first);
+    await desk.settle(first, outcomes.declined());
+    expect(await expectEverywhere(name, 'another_payment payer order_expires')).toContain(
+      '(insufficient_funds)',
+    );
+
+    const second = await desk.payHosted(order);
+    await desk.settle(second, outcomes.notReached());
+    await expectEverywhere(name, 'wallet_reached wallet request_sent');
+    await desk.makeDue(second);
+    await desk.settle(second, outcomes.timedOut());
+    expect(await expectEverywhere(name, 'another_payment payer order_expires')).toContain('(timed_out)');
+    await desk.cancelHosted(order);
+    expect(await expectEverywhere(name, 'nothing nobody none')).toMatch(/^The order failed \(cancelled\)/);
+  });
+
+  test('that nobody sends, because the circuit is open or no wallets process runs', async () => {
+    await reportWallets(WalletBreakerState.OPEN);
+    const { payment, ...name } = await direct();
+    await expectEverywhere(name, 'wallet_recovery wallet wallet_checked');
+    await reportWallets('silent');
+    await expectEverywhere(name, 'request_sent wallets_process request_sent');
+    await desk.query(`update core.payment_attempts set due_at = now() - interval '1 min' where id = $1`, [
+      storedId('pat', payment.attemptId),
+    ]);
+    await expectEverywhere(name, 'wallets_process operator process_started');
+    await reportWallets(WalletBreakerState.CLOSED);
+  });
+
+  test("with the merchant's own account, whose credentials the wallet refuses", async () => {
+    const { payment, ...name } = await direct();
+    await desk.settle(payment, outcomes.notReached());
+    const [account] = await desk.query<{ id: string }>(
+      `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
+         sealed_secrets, check_result, created_at)
+       values ($1, gen_random_uuid(), 'SANDBOX', 'walleta', 'RETIRED', '{}', '{}', 'k', '', 'REFUSED', now()) returning id`,
+      [storedId('mer', signing.id)],
+    );
+    await desk.query('update core.payment_attempts set wallet_account_id = $2 where id = $1', [
+      storedId('pat', payment.attemptId),
+      account?.id,
+    ]);
+    await expectEverywhere(name, 'merchant_credentials merchant credentials_corrected');
+  });
+
+  test('that the merchant cannot take: no wallet switched on, suspended; and an order whose time has ended', async () => {
+    const merchant = await stack.createMerchant();
+    const { orderId, ...name } = await hosted(merchant);
+    const wallets = ['walleta', 'walletb'];
+    for (const wallet of wallets)
+      await merchantWallets.switchMerchantWallet({ merchantId: merchant.id, environment, wallet, on: false });
+    await expectEverywhere({ ...name, orderId }, 'no_wallet_offered merchant wallet_offered');
+    await merchants.suspendMerchant({ merchantId: merchant.id, reason: 'test' });
+    // The merchant API answers 403 to a suspended merchant.
+    await expectEverywhere({ ...name, orderId }, 'merchant_suspended operator order_expires', [
+      'grpc',
+      'cli',
+      'dashboard',
+    ]);
+
+    const late = await hosted();
+    await desk.query(
+      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
+      [storedId('ord', late.orderId)],
+    );
+    await expectEverywhere(late, 'expiry core order_expires');
+    await desk.query('update core.orders set sweep_at = now() where id = $1', [
+      storedId('ord', late.orderId),
+    ]);
+    expect(await expectEverywhere(late, 'nothing nobody none')).toMatch(/^The order expired unpaid/);
+  });
+});
+
+describe('money that does not pay the order', () => {
+  test('of another amount: returned, refused, and settled by operators', async () => {
+    const { payment, ...name } = await direct();
+    await desk.settle(payment, completed('99.00'));
+    await expectEverywhere(name, 'request_sent wallets_process request_sent');
+    const leased = await takeReversal(name.orderId);
+    await expectEverywhere(name, 'money_returned wallet wallet_queried');
+    const { strayPaymentId = '', merchantId = '' } = leased.strayPayment ?? {};
+    const report = { merchantId, strayPaymentId, leaseId: leased.leaseId };
+    const refused = { case: 'refused' as const, value: { reason: 'account_state', definite: true } };
+    await strayWork.recordReversalOutcome({ ...report, outcome: refused });
+    await expectEverywhere(name, 'return_decision operator return_decided');
+    await settlements.proposeSettlement({
+      merchantId,
+      subject: { case: 'strayPaymentId', value: strayPaymentId },
+      outcome: SettlementOutcome.RETURNED,
+      reason: 'The provider answered our case',
+      providerReference: 'CASE-7',
+    });
+    await expectEverywhere(name, 'settlement_confirmation operator settlement_confirmed');
+  });
+
+  test('that came late keeps a checkout order from being paid until it is returned', async () => {
+    const { order, ...name } = await hosted();
+    const payment = await desk.payHosted(order);
+    await desk.settle(payment, outcomes.declined());
+    await desk.makeDue(payment);
+    await desk.settle(payment, completed());
+    const { leaseId, strayPayment } = await takeReversal(name.orderId);
+    const text = await expectEverywhere(name, 'money_returned wallet wallet_queried');
+    expect(text).toContain('It accepts no other payment before that.');
+    await strayWork.recordReversalOutcome({
+      merchantId: name.merchant.id,
+      strayPaymentId: strayPayment?.strayPaymentId ?? '',
+      leaseId,
+      outcome: { case: 'done', value: {} },
+    });
+    await expectEverywhere(name, 'another_payment payer order_expires');
+  });
+});
+
+test('a refund: awaiting approval, about to be sent, with the wallet, unknown and completed', async () => {
+  const approvalLimits = [{ currency: 'ETB', amount: '0' }];
+  const merchant = await stack.createMerchant({ signsWebhooks: true });
+  await merchants.updateMerchant({ merchantId: merchant.id, refundPolicy: { approvalLimits } });
+  const order = await paidWithWebhook(merchant);
+  await expectEverywhere(order, 'nothing nobody none');
+  const { refund } = await refunds.createRefund({
+    merchantId: merchant.id,
+    environment,
+    order: { case: 'orderId', value: order.orderId },
+    refundNumber: 'R-1',
+    reason: 'Shoes came back',
+  });
+  await expectEverywhere(order, 'refund_approval merchant refund_approved');
+  const refundId = refund?.refundId ?? '';
+  const approver = stack.client(RefundService, 'dashboard');
+  const { userId } = await openDashboardUsers(stack).member(merchant.id);
+  await approver.approveRefund(
+    { merchantId: merchant.id, refundId },
+    { headers: { 'x-gatehouse-actor': userId } },
+  );
+  await expectEverywhere(order, 'request_sent wallets_process request_sent');
+  const take = () =>
+    waitUntil('the refund is due', async () => {
+      const leased = await refundWork.leaseRefunds({ ...scope, maxRefunds: 50 });
+      return leased.refunds.find((each) => each.refund?.refundId === refundId);
+    });
+  const record = async (outcome: Parameters<typeof refundWork.recordRefundOutcome>[0]['outcome']) =>
+    refundWork.recordRefundOutcome({
+      merchantId: merchant.id,
+      refundId,
+      leaseId: (await take()).leaseId,
+      ...(outcome === undefined ? {} : { outcome }),
+    });
+  await record({ case: 'pending', value: { providerReference: 'r', detail: 'no answer' } });
+  await expectEverywhere(order, 'refund_decision wallet wallet_queried');
+  await desk.query('update core.refunds set due_at = now() where id = $1', [storedId('rfd', refundId)]);
+  await record({ case: 'done', value: {} });
+  await expectEverywhere(order, 'nothing nobody none');
+});
+
+test('a webhook: without a secret, refused, with its endpoint paused, abandoned and delivered', async () => {
+  const merchant = await stack.createMerchant();
+  const order = await paidWithWebhook(merchant);
+  await expectEverywhere(order, 'webhook_secret merchant secret_created');
+  receiver.behave(answer(500));
+  const webhooks = stack.webhookClient('operator');
+  await webhooks.rotateSigningSecret({ merchantId: merchant.id, environment });
+  await expectEverywhere(order, 'webhook_accepted merchant webhook_sent');
+  const endpoint = { merchantId: merchant.id, environment, endpoint: receiver.origin };
+  await webhooks.pauseEndpoint({ ...endpoint, reason: 'repair' });
+  await expectEverywhere(order, 'webhook_endpoint_resumed merchant endpoint_resumed');
+  const [row] = await desk.query<{ id: string }>(
+    `update webhooks.deliveries set state = 'GIVEN_UP', due_at = null, given_up_at = now() where order_id = $1 returning id`,
+    [order.orderId],
+  );
+  await expectEverywhere(order, 'webhook_redelivery merchant webhook_redelivered');
+  receiver.behave(answer(204));
+  await webhooks.resumeEndpoint(endpoint);
+  await webhooks.redeliverDelivery({ merchantId: merchant.id, deliveryId: row?.id ?? '' });
+  expect(await expectEverywhere(order, 'nothing nobody none')).toBe(
+    'The order is paid, and waits for nothing.',
+  );
+});
+
+test('an unknown order is answered like in verify, and no merchant sees another merchant’s order', async () => {
+  const other = await stack.createMerchant();
+  const order = await hosted();
+  const ask = async (path: string, key: string, body: object) => {
+    const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
+      method: 'POST',
+      headers: { apiKey: key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.text() };
+  };
+  const bodies = [
+    { order_number: order.orderNumber },
+    { order_number: 'none' },
+    {},
+    { order_number: 7 },
+    { order_number: 'a b' },
+  ];
+  for (const body of bodies)
+    expect(await ask('explain', other.testKey, body)).toEqual(await ask('verify', other.testKey, body));
+  expect((await ask('explain', 'svc_test_none', {})).status).toBe(401);
+});
+
+describe('the simulated wallets', () => {
+  const rows = Array.from({ length: 29 }, (_, index) => String(index).padStart(2, '0'));
+  const paid: ExplainedName[] = [];
+
+  beforeAll(async () => {
+    await desk.clear();
+    await desk.query('delete from core.wallet_statuses');
+    await stack.startWallets();
+    for (const row of rows) {
+      const orderNumber = `S-${row}`;
+      const phone = `+2519000000${row}`;
+      const payment = await desk.startDirect({ merchantId: signing.id, orderNumber, phone });
+      paid.push(nameOf(signing, orderNumber, payment.orderId));
+    }
+  });
+
+  /** Asks every surface between two equal answers of gRPC. Undefined when the order moved meanwhile. */
+  const askAll = async (order: ExplainedName) => {
+    const before = await surfaces.grpc(order);
+    const [rest, cli, page] = [
+      await surfaces.rest(order),
+      await surfaces.cli(order),
+      await surfaces.dashboard(order),
+    ];
+    const after = await surfaces.grpc(order);
+    if (JSON.stringify(before) !== JSON.stringify(after)) return undefined;
+    return { before, rest, cli, page };
+  };
+
+  test('every outcome is explained in the same words, at every step that stands still', async () => {
+    const seen = new Set<string>();
+    for (const order of paid) {
+      const { before, rest, cli, page } = await waitUntil(`${order.orderNumber} stands still`, () =>
+        askAll(order),
+      );
+      expect([rest, cli]).toEqual([before, before]);
+      expect(page.text).toBe(before.text);
+      seen.add(before.facts?.[0] ?? '');
+    }
+    expect(seen.size).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ['00', 'nothing nobody none'],
+    ['01', 'nothing nobody none'],
+    ['04', 'nothing nobody none'],
+    ['19', 'nothing nobody none'],
+    ['09', 'wallet_outcome wallet wallet_queried'],
+    ['27', 'return_decision operator return_decided'],
+  ])('outcome %s ends with %s', async (row, facts) => {
+    const order = paid.find(({ orderNumber }) => orderNumber === `S-${row}`);
+    if (order === undefined) throw new Error(`${row} was not paid`);
+    await waitUntil(`S-${row} waits for ${facts}`, async () => {
+      const shown = await surfaces.grpc(order);
+      return shown.facts?.slice(0, 3).join(' ') === facts;
+    });
+  });
+});
+
+test('without a webhooks process, an ended order says that its webhooks are unknown', async () => {
+  const { order: checkout, ...order } = await hosted();
+  await desk.cancelHosted(checkout);
+  await stack.webhooks[0]?.stop();
+  for (const surface of ['rest', 'cli', 'dashboard'] as const)
+    expect((await surfaces[surface](order)).text).toBe(
+      'The order has ended. Whether its webhooks wait is unknown, because no webhooks process of Gatehouse answers. Ask again later.',
+    );
+});
