@@ -8,7 +8,7 @@ import type { PublicUrls } from './openapi-document.ts';
 import { paragraphsOf } from './prose.ts';
 
 /** The former address of the page that sends requests. */
-export const formerTryPath = '/docs/try';
+const formerTryPath = '/docs/try';
 
 /** The page loads its own style. In the sandbox, its script sends requests to its own listener, and to no other. */
 const policies = {
