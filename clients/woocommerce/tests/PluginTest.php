@@ -354,6 +354,15 @@ final class PluginTest extends TestCase
         self::assertStringContainsString('<code>' . esc_html(rest_url('gatehouse/v1/webhook')) . '</code>', $page);
     }
 
+    public function testWithoutWooCommerceTheOwnerIsToldAndWebhooksWait(): void
+    {
+        $process = proc_open([PHP_BINARY, __DIR__ . '/without-woocommerce.php'], [1 => ['pipe', 'w']], $pipes);
+        $said = (string) stream_get_contents($pipes[1]);
+        self::assertSame(0, proc_close($process));
+        self::assertStringStartsWith('503 <div class="notice notice-error"><p>', $said);
+        self::assertStringContainsString('needs WooCommerce. Install and activate it.', $said);
+    }
+
     public function testAmountsAreComparedByValueAsText(): void
     {
         foreach ([['100', '100.00'], ['0.10', '0.1'], ['999999999999.99', '999999999999.99']] as [$one, $other]) {
