@@ -165,7 +165,7 @@ test.each(fields)(
           ]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   },
 );

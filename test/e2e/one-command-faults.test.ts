@@ -3,20 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DemoFile } from '../../src/main/local/summary.ts';
+import { killIfRunning } from '../support/kill-if-running.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, command, oneCommand, post, untilGone } from './one-command.ts';
 import type { Run } from './one-command.ts';
-
-/** Some are gone already: the kernel ends them with the one that was killed before. */
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
-}
 
 async function expectOrder(run: Run, orderNumber: string): Promise<void> {
   await run.ready();
@@ -69,7 +61,8 @@ describe('the one command, when processes are killed', () => {
 
   test('can be started again after every one of its processes was killed at once', async () => {
     const processes = await run.processes();
-    for (const pid of processes.keys()) killIfThere(pid);
+    // The kernel ends some of them together with their parent.
+    for (const pid of processes.keys()) killIfRunning(pid, 'SIGKILL');
     await untilGone(processes.keys());
     run = start({ dataFolder });
     await expectOrder(run, 'order-1');

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasCode } from '../../src/main/local/error-code.ts';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { beginLog } from '../../src/main/local/log-file.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
@@ -10,6 +9,7 @@ import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/mai
 import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
 import { supervise } from '../../src/main/local/supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
+import { killIfRunning } from '../support/kill-if-running.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** A server of the test's own that keeps its port and its folder while it is down. */
@@ -34,15 +34,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** One that has just ended, and is not started again yet, is as dead as wished. */
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!hasCode(error, 'ESRCH')) throw error;
-  }
-}
-
 async function stoppable(url: string, folder: string, spec: ProcessSpec): Promise<StoppableServer> {
   const log = await beginLog(join(folder, `${spec.name}.log`));
   let running: SupervisedProcess | undefined;
@@ -58,7 +49,7 @@ async function stoppable(url: string, folder: string, spec: ProcessSpec): Promis
     stop,
     kill: () => {
       const pid = running?.pid();
-      if (pid !== undefined) killIfThere(pid);
+      if (pid !== undefined) killIfRunning(pid, 'SIGKILL');
     },
     wipe: () => rm(join(folder, 'jetstream'), { recursive: true, force: true }),
     remove: async () => {

@@ -1,13 +1,15 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { findChromium } from '../../scripts/chromium.ts';
+import { hangMs } from './wait-until.ts';
 
 /**
  * Starts the system's Chromium without its own network requests. Every host of `.test` is this machine, over a
- * connection that browsers do not trust. Close it at the end, also after a failure.
+ * connection that browsers do not trust. Its pages wait long enough for a busy machine. Close it at the end, also after
+ * a failure.
  */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({
+export async function launchChromium(): Promise<Browser> {
+  const browser = await chromium.launch({
     executablePath: findChromium() ?? 'chromium',
     args: [
       '--no-sandbox',
@@ -18,4 +20,11 @@ export function launchChromium(): Promise<Browser> {
       '--host-resolver-rules=MAP *.test 127.0.0.1',
     ],
   });
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(hangMs);
+    return context;
+  };
+  return browser;
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * A deadline that only ends what hangs, because no test may fail on a busy machine. It is shorter than jest's own
  * (`testTimeout`), so that the failure names the condition.
  */
-const hangMs = 4 * 60_000;
+export const hangMs = 4 * 60_000;
 
 /** A poll costs processor time, so it waits a tenth of the time that it has waited already, within these limits. */
 const pollMs = { least: 10, most: 200 };

@@ -7,6 +7,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
+import { killIfRunning } from '../../support/kill-if-running.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const project = resolve(import.meta.dirname, '../../..');
@@ -84,7 +85,8 @@ describe('the commands on the page', () => {
       expect(output).toContain('ORDER_EVENT_TYPE_CREATED');
       expect(output).toMatch(/"orderNumber": ?"D-1"/);
     } finally {
-      if (code === undefined) process.kill(-(child.pid ?? 0), 'SIGTERM');
+      // A command that has exited may still have output to read, which `close` waits for.
+      if (code === undefined && child.pid !== undefined) killIfRunning(-child.pid, 'SIGTERM');
       await gone;
     }
   });
