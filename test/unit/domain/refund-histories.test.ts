@@ -44,7 +44,12 @@ interface Ledger {
 }
 
 type Move =
-  | { readonly type: 'create'; readonly minorUnits: bigint | undefined; readonly by: 'anna' | 'ben' }
+  /** An amount, whatever is left of the order, or one minor unit more than that. */
+  | {
+      readonly type: 'create';
+      readonly minorUnits: bigint | 'whatever is left' | 'too much';
+      readonly by: 'anna' | 'ben';
+    }
   | { readonly type: 'approve' | 'decline'; readonly index: number; readonly by: 'anna' | 'ben' }
   | { readonly type: 'lease' | 'hasten' | 'crash'; readonly index: number }
   /** The wallet executes the request or refuses it for good, and its answer arrives or is lost. */
@@ -64,7 +69,10 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       type: fc.constant('create' as const),
-      minorUnits: fc.option(fc.bigInt({ min: 1n, max: 11_000n }), { nil: undefined }),
+      minorUnits: fc.oneof(
+        { weight: 4, arbitrary: fc.bigInt({ min: 1n, max: 11_000n }) },
+        fc.constantFrom('whatever is left' as const, 'too much' as const),
+      ),
       by,
     }),
   },
@@ -137,8 +145,9 @@ function play(
       const basis = { order, refunds, wallet: wallet(capability), isStrayToo: current.isStrayToo };
       const possible = refundable(basis);
       if (!possible.ok) return current;
-      const wanted =
-        each.minorUnits === undefined ? undefined : { text: '', minorUnits: each.minorUnits, currency: etb };
+      const { leftMinorUnits } = possible.value;
+      const minorUnits = each.minorUnits === 'too much' ? leftMinorUnits + 1n : each.minorUnits;
+      const wanted = minorUnits === 'whatever is left' ? undefined : { text: '', minorUnits, currency: etb };
       const amount = refundAmount(basis, possible.value, wanted);
       if (!amount.ok) return current;
       const facts = {
