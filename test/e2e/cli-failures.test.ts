@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { writeFile } from 'node:fs/promises';
@@ -7,23 +7,15 @@ import { newRandomId } from '../../src/contract/public-id.ts';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
 import { deadAddress, openCommandLine } from './cli-harness.ts';
-import type { CommandLine, Outcome } from './cli-harness.ts';
+import type { Outcome } from './cli-harness.ts';
+import { shared, sharedStack } from '../support/shared-stack.ts';
 
-let stack: Stack;
-let cli: CommandLine;
-
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  cli = await openCommandLine(settingsWith(stack.tokens.operator));
-});
-
-afterAll(async () => {
-  await cli.stop();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const cli = shared(
+  () => openCommandLine(settingsWith(stack.tokens.operator)),
+  ({ stop }) => stop(),
+);
 
 const settingsWith = (token: string, addresses = stack.addresses.join(',')) => ({
   GATEHOUSE_CORE_ADDRESSES: addresses,

@@ -1,17 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '../support/wait-until.ts';
 import { widthOf } from './cli-harness.ts';
 import { nobody, openWebhookCommandDesk } from './cli-webhook-desk.ts';
-import type { WebhookCommandDesk } from './cli-webhook-desk.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let desk: WebhookCommandDesk;
-
-beforeAll(async () => {
-  desk = await openWebhookCommandDesk();
-});
+const desk = shared(
+  () => openWebhookCommandDesk(),
+  ({ stop }) => stop(),
+);
 afterEach(() => desk.closeReceivers());
-afterAll(() => desk.stop());
 
 const endpoint = (...words: readonly string[]) => desk.cli.run('webhook', 'endpoint', ...words);
 

@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { answer, silence } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openCommandLine, widthOf } from './cli-harness.ts';
 import { nobody, openWebhookCommandDesk } from './cli-webhook-desk.ts';
-import type { WebhookCommandDesk } from './cli-webhook-desk.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let desk: WebhookCommandDesk;
-
-beforeAll(async () => {
-  desk = await openWebhookCommandDesk();
-});
+const desk = shared(
+  () => openWebhookCommandDesk(),
+  ({ stop }) => stop(),
+);
 
 afterEach(() => desk.closeReceivers());
-
-afterAll(() => desk.stop());
 
 describe('webhook redeliver', () => {
   test('one delivery is sent again, with the same bytes and id', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -7,21 +7,20 @@ import {
   StrayPaymentStatus,
 } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { Environment, PaymentAttemptStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
+import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sharedStack } from '../support/shared-stack.ts';
 
 // Each outcome of a simulated wallet, through all processes. The merchant's answer, the record of the attempt and the
 // wallet's own ledger must agree. The wallets differ only in their connectors, which have tests of their own.
 
-let stack: Stack;
 let merchant: TestMerchant;
 let payments: Client<typeof PaymentAttemptService>;
 let stray: Client<typeof StrayPaymentService>;
 let orders: Client<typeof OrderService>;
 
+const stack = sharedStack({ wallets: 2 });
 beforeAll(async () => {
-  stack = await startStack({ wallets: 2 });
   merchant = await stack.createMerchant();
   payments = stack.client(PaymentAttemptService, 'reader');
   stray = stack.client(StrayPaymentService, 'reader');
@@ -32,8 +31,6 @@ beforeAll(async () => {
   for (const row of rows.slice(1)) started.set(row, startPayment(row));
   await Promise.all(started.values());
 });
-
-afterAll(() => stack.stop());
 
 interface Verified {
   readonly status: string;

@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
-import type { CheckoutOrders } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer } from '../../support/customer.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let orders: CheckoutOrders;
-
-beforeAll(async () => {
-  stack = await startStack({
-    facades: 0,
-    checkouts: 1,
-    settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
-  });
-  orders = await openCheckoutOrders(stack);
+const stack = sharedStack({
+  facades: 0,
+  checkouts: 1,
+  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
 });
-
-afterAll(async () => {
-  await orders.close();
-  await stack.stop();
-});
+const orders = shared(
+  () => openCheckoutOrders(stack),
+  ({ close }) => close(),
+);
 
 let phones = 0;
 /** A phone that nobody was asked at yet. */

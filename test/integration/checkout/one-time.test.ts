@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
-import type { CheckoutOrders } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let orders: CheckoutOrders;
-
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0, checkouts: 1 });
-  orders = await openCheckoutOrders(stack);
-});
-
-afterAll(async () => {
-  await orders.close();
-  await stack.stop();
-});
+const stack = sharedStack({ cores: 2, facades: 0, checkouts: 1 });
+const orders = shared(
+  () => openCheckoutOrders(stack),
+  ({ close }) => close(),
+);
 
 describe('looking at a checkout', () => {
   test('a hundred times, by everything that can be got, changes no row', async () => {

@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
 import { isAtLeast } from '../../../src/dashboard/access/viewer.ts';
 import type { AccessRule } from '../../../src/dashboard/access/access-rule.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { PageAnswer } from '../../support/customer.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 type Who = 'nobody' | 'viewer' | 'developer' | 'owner' | 'foreign owner' | 'operator';
 
-let stack: Stack;
 let merchant: TestMerchant;
 const visitors = new Map<Who, DashboardVisitor>();
 
+const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
   const desk = openDashboardDesk(stack);
   const [own, foreign] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   merchant = own;
@@ -29,8 +28,6 @@ beforeAll(async () => {
   await enter('foreign owner', desk.users.member(foreign.id, MemberRole.OWNER));
   await enter('operator', desk.users.operator());
 });
-
-afterAll(() => stack.stop());
 
 /** What somebody comes to; `let in` says nothing of what is there for them. */
 type Verdict = 'let in' | 'sent to sign in' | 403 | 404;

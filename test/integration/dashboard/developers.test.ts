@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -7,21 +7,18 @@ import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.
 import { headingOf } from '../../support/customer.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let desk: DashboardDesk;
 
+const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
   desk = openDashboardDesk(stack);
 });
-
-afterAll(() => stack.stop());
 
 interface Site {
   readonly merchant: TestMerchant;

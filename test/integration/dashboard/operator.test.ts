@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -10,23 +10,19 @@ import {
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let operator: DashboardVisitor;
 let email: string;
 
+const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
   const desk = openDashboardDesk(stack);
   const user = await desk.users.operator();
   ({ email } = user);
   operator = await desk.signedIn(user);
 });
-
-afterAll(() => stack.stop());
 
 test('a reconciliation shows the address of the user who started it', async () => {
   const fields = { environment: 'sandbox', wallet: 'walleta', date: '2026-01-31' };

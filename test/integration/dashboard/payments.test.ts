@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -13,15 +13,14 @@ import {
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let desk: DashboardDesk;
 let orders: Client<typeof OrderService>;
 let shop: TestMerchant;
@@ -31,23 +30,21 @@ let viewer: DashboardVisitor;
 /** In every text that a merchant or a customer can supply. */
 const script = `<script>alert('x')</script>"'><img src=x onerror=alert(1)>`;
 
+const stack = sharedStack({
+  facades: 1,
+  dashboards: 1,
+  webhooks: 1,
+  wallets: 1,
+  walletTimeScale: 0.01,
+  settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
+});
 beforeAll(async () => {
-  stack = await startStack({
-    facades: 1,
-    dashboards: 1,
-    webhooks: 1,
-    wallets: 1,
-    walletTimeScale: 0.01,
-    settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
-  });
   desk = openDashboardDesk(stack);
   orders = stack.client(OrderService, 'writer');
   shop = await stack.createMerchant({ signsWebhooks: true });
   developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
   viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
 });
-
-afterAll(() => stack.stop());
 
 const at = (path: string, environment = 'sandbox'): string => `/m/${shop.id}/${environment}/${path}`;
 const register = async (own: object = {}) => {

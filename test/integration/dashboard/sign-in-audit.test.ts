@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { codeOf } from '../../support/authenticator.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
 let owner: DashboardVisitor;
 
+const stack = sharedStack({ facades: 0, dashboards: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1 });
   desk = openDashboardDesk(stack);
   merchant = await stack.createMerchant();
   owner = await desk.signedIn(await desk.users.member(merchant.id));
 });
-afterAll(() => stack.stop());
 
 interface Row {
   readonly who: string;

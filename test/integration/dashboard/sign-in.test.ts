@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { openDashboardDesk, sessionCookie } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
 
+const stack = sharedStack({ facades: 0, dashboards: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1 });
   desk = openDashboardDesk(stack);
   merchant = await stack.createMerchant();
 });
-
-afterAll(() => stack.stop());
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
 import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { codeOf, totpStepMs } from '../../support/authenticator.ts';
@@ -8,28 +8,26 @@ import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDashboardDesk, sessionCookie } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 // A code counts for a step of 30 seconds and the ones beside it, and once: a test turns codes on with the one before,
 // signs in with this one and confirms with the next, so that only the end of a step has to be waited for.
 
-let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
 
+const stack = sharedStack({ facades: 0, dashboards: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1 });
   desk = openDashboardDesk(stack);
   merchant = await stack.createMerchant();
 });
 /** What a test, the dashboard and core may take together, so that all mean the same step. */
 const leftMs = 10_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
-afterAll(() => stack.stop());
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 const overStepUpMs = 10 * 60_000 + 1_000;

@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { EndpointState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import type { WebhookEndpoint } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { subscribedTypes } from '../../../src/webhooks/domain/webhook-endpoint.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from '../webhooks/receivers.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let desk: DashboardDesk;
 
+const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
   desk = openDashboardDesk(stack);
 });
-afterAll(() => stack.stop());
 
 async function atNewMerchant() {
   const { id: merchantId } = await stack.createMerchant();

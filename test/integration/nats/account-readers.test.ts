@@ -1,21 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { AckPolicy, DeliverPolicy, ErrorCode } from 'nats';
 import type { Consumer, NatsConnection } from 'nats';
 import { waitUntil } from '../../support/wait-until.ts';
 import { ask, openNatsDesk, otherShop, readersApi, subjects } from './nats-desk.ts';
-import type { NatsDesk } from './nats-desk.ts';
 import { shopOfTheSample } from './nats-with-accounts.ts';
 import type { NatsUser } from './nats-with-accounts.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let desk: NatsDesk;
-
-beforeAll(async () => {
-  desk = await openNatsDesk();
-});
+const desk = shared(
+  () => openNatsDesk(),
+  ({ stop }) => stop(),
+);
 
 afterEach(() => desk.closeAll());
-
-afterAll(() => desk.stop());
 
 describe('a reader in an account of its own', () => {
   test.each<[NatsUser, string, readonly string[]]>([

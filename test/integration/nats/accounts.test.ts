@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { Empty, ErrorCode, Events, connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -13,18 +13,15 @@ import { startStack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { runExample } from '../examples/run-example.ts';
 import { ask, openNatsDesk, readersApi, subjects } from './nats-desk.ts';
-import type { NatsDesk } from './nats-desk.ts';
 import type { NatsUser } from './nats-with-accounts.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let desk: NatsDesk;
-
-beforeAll(async () => {
-  desk = await openNatsDesk();
-});
+const desk = shared(
+  () => openNatsDesk(),
+  ({ stop }) => stop(),
+);
 
 afterEach(() => desk.closeAll());
-
-afterAll(() => desk.stop());
 
 /** Whether the broker lets it listen there. */
 async function subscribing(connection: NatsConnection, subject: string): Promise<string> {

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sha256, startSimulator } from './simulator-under-test.ts';
-import type { SimulatorUnderTest } from './simulator-under-test.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let simulator: SimulatorUnderTest;
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = shared(
+  () => startSimulator(),
+  ({ close }) => close(),
+);
 
 const good = {
   amount: '10',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   basic,
   clientHeaders,
@@ -8,13 +8,12 @@ import {
   startSimulator,
   tokenLifetimeSeconds,
 } from './simulator-under-test.ts';
-import type { SimulatorUnderTest } from './simulator-under-test.ts';
+import { shared } from '../../support/shared-stack.ts';
 
-let simulator: SimulatorUnderTest;
-beforeAll(async () => {
-  simulator = await startSimulator();
-});
-afterAll(() => simulator.close());
+const simulator = shared(
+  () => startSimulator(),
+  ({ close }) => close(),
+);
 
 const balance = (headers: Readonly<Record<string, string>>) =>
   simulator.send('/some/where/walleta/accounts/balance', { headers });

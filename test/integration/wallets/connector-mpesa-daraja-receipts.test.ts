@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
@@ -7,15 +7,12 @@ import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/conne
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startCallbackListener } from './callback-listener.ts';
-import type { CallbackListener } from './callback-listener.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
-import type { StartedSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+import { shared } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
 
-let started: StartedSimulator;
-let callbacks: CallbackListener;
 let connector: WalletConnector;
 /** How far the connector's clock is ahead, so that a question without an answer is asked again at once. */
 let aheadMs = 0;
@@ -31,19 +28,18 @@ const connect = (pull: boolean): WalletConnector =>
     }),
   );
 
-beforeAll(async () => {
-  started = await startMpesaSimulator(simulator);
-  callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
-});
+const started = shared(
+  () => startMpesaSimulator(simulator),
+  ({ close }) => close(),
+);
+const callbacks = shared(
+  () => startCallbackListener((callback) => connector.parseCallback(callback)),
+  ({ close }) => close(),
+);
 
 afterEach(async () => {
   await connector.close();
   aheadMs = 0;
-});
-
-afterAll(async () => {
-  await started.close();
-  await callbacks.close();
 });
 
 const paymentOf = (digits: string): PaymentRequest =>

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll } from '@jest/globals';
 import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
@@ -7,8 +6,8 @@ import { startCallbackListener } from './callback-listener.ts';
 import { describeOutcomes } from './connector-conformance.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
-import type { StartedSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+import { shared } from '../../support/shared-stack.ts';
 
 /** The last two digits of the payer for whom it ends so. Endings without a receipt are in connector-mpesa-daraja-receipts. */
 const payers: Readonly<Partial<Record<Ending, string>>> = {
@@ -35,15 +34,10 @@ const payers: Readonly<Partial<Record<Ending, string>>> = {
   reversal_unknown: '23',
 };
 
-let started: StartedSimulator;
-
-beforeAll(async () => {
-  started = await startMpesaSimulator(simulator);
-});
-
-afterAll(async () => {
-  await started.close();
-});
+const started = shared(
+  () => startMpesaSimulator(simulator),
+  ({ close }) => close(),
+);
 
 const charges = (attemptId: string) =>
   started.wallet.charges().filter((charge) => charge.merchant_reference === accountReference(attemptId));

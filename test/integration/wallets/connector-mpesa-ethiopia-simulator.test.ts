@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { mpesaEthiopia as simulator } from '../../../src/wallet-simulator/mpesa-ethiopia/mpesa-ethiopia.ts';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
@@ -8,8 +8,8 @@ import { startCallbackListener } from './callback-listener.ts';
 import { describeOutcomes } from './connector-conformance.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { startMpesaSimulator } from './mpesa-simulator.ts';
-import type { StartedSimulator } from './mpesa-simulator.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+import { shared } from '../../support/shared-stack.ts';
 
 /** The last two digits of the payer for whom it ends so. */
 const payers: Readonly<Partial<Record<Ending, string>>> = {
@@ -37,15 +37,10 @@ const payers: Readonly<Partial<Record<Ending, string>>> = {
   reversal_unknown_then_not: '28',
 };
 
-let started: StartedSimulator;
-
-beforeAll(async () => {
-  started = await startMpesaSimulator(simulator);
-});
-
-afterAll(async () => {
-  await started.close();
-});
+const started = shared(
+  () => startMpesaSimulator(simulator),
+  ({ close }) => close(),
+);
 
 const paymentOf = (digits: string) =>
   buildMpesaPayment({ currency: 'ETB', payerPhone: `+2517000000${digits}` });

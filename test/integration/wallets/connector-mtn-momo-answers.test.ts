@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { validate, version } from 'uuid';
 import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
-import type { FaultySubject } from './connector-conformance.ts';
 import {
   attemptId,
   createMtn,
@@ -17,19 +16,19 @@ import {
   token,
 } from './mtn-momo-subject.ts';
 import { answer, json } from './scripted-wallet.ts';
+import { shared } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
-let subject: FaultySubject;
 
-beforeAll(async () => {
-  subject = await startMtn();
-});
+const subject = shared(
+  () => startMtn(),
+  ({ close }) => close(),
+);
 beforeEach(() => {
   for (const { route, good } of Object.values(subject.routes)) {
     subject.wallet.on(route, json(good.status, good.body));
   }
 });
-afterAll(() => subject.close());
 
 const pay = () => subject.connector.initiate(payment(), options);
 const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);

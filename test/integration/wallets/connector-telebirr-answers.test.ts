@@ -1,7 +1,7 @@
 import { writeFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   readPrivateKey,
   readPublicKey,
@@ -10,7 +10,6 @@ import {
 } from '../../../src/wallets/telebirr/signature.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
-import type { FaultySubject } from './connector-conformance.ts';
 import { attemptId } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 import {
@@ -26,20 +25,20 @@ import {
   telebirrKeys,
   token,
 } from './telebirr-subject.ts';
+import { shared } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
-let subject: FaultySubject;
 let time = new Date('2026-01-01T08:00:00Z');
 
-beforeAll(async () => {
-  subject = await startTelebirr({}, () => time);
-});
+const subject = shared(
+  () => startTelebirr({}, () => time),
+  ({ close }) => close(),
+);
 beforeEach(() => {
   for (const { route, good } of Object.values(subject.routes)) {
     subject.wallet.on(route, json(good.status, good.body));
   }
 });
-afterAll(() => subject.close());
 
 const pay = (over = {}) => subject.connector.initiate(payment(over), options);
 const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);

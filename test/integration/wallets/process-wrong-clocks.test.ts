@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../support/ids.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPaymentDesk } from '../core/payment-desk.ts';
-import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
+import type { Payment } from '../core/payment-desk.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import type { WalletSide } from './wallet-processes.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 
 const hourMs = 60 * 60_000;
 const wrongBy = (hours: number) => ({
@@ -18,15 +17,14 @@ const wrongBy = (hours: number) => ({
   TEST_CLOCK_SHIFT_MS: String(hours * hourMs),
 });
 
-let stack: Stack;
 let side: WalletSide;
-let desk: PaymentDesk;
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
+const stack = sharedStack({ facades: 0 });
+const desk = shared(
+  () => openPaymentDesk(stack),
+  ({ close }) => close(),
+);
 beforeEach(async () => {
   await desk.clear();
   side = openWalletSide(stack, { ownProcesses: true });
@@ -34,10 +32,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await side.stop();
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const endings: [string, OrderStatus][] = [

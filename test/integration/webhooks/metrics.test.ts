@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from './receivers.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ facades: 0, webhooks: 1 });
-});
-afterAll(() => stack.stop());
+const stack = sharedStack({ facades: 0, webhooks: 1 });
 
 const metricsOf = async (address: unknown): Promise<string> => {
   const answer = await fetch(`http://${String(address)}/metrics`);

@@ -1,17 +1,18 @@
 import type { DescMethodStreaming, DescMethodUnary } from '@bufbuild/protobuf';
 import type { ConnectError, Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { WebhookEndpointService } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { roles } from '../../../src/contract/roles.ts';
 import type { Role } from '../../../src/contract/roles.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openWebhookDesk } from './webhook-desk.ts';
-import type { WebhookDesk } from './webhook-desk.ts';
+import { sharedWebhookDesk } from './webhook-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+
+const stack = sharedStack({ facades: 0 });
+const desk = sharedWebhookDesk(stack);
 
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
 const methods = { ...WebhookService.method, ...WebhookEndpointService.method };
@@ -45,17 +46,6 @@ const open: Readonly<Record<MethodName, readonly Role[]>> = {
   promoteWebhookEndpointSecret: ['dashboard', 'operator'],
   testWebhookEndpoint: ['dashboard', 'operator'],
 };
-
-let stack: Stack;
-let desk: WebhookDesk;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openWebhookDesk(stack);
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
-});
 
 /** Calls with an empty request: whoever is let in is told what is missing or is answered. */
 async function verdict(transport: Transport, name: MethodName): Promise<string> {

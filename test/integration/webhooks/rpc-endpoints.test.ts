@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryAttemptResult,
@@ -9,25 +9,15 @@ import {
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openWebhookDesk } from './webhook-desk.ts';
-import type { WebhookDesk } from './webhook-desk.ts';
+import { sharedWebhookDesk } from './webhook-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: WebhookDesk;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedWebhookDesk(stack);
 let merchantId: string;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openWebhookDesk(stack);
-});
 beforeEach(async () => {
   await desk.database.pool.query('truncate webhooks.lanes cascade');
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const reader = () => desk.client('reader');

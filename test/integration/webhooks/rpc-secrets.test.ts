@@ -1,29 +1,19 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { SigningSecretState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { signedHeaders } from '../../../src/contract/webhook-signature.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openWebhookDesk } from './webhook-desk.ts';
-import type { WebhookDesk } from './webhook-desk.ts';
+import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: WebhookDesk;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedWebhookDesk(stack);
 let merchantId: string;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openWebhookDesk(stack);
-});
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const operator = () => desk.client('operator');

@@ -25,6 +25,7 @@ import { webhookEndpointService } from '../../../src/webhooks/rpc/webhook-endpoi
 import { webhookService } from '../../../src/webhooks/rpc/webhook-service.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 /** The webhooks process's RPCs, served in this process beside a core of its own; nothing is sent. */
@@ -178,3 +179,10 @@ export async function openWebhookDesk(
     },
   };
 }
+
+/** A desk for all tests of a file, which closes after them. */
+export const sharedWebhookDesk = (stack: Stack): WebhookDesk =>
+  shared(
+    () => openWebhookDesk(stack),
+    (desk) => desk.close(),
+  );

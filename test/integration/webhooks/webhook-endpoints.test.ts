@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { WebhookEndpoint } from '../../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
@@ -12,27 +12,17 @@ import {
 import { createLogger } from '../../../src/platform/logger.ts';
 import { abandonDeleted } from '../../../src/webhooks/endpoints/abandon-deleted.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openWebhookDesk } from './webhook-desk.ts';
-import type { WebhookDesk } from './webhook-desk.ts';
+import { sharedWebhookDesk } from './webhook-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 // The RPCs of webhook endpoints over PostgreSQL. Nothing is sent here.
 
-let stack: Stack;
-let desk: WebhookDesk;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedWebhookDesk(stack);
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openWebhookDesk(stack);
-});
 beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const operator = () => desk.endpointClient('operator');
