@@ -12,8 +12,10 @@ import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import { readOrder } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
-import { writeOrder } from './write-order.ts';
-import type { ChangeRows } from './write-order.ts';
+import { writeLatestAttempt } from './write-latest-attempt.ts';
+import type { NewPrompt } from './write-latest-attempt.ts';
+import { writeOrders } from './write-orders.sql.ts';
+import type { OrderToWrite } from './write-orders.sql.ts';
 
 /** The result of a decision about an order. */
 export interface Decision {
@@ -94,22 +96,23 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     if (hasDueAttempts) onAttempts();
   };
 
-  const write = async (
+  /** Writes the attempt of a changed order. Returns the rest, which is written for all orders of the transaction at once. */
+  const writeAttempt = async (
     em: EntityManager,
     row: OrderRow,
     before: OrderInFull,
     { order, events }: Changed,
     { requestId, network = null }: { readonly requestId: string; readonly network?: string | null },
-  ): Promise<void> => {
+  ): Promise<OrderToWrite> => {
     const attempt = newAttemptOf(before, order);
-    let prompt: ChangeRows['prompt'];
+    let prompt: NewPrompt | undefined;
     if (attempt !== undefined) {
       const { environment, merchantId } = order;
       const asked = { phone: attempt.phone, environment, merchantId, network };
       prompt = { network, place: await phoneLimit.demand(em, asked) };
     }
-    const rows = { events: events.map((event) => eventValuesOf(event, requestId)), prompt };
-    await writeOrder(em, row, before, order, rows);
+    await writeLatestAttempt(em, before, order, prompt);
+    return { row, order, events: events.map((event) => eventValuesOf(event, requestId)) };
   };
 
   const commit = async <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
@@ -123,17 +126,19 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       if (all.length === 0) return [];
       const at = await timeOf(em);
       const results: Result<Answer, Refusal>[] = [];
+      const toWrite: OrderToWrite[] = [];
       for (const taken of all) {
         const order = await readOrder(em, taken.row);
         const context = await change.read(em, taken);
         const decided = change.decide(order, context, at);
         if (decided.ok) {
           const { changed } = decided.value;
-          if (changed !== undefined) await write(em, taken.row, order, changed, change);
+          if (changed !== undefined) toWrite.push(await writeAttempt(em, taken.row, order, changed, change));
           made.push({ ...decided.value, before: order });
           results.push(ok(await change.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);
       }
+      await writeOrders(em, toWrite);
       return results;
     });
     announce({

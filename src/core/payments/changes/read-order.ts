@@ -1,12 +1,11 @@
-import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { StoredId } from '../../../contract/public-id.ts';
-import type { RefundRow } from '../../database/entities.ts';
-import { OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
+import type { OrderRow, RefundRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
-import type { Environment, Order, OrderInFull } from '../../domain/order.ts';
+import type { Order, OrderInFull } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
+import { lockOrder, lockOrderOf } from './lock-order.sql.ts';
 
 /*
  * The rows of an order: its own, those of its attempts, of its events, of its refunds and of its stray payments. Whoever changes any of
@@ -20,22 +19,7 @@ export type LockOrder = (em: EntityManager) => Promise<OrderRow | undefined>;
 export const orderOfId =
   ({ merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>): LockOrder =>
   (em) =>
-    lockRow(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
-
-/**
- * Locks the order of an attempt, by the attempt's stored id. The order's id is read as a plain value, not as an entity.
- * Otherwise the ORM would reuse the entity from before the lock.
- */
-export const orderOfAttempt =
-  ({ merchantId, id }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>): LockOrder =>
-  async (em) => {
-    const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
-      'select environment, order_id from core.payment_attempts where merchant_id = ? and id = ?',
-      [merchantId, id],
-    );
-    if (found === undefined) return undefined;
-    return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
-  };
+    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
 
 /** Locks an order by the merchant's own reference. */
 export const orderOfNumber =
@@ -45,44 +29,25 @@ export const orderOfNumber =
     orderNumber,
   }: Pick<Order, 'merchantId' | 'environment' | 'orderNumber'>): LockOrder =>
   (em) =>
-    lockRow(em, { merchantId: storedId('mer', merchantId), environment, orderNumber });
+    lockOrder(em, { merchantId: storedId('mer', merchantId), environment, orderNumber });
 
-/** Locks the order of a refund, by the refund's stored id. The order's id is a plain value here too. */
+/** Locks the order of an attempt, by the attempt's stored id. */
+export const orderOfAttempt =
+  (attempt: Pick<PaymentAttemptRow, 'merchantId' | 'id'>): LockOrder =>
+  (em) =>
+    lockOrderOf(em, 'payment_attempts', attempt);
+
+/** Locks the order of a refund, by the refund's stored id. */
 export const orderOfRefund =
-  ({ merchantId, id }: Pick<RefundRow, 'merchantId' | 'id'>): LockOrder =>
-  async (em) => {
-    const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
-      'select environment, order_id from core.refunds where merchant_id = ? and id = ?',
-      [merchantId, id],
-    );
-    if (found === undefined) return undefined;
-    return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
-  };
+  (refund: Pick<RefundRow, 'merchantId' | 'id'>): LockOrder =>
+  (em) =>
+    lockOrderOf(em, 'refunds', refund);
 
 /** Locks the order of a stray payment, by the stray payment's stored id. */
 export const orderOfStrayPayment =
-  ({ merchantId, id }: Pick<StrayPaymentRow, 'merchantId' | 'id'>): LockOrder =>
-  async (em) => {
-    const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
-      'select environment, order_id from core.stray_payments where merchant_id = ? and id = ?',
-      [merchantId, id],
-    );
-    if (found === undefined) return undefined;
-    return lockRow(em, { merchantId, environment: found.environment, id: found.order_id });
-  };
-
-type OrderKey = Pick<OrderRow, 'merchantId' | 'environment'> &
-  (Pick<OrderRow, 'id'> | Pick<OrderRow, 'orderNumber'>);
-
-/**
- * Locks an order's row. Events are read in the order of transaction ids, and PostgreSQL may give a transaction its id while it
- * waits for a row. So changes of one order wait with an advisory lock, which gives no id, and then lock the row (ADR 4).
- */
-async function lockRow(em: EntityManager, key: OrderKey): Promise<OrderRow | undefined> {
-  const turn = raw((alias) => `pg_advisory_xact_lock(hashtextextended(${alias}.id::text, 0))::text`);
-  const where = { ...key, [turn]: '' };
-  return (await em.findOne(OrderRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
-}
+  (stray: Pick<StrayPaymentRow, 'merchantId' | 'id'>): LockOrder =>
+  (em) =>
+    lockOrderOf(em, 'stray_payments', stray);
 
 /** The order of a row, with the facts about its attempts. */
 export async function readOrder(em: EntityManager, row: OrderRow): Promise<OrderInFull> {

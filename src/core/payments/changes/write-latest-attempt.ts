@@ -1,0 +1,44 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { PaymentAttemptRow } from '../../database/entities.ts';
+import { attemptValuesOf, newAttemptSchedule } from '../../database/order-rows.ts';
+import type { Order, PaymentAttempt } from '../../domain/order.ts';
+import type { PromptPlace } from '../../domain/prompt-allowance.ts';
+
+/** The prompt of a new attempt. */
+export interface NewPrompt {
+  readonly network: string | null;
+  readonly place: PromptPlace;
+}
+
+/** Writes the latest attempt of a changed order, if it is new or has changed. */
+export async function writeLatestAttempt(
+  em: EntityManager,
+  before: Order,
+  order: Order,
+  prompt: NewPrompt | undefined,
+): Promise<void> {
+  const attempt = order.latestAttempt;
+  if (attempt === null || attempt === before.latestAttempt) return;
+  if (attempt.origin === 'PAYER') em.create(PaymentAttemptRow, attemptValuesOf(order, attempt));
+  else await writeAttempt(em, order, attempt, prompt);
+}
+
+const final = new Set<PaymentAttempt['status']>(['SUCCEEDED', 'DECLINED', 'TIMED_OUT']);
+
+async function writeAttempt(
+  em: EntityManager,
+  order: Order,
+  attempt: PaymentAttempt,
+  prompt: NewPrompt | undefined,
+): Promise<void> {
+  const values = attemptValuesOf(order, attempt);
+  if (prompt !== undefined) {
+    const { network, place: promptPlace } = prompt;
+    const schedule = newAttemptSchedule(attempt.createdAt);
+    em.create(PaymentAttemptRow, { ...values, ...schedule, network, promptPlace });
+    return;
+  }
+  const { merchantId, id } = values;
+  const existing = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+  em.assign(existing, final.has(attempt.status) ? { ...values, dueAt: null, leasedUntil: null } : values);
+}

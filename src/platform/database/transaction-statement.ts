@@ -1,0 +1,32 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { QueryResultRow } from 'pg';
+import type { Statement } from './run-statement.ts';
+
+/** What kysely's transactions offer, as far as it is used here. */
+interface OrmTransaction {
+  readonly executeQuery: (query: {
+    readonly query: { readonly kind: 'RawNode' };
+    readonly sql: unknown;
+    readonly parameters: unknown;
+  }) => Promise<{ readonly rows: QueryResultRow[] }>;
+}
+
+/**
+ * Runs an SQL statement in the ORM's transaction, prepared once per connection under its name. The ORM itself writes values into
+ * each statement's text, so PostgreSQL plans it again every time. Times are text, as the ORM's mapping expects.
+ * @throws TypeError outside a transaction
+ */
+export async function runInTransaction<Row extends QueryResultRow>(
+  em: EntityManager,
+  { values, ...statement }: Statement,
+): Promise<Row[]> {
+  const transaction = em.getTransactionContext<OrmTransaction | undefined>();
+  if (transaction === undefined) throw new TypeError('the statement needs a transaction');
+  // Kysely hands both to pg's `query` as they are, and pg takes a named statement there in place of a text.
+  const { rows } = await transaction.executeQuery({
+    query: { kind: 'RawNode' },
+    sql: statement,
+    parameters: values,
+  });
+  return rows as Row[];
+}
