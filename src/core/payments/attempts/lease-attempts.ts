@@ -10,6 +10,7 @@ import { workOf } from './attempt-work-row.ts';
 import { lockCurrentAccounts } from './current-accounts.ts';
 import type { CurrentAccounts } from './current-accounts.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
+import type { DueAttempt } from './lock-due-attempts.sql.ts';
 
 export interface LeaseRequest {
   readonly environment: Environment;
@@ -65,6 +66,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
       environment,
       all.map(({ merchantId }) => merchantId),
     );
+    await loadTogether(em, environment, all);
     for (const { merchantId, orderId: id, attemptId } of all) {
       const row = await em.findOneOrFail(OrderRow, { merchantId, environment, id });
       due.push({ row, attemptId, accounts });
@@ -98,4 +100,17 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
     });
     return leased.flatMap((one) => (one.ok && one.value !== undefined ? [one.value] : []));
   };
+}
+
+/** Loads the locked orders and their due attempts with one statement each. Whoever needs one later gets it without another. */
+async function loadTogether(
+  em: EntityManager,
+  environment: Environment,
+  all: readonly DueAttempt[],
+): Promise<void> {
+  if (all.length < 2) return;
+  await em.find(OrderRow, {
+    $or: all.map(({ merchantId, orderId: id }) => ({ merchantId, environment, id })),
+  });
+  await em.find(PaymentAttemptRow, { $or: all.map(({ merchantId, attemptId: id }) => ({ merchantId, id })) });
 }
