@@ -4,6 +4,7 @@ import { findOrInstallChromium } from './chromium.ts';
 import { installClientLibraries } from './client-libraries.ts';
 import { installNode20 } from './node-20.ts';
 import { installPhp } from './php.ts';
+import { installPromtool } from './promtool.ts';
 
 const report = (line: string): void => console.log(line);
 try {

@@ -17,6 +17,7 @@ import { serveAssets } from '../platform/http/assets.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
+import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import { chooseLanguage } from '../platform/http/language-cookie.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
 import { PageProblem } from './page-problem.ts';
@@ -42,6 +43,7 @@ export interface CheckoutOptions {
   /** The time zone of receipts: an IANA name. */
   readonly timeZone: string;
   readonly logger: Logger;
+  readonly measureRequests?: MeasureRequests;
   /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   readonly now: () => Date;

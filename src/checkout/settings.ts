@@ -1,12 +1,13 @@
 import { clientSettings } from '../contract/shared-settings.ts';
 import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { port, wholeNumber } from '../platform/settings/number-settings.ts';
-import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...metricsSettings,
   ...clientSettings,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
   GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK: wholeNumber({ default: 300 }),

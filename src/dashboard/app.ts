@@ -7,6 +7,7 @@ import { serveAssets } from '../platform/http/assets.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
+import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
 import { isFromOurPages } from '../platform/http/same-origin.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -72,6 +73,7 @@ export interface DashboardOptions {
   readonly timeZone: string;
   readonly sessionLimits: SessionLimits;
   readonly logger: Logger;
+  readonly measureRequests?: MeasureRequests;
   /** Aborts when the process begins to stop. From then on `/readyz` answers 503, and connections are not kept alive. */
   readonly draining: AbortSignal;
   readonly now: () => Date;

@@ -2,12 +2,13 @@ import { str } from 'envalid';
 import { clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks, origin, smtpUrl } from '../platform/settings/address-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
-import { SettingsError, processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { SettingsError, metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...metricsSettings,
   ...clientSettings,
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),
   GATEHOUSE_DASHBOARD_PORT: port({ default: 8083 }),

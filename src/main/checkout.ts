@@ -7,6 +7,9 @@ import { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { readCheckoutSettings } from '../checkout/settings.ts';
+import { createHttpMetrics } from '../platform/http/http-metrics.ts';
+import { startMetricsListener } from '../platform/http/metrics-listener.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
@@ -24,6 +27,14 @@ const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metricsListener = await startMetricsListener({
+  metrics,
+  host: config.GATEHOUSE_METRICS_HOST,
+  port: config.GATEHOUSE_METRICS_PORT,
+  logger,
+  newRequestId: () => uuidv7(),
+});
 const draining = createDraining();
 const checkout = await buildCheckout({
   checkout: createClient(CheckoutService, transport),
@@ -35,6 +46,7 @@ const checkout = await buildCheckout({
   paymentLimits: { perPage: paymentsPerPage, perNetwork: config.GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK },
   timeZone: config.GATEHOUSE_TIME_ZONE,
   logger,
+  measureRequests: createHttpMetrics(metrics)('checkout'),
   draining: draining.signal,
   now: () => new Date(),
   monotonicMs: () => performance.now(),
@@ -45,8 +57,9 @@ const checkout = await buildCheckout({
 stopOnSignal(logger, [
   draining.part,
   { name: 'listener', timeoutMs: 8_500, stop: () => checkout.close() },
+  { name: 'metrics', timeoutMs: 200, stop: () => metricsListener.close() },
   { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
 ]);
 
 await checkout.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_CHECKOUT_PORT });
-logger.info({ checkout: checkout.listeningOrigin }, 'ready');
+logger.info({ checkout: checkout.listeningOrigin, metrics: metricsListener.url }, 'ready');

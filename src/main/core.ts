@@ -23,6 +23,7 @@ import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { createChangedOrders } from '../core/events/changed-orders.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
+import { addWorkMetrics } from '../core/payments/work-metrics.ts';
 import { addRelayMetrics } from '../core/events/relay-metrics.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
 import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
@@ -87,6 +88,7 @@ import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { repeatEvery } from '../platform/repeat-every.ts';
@@ -221,6 +223,7 @@ const changedOrders = createChangedOrders({ database, signal: eventSignal, stop:
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addBrokerMetrics(metrics, bus);
 addPoolMetrics(metrics, database.poolWatch);
+addWorkMetrics(metrics, database);
 addRelayMetrics(metrics, { database, stream: bus.stream, now });
 
 const services = [
@@ -342,6 +345,7 @@ const servers = await startRpcServers({
   logger,
   newRequestId: v7,
   explain: explainDatabaseError,
+  measure: createRpcMetrics(metrics),
 });
 
 const sweeping = repeatEvery(

@@ -6,6 +6,9 @@ import { createDashboardClients } from '../dashboard/clients.ts';
 import { createMailer } from '../dashboard/mail/mailer.ts';
 import { sendAccountMails } from '../dashboard/mail/send-account-mails.ts';
 import { readDashboardSettings } from '../dashboard/settings.ts';
+import { createHttpMetrics } from '../platform/http/http-metrics.ts';
+import { startMetricsListener } from '../platform/http/metrics-listener.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { repeatEvery } from '../platform/repeat-every.ts';
@@ -28,6 +31,14 @@ const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
 const mailer =
   smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
 const clients = createDashboardClients(core, webhooks);
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metricsListener = await startMetricsListener({
+  metrics,
+  host: config.GATEHOUSE_METRICS_HOST,
+  port: config.GATEHOUSE_METRICS_PORT,
+  logger,
+  newRequestId: () => uuidv7(),
+});
 const draining = createDraining();
 const dashboard = await buildDashboard({
   clients,
@@ -41,6 +52,7 @@ const dashboard = await buildDashboard({
   timeZone: config.GATEHOUSE_TIME_ZONE,
   sessionLimits,
   logger,
+  measureRequests: createHttpMetrics(metrics)('dashboard'),
   draining: draining.signal,
   now: () => new Date(),
   monotonicMs: () => performance.now(),
@@ -64,6 +76,7 @@ stopOnSignal(logger, [
       await mailer?.close();
     },
   },
+  { name: 'metrics', timeoutMs: 200, stop: () => metricsListener.close() },
   {
     name: 'connections to core and webhooks',
     timeoutMs: 100,
@@ -90,4 +103,4 @@ if (mailer !== undefined) {
     ),
   );
 }
-logger.info({ dashboard: dashboard.listeningOrigin }, 'ready');
+logger.info({ dashboard: dashboard.listeningOrigin, metrics: metricsListener.url }, 'ready');

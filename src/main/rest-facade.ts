@@ -12,9 +12,13 @@ import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
 import { createEndedOrders } from '../rest-facade/ended-orders.ts';
+import { addFacadeMetrics } from '../rest-facade/facade-metrics.ts';
 import { createOrderStreams } from '../rest-facade/order-streams.ts';
 import { readRestFacadeSettings } from '../rest-facade/settings.ts';
 import { createWaitingPlaces } from '../rest-facade/waiting-places.ts';
+import { createHttpMetrics } from '../platform/http/http-metrics.ts';
+import { startMetricsListener } from '../platform/http/metrics-listener.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
@@ -50,10 +54,25 @@ const apiRequestLog = createApiRequestLog({
   now: () => new Date(),
   nowMs: () => performance.now(),
 });
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const measureHttp = createHttpMetrics(metrics);
+const metricsListener = await startMetricsListener({
+  metrics,
+  host: config.GATEHOUSE_METRICS_HOST,
+  port: config.GATEHOUSE_METRICS_PORT,
+  logger,
+  newRequestId: () => uuidv7({ rng: random }),
+});
 const draining = createDraining();
 const publicUrls = () => ({
   production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
   sandbox: config.GATEHOUSE_REST_SANDBOX_URL ?? sandbox.listeningOrigin,
+});
+const waitingPlaces = createWaitingPlaces(config.GATEHOUSE_WAITING_REQUESTS);
+addFacadeMetrics(metrics, {
+  waitingPlaces,
+  placesInAll: config.GATEHOUSE_WAITING_REQUESTS,
+  endedOrders,
 });
 const shared = {
   orders: createClient(OrderService, transport),
@@ -62,7 +81,7 @@ const shared = {
   webhooks: createClient(WebhookService, webhooksTransport),
   streams,
   endedOrders,
-  waitingPlaces: createWaitingPlaces(config.GATEHOUSE_WAITING_REQUESTS),
+  waitingPlaces,
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),
   publicUrls,
@@ -77,8 +96,16 @@ const shared = {
   nowMs: () => performance.now(),
   newRequestId: () => uuidv7({ rng: random }),
 };
-const production = await buildRestFacade({ ...shared, environment: 'production' });
-const sandbox = await buildRestFacade({ ...shared, environment: 'sandbox' });
+const production = await buildRestFacade({
+  ...shared,
+  environment: 'production',
+  measureRequests: measureHttp('production'),
+});
+const sandbox = await buildRestFacade({
+  ...shared,
+  environment: 'sandbox',
+  measureRequests: measureHttp('sandbox'),
+});
 
 stopOnSignal(logger, [
   draining.part,
@@ -102,6 +129,11 @@ stopOnSignal(logger, [
     },
   },
   {
+    name: 'metrics',
+    timeoutMs: 200,
+    stop: () => metricsListener.close(),
+  },
+  {
     name: 'connections to core and webhooks',
     timeoutMs: 100,
     stop: () => {
@@ -115,4 +147,11 @@ stopOnSignal(logger, [
 const host = config.GATEHOUSE_HOST;
 await production.listen({ host, port: config.GATEHOUSE_REST_PRODUCTION_PORT });
 await sandbox.listen({ host, port: config.GATEHOUSE_REST_SANDBOX_PORT });
-logger.info({ production: production.listeningOrigin, sandbox: sandbox.listeningOrigin }, 'ready');
+logger.info(
+  {
+    production: production.listeningOrigin,
+    sandbox: sandbox.listeningOrigin,
+    metrics: metricsListener.url,
+  },
+  'ready',
+);

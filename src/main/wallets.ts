@@ -13,6 +13,10 @@ import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsSettings } from '../wallets/settings.ts';
+import { addBrokerMetrics } from '../platform/broker-metrics.ts';
+import { createHttpMetrics } from '../platform/http/http-metrics.ts';
+import { startMetricsListener } from '../platform/http/metrics-listener.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
@@ -32,6 +36,7 @@ import { registerAtStart } from '../wallets/register-urls.ts';
 import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
+import { createWalletMetrics } from '../wallets/wallet-metrics.ts';
 import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
@@ -67,6 +72,8 @@ const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const walletMetrics = createWalletMetrics(metrics);
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
 const refunds = createClient(RefundService, transport);
@@ -92,7 +99,10 @@ const served = await Promise.all(
   wallets.map(async (settings) => {
     const name = `${settings.wallet}-${settings.environment}`;
     const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
-    const meter = createWalletMeter(() => performance.now());
+    const meter = createWalletMeter(
+      () => performance.now(),
+      (call) => walletMetrics.measure(settings, call),
+    );
     const connectorOptions: ConnectorOptions = {
       callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
       currencies: settings.currencies,
@@ -139,6 +149,28 @@ const served = await Promise.all(
   }),
 );
 
+/** The slots for payments, and as many for reversals. */
+const placesOf = ({ maxInFlight }: (typeof served)[number]): number => 2 * maxInFlight;
+addBrokerMetrics(metrics, bus);
+walletMetrics.show(
+  served.map((one) => ({
+    wallet: one.settings.wallet,
+    environment: one.settings.environment,
+    read: () => ({
+      inFlight: one.meter.read().inFlight,
+      places: placesOf(one),
+      isCircuitOpen: one.breaker.allows() !== 'all',
+    }),
+  })),
+);
+const metricsListener = await startMetricsListener({
+  metrics,
+  host: config.GATEHOUSE_METRICS_HOST,
+  port: config.GATEHOUSE_METRICS_PORT,
+  logger,
+  newRequestId: () => v7(),
+});
+
 const app = buildCallbackApp({
   wallets: served,
   payments,
@@ -147,6 +179,7 @@ const app = buildCallbackApp({
   payerPayments,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
+  measureRequests: createHttpMetrics(metrics)('callbacks'),
   now,
   newRequestId: () => v7(),
   isDraining: () => stopping.signal.aborted,
@@ -254,14 +287,13 @@ const reporting = reportWalletStatus(
   {
     statuses,
     instance,
-    wallets: served.map(({ settings, meter, breaker, maxInFlight, askUntil }) => ({
-      wallet: settings.wallet,
-      environment: environments[settings.environment],
-      meter,
-      breaker,
-      // The slots for payments, and as many for reversals.
-      places: 2 * maxInFlight,
-      ask: () => askUntil(stopping.signal),
+    wallets: served.map((one) => ({
+      wallet: one.settings.wallet,
+      environment: environments[one.settings.environment],
+      meter: one.meter,
+      breaker: one.breaker,
+      places: placesOf(one),
+      ask: () => one.askUntil(stopping.signal),
     })),
     logger,
   },
@@ -288,8 +320,16 @@ stopOnSignal(logger, [
     },
     timeoutMs: 500,
   },
+  { name: 'metrics', stop: () => metricsListener.close(), timeoutMs: 200 },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
   { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },
 ]);
 
-logger.info({ callbacks: app.listeningOrigin, wallets: served.map(({ name }) => name) }, 'ready');
+logger.info(
+  {
+    callbacks: app.listeningOrigin,
+    metrics: metricsListener.url,
+    wallets: served.map(({ name }) => name),
+  },
+  'ready',
+);

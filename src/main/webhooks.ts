@@ -16,6 +16,7 @@ import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { addPoolMetrics } from '../platform/database/pool-watch.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { pause } from '../platform/pause.ts';
@@ -169,6 +170,7 @@ const servers = await startRpcServers({
   logger,
   newRequestId: v7,
   explain: explainDatabaseError,
+  measure: createRpcMetrics(metrics),
 });
 
 const stop = stopping.signal;

@@ -20,6 +20,7 @@ import { notFound, replyWithError } from './error-reply.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
+import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import type { PublicUrls } from './reference/openapi-document.ts';
@@ -60,6 +61,7 @@ export interface RestFacadeOptions {
   /** Addresses and networks of trusted balancers, whose X-Forwarded-For names the client. */
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
+  readonly measureRequests?: MeasureRequests;
   /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   /** A monotonic clock, in milliseconds. */

@@ -2,6 +2,8 @@
 export interface WaitingPlaces {
   /** Takes a place for the merchant, and gives the function that frees it; undefined when the merchant may take no more. */
   readonly take: (merchantId: string) => (() => void) | undefined;
+  /** How many are taken. */
+  readonly taken: () => number;
 }
 
 /**
@@ -12,6 +14,7 @@ export function createWaitingPlaces(total: number): WaitingPlaces {
   const taken = new Map<string, number>();
   let all = 0;
   return {
+    taken: () => all,
     take: (merchantId) => {
       const own = taken.get(merchantId) ?? 0;
       if (own >= total - all) return undefined;

@@ -8,6 +8,7 @@ import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
+import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
@@ -38,6 +39,7 @@ export interface CallbackAppOptions {
   readonly payerPayments: Client<typeof PayerPaymentService>;
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
+  readonly measureRequests?: MeasureRequests;
   readonly now: () => Date;
   readonly newRequestId: () => string;
   readonly isDraining: () => boolean;

@@ -2,11 +2,12 @@ import { brokerSettings, clientSettings, walletsFileSettings } from '../contract
 import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
-import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...metricsSettings,
   ...brokerSettings,
   ...clientSettings,
   ...walletsFileSettings,

@@ -32,8 +32,18 @@ interface Call {
   readonly latencyMs: number | undefined;
 }
 
+/** A call to the wallet that is over. */
+export interface MeasuredCall {
+  /** Whether there was no answer, or one with a status of 500 or more. */
+  readonly isFailure: boolean;
+  readonly durationMs: number;
+}
+
 /** Counts the calls to one wallet, except heartbeats and callbacks. `nowMs` is a monotonic clock, in milliseconds. */
-export function createWalletMeter(nowMs: () => number): WalletMeter {
+export function createWalletMeter(
+  nowMs: () => number,
+  onCall: (call: MeasuredCall) => void = () => undefined,
+): WalletMeter {
   const calls: Call[] = [];
   let inFlight = 0;
 
@@ -45,11 +55,10 @@ export function createWalletMeter(nowMs: () => number): WalletMeter {
   const note = async <T>(call: Promise<Answer<T>>): Promise<Answer<T>> => {
     const answer = await call;
     for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
-      calls.push({
-        atMs: nowMs(),
-        isFailure: problem !== undefined || (status ?? 0) >= 500,
-        latencyMs: status === undefined ? undefined : Math.max(0, endedAt.getTime() - startedAt.getTime()),
-      });
+      const isFailure = problem !== undefined || (status ?? 0) >= 500;
+      const durationMs = Math.max(0, endedAt.getTime() - startedAt.getTime());
+      calls.push({ atMs: nowMs(), isFailure, latencyMs: status === undefined ? undefined : durationMs });
+      onCall({ isFailure, durationMs });
     }
     if (calls.length > 2 * maxCalls) forget();
     return answer;

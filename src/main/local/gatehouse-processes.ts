@@ -53,6 +53,8 @@ function nodeProcess(
     env: {
       NODE_COMPILE_CACHE: join(settings.dataFolder, 'compile-cache'),
       ...env,
+      // All processes have the same environment, and only one of them could have the port.
+      GATEHOUSE_METRICS_PORT: '',
       [dataFolderMarker]: settings.dataFolder,
     },
     ipc: true,

@@ -4,6 +4,7 @@ import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
 import { httpProblemOf } from './http-problem.ts';
+import type { MeasureRequests } from './http-metrics.ts';
 import type { HttpProblem } from './http-problem.ts';
 import { httpTimeoutsMs } from './http-timeouts.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
@@ -16,6 +17,8 @@ export interface EdgeServerSettings {
   /** Addresses and networks of trusted balancers, whose X-Forwarded-For and -Proto are used. */
   readonly trustedProxies: readonly string[];
   readonly newRequestId: () => string;
+  /** Measures every request. */
+  readonly measureRequests?: MeasureRequests;
   /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
 }
@@ -71,6 +74,7 @@ export function protectEdge(
   refuse: (problem: HttpProblem) => Error,
 ): void {
   answerEveryRequest(app.server, rawRepliesOf(settings));
+  settings.measureRequests?.(app);
   app.addHook('onRequest', (request, reply, done) => {
     const problem = httpProblemOf(request.raw);
     if (problem === undefined) {

@@ -3,11 +3,13 @@ import type { Logger } from '../logger.ts';
 import { callerKey, logFieldsKey, uneventfulKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 import { reasonOf, rpcError } from './rpc-error.ts';
+import type { MeasureCall } from './rpc-metrics.ts';
 
 export interface AnswerOptions {
   readonly logger: Logger;
   /** Translates errors of a handler's dependencies, such as the database, into RPC errors; undefined for other errors. */
   readonly explain: (error: unknown) => ConnectError | undefined;
+  readonly measure: MeasureCall;
 }
 
 type ErrorLevel = 'warn' | 'error' | 'info';
@@ -82,7 +84,7 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
   }
 }
 
-/** Writes the log line of a call. */
+/** Measures a call, and writes its log line. */
 export function logCall(
   context: CallContext,
   startedAt: number,
@@ -90,6 +92,19 @@ export function logCall(
   options: AnswerOptions,
 ): void {
   const caller = context.values.get(callerKey);
+  const code =
+    error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+  const durationMs = performance.now() - startedAt;
+  if (!isOpenStream(context)) {
+    const { service, method } = context;
+    options.measure({
+      service: service.name,
+      method: method.name,
+      role: caller.role,
+      code,
+      seconds: durationMs / 1000,
+    });
+  }
   if (caller.role === 'anyone' && error === undefined) return;
   options.logger[error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error)](
     {
@@ -98,12 +113,15 @@ export function logCall(
       protocol: context.protocolName,
       role: caller.role,
       ...(caller.actor === '' ? {} : { actor: caller.actor }),
-      code: error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
+      code,
       ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
       ...(error?.cause === undefined ? {} : { err: error.cause }),
-      duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+      duration_ms: Math.round(durationMs * 100) / 100,
       ...context.values.get(logFieldsKey),
     },
     'rpc',
   );
 }
+
+/** Whether this is the call of a stream itself, which ends when its caller leaves. */
+const isOpenStream = ({ method }: CallContext): boolean => method.methodKind.endsWith('streaming');

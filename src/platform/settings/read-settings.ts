@@ -1,6 +1,7 @@
 import { EnvMissingError, cleanEnv, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
 import { listenHost } from './address-settings.ts';
+import { port } from './number-settings.ts';
 
 /** The environment of a process, passed in by its composition root. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
@@ -18,6 +19,12 @@ export const processSettings = {
     default: 'info',
   }),
   GATEHOUSE_INSTANCE: str({ default: undefined }),
+};
+
+/** The settings of every process that has no other port for operators. */
+export const metricsSettings = {
+  GATEHOUSE_METRICS_HOST: listenHost({ default: '127.0.0.1' }),
+  GATEHOUSE_METRICS_PORT: port({ default: undefined }),
 };
 
 /**

@@ -127,7 +127,7 @@ export async function openWebhookDesk(
     roles,
   );
   if (typeof tokens === 'string') throw new Error(tokens);
-  const guards = { tokens, logger, newRequestId: v7, explain: explainDatabaseError };
+  const guards = { tokens, logger, newRequestId: v7, explain: explainDatabaseError, measure: () => {} };
   const services = [guard(service, guards), guard(endpointService, guards)];
   const grpc = await startGrpcServer({ host: '127.0.0.1', port: 0, services, logger });
   const connect = await startConnectServer({ host: '127.0.0.1', port: 0, services, logger });

@@ -51,6 +51,7 @@ async function call(
       { write: (line: string) => void (text += line) },
     ),
     newRequestId: () => 'made-here',
+    measure: () => {},
     explain: (error) =>
       error instanceof Error && error.message === 'database gone'
         ? rpcError('DATABASE_UNAVAILABLE', 'try again', { cause: error })

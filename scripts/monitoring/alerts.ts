@@ -1,0 +1,217 @@
+import { failed, merchantApi, share } from './queries.ts';
+
+/*
+ * The alerts of deploy/monitoring/alerts.yml. Metrics about shared state have the same value on every process, so they are read
+ * with max, not sum. docs/operating/alerts.md has a section for each alert.
+ */
+
+export interface Alert {
+  readonly name: string;
+  readonly expr: string;
+  /** How long it must be true. */
+  readonly for: string;
+  /** page: somebody must act now. ticket: somebody must act on a working day. */
+  readonly severity: 'page' | 'ticket';
+  /** One sentence for the person who is woken. */
+  readonly summary: string;
+}
+
+export const alerts: readonly Alert[] = [
+  {
+    name: 'GatehouseProcessDown',
+    expr: 'up{job=~"gatehouse-.+"} == 0',
+    for: '1m',
+    severity: 'page',
+    summary: 'The process {{ $labels.instance }} of {{ $labels.job }} does not answer.',
+  },
+  {
+    name: 'GatehouseMerchantApiFails',
+    expr: `${share(failed(merchantApi), merchantApi)} > 0.01`,
+    for: '5m',
+    severity: 'page',
+    summary: '{{ $value | humanizePercentage }} of the requests of merchants fail with 5xx.',
+  },
+  {
+    name: 'GatehouseMerchantApiSlow',
+    expr: 'histogram_quantile(0.99, sum by (le) (rate(gatehouse_http_request_duration_seconds_bucket{listener=~"sandbox|production",route=~"/api/v1/(register|direct|verify)"}[5m]))) > 1',
+    for: '10m',
+    severity: 'page',
+    summary: 'One of a hundred requests of merchants takes {{ $value | humanizeDuration }} or longer.',
+  },
+  {
+    name: 'GatehouseUnexpectedErrors',
+    expr: 'sum by (job, service, method) (rate(gatehouse_rpc_duration_seconds_count{code=~"internal|unknown|data_loss"}[5m])) > 0',
+    for: '5m',
+    severity: 'page',
+    summary: '{{ $labels.service }}/{{ $labels.method }} fails with errors that nobody expected.',
+  },
+  {
+    name: 'GatehouseDatabaseSilent',
+    expr: 'gatehouse_database_pool_silence_seconds > 10',
+    for: '1m',
+    severity: 'page',
+    summary: '{{ $labels.instance }} gets no connection to PostgreSQL.',
+  },
+  {
+    name: 'GatehouseDatabasePoolFull',
+    expr: 'gatehouse_database_pool_waiting > 0',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'Work of {{ $labels.instance }} waits for a connection to PostgreSQL.',
+  },
+  {
+    name: 'GatehouseBrokerDisconnected',
+    expr: 'gatehouse_broker_connected == 0',
+    for: '5m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} is not connected to NATS. Orders continue, and webhooks are late.',
+  },
+  {
+    name: 'GatehouseEventsNotRelayed',
+    expr: 'max(gatehouse_events_relay_lag_seconds) > 60',
+    for: '5m',
+    severity: 'page',
+    summary: 'The oldest event that NATS has not confirmed is {{ $value | humanizeDuration }} old.',
+  },
+  {
+    name: 'GatehousePaymentsOverdue',
+    expr: 'max(gatehouse_work_oldest_due_seconds{kind=~"payment|payer_payment"}) > 60',
+    for: '2m',
+    severity: 'page',
+    summary: 'A payment has waited for a wallets process for {{ $value | humanizeDuration }}.',
+  },
+  {
+    name: 'GatehouseMoneyBackOverdue',
+    expr: 'max by (kind) (gatehouse_work_oldest_due_seconds{kind=~"refund|reversal"}) > 900',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'A {{ $labels.kind }} has waited for a wallets process for {{ $value | humanizeDuration }}.',
+  },
+  {
+    name: 'GatehouseExpiryOverdue',
+    expr: 'max(gatehouse_work_oldest_due_seconds{kind="expiry"}) > 120',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'An order should have been checked for its expiry {{ $value | humanizeDuration }} ago.',
+  },
+  {
+    name: 'GatehouseWalletCircuitOpen',
+    expr: 'max by (wallet, environment) (gatehouse_wallet_circuit_open) == 1',
+    for: '2m',
+    severity: 'page',
+    summary: 'No payments are sent to {{ $labels.wallet }} ({{ $labels.environment }}): its circuit is open.',
+  },
+  {
+    name: 'GatehouseWalletFails',
+    expr: 'sum by (wallet, environment) (rate(gatehouse_wallet_call_duration_seconds_count{result="failed"}[10m])) / sum by (wallet, environment) (rate(gatehouse_wallet_call_duration_seconds_count[10m])) > 0.2',
+    for: '10m',
+    severity: 'ticket',
+    summary:
+      '{{ $value | humanizePercentage }} of the calls to {{ $labels.wallet }} ({{ $labels.environment }}) fail.',
+  },
+  {
+    name: 'GatehouseWalletBusy',
+    expr: 'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_places > 0.9',
+    for: '10m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} has hardly a place left for payments with {{ $labels.wallet }}.',
+  },
+  {
+    name: 'GatehouseCallbacksRefused',
+    expr: 'sum(rate(gatehouse_http_request_duration_seconds_count{listener="callbacks",status=~"401|403"}[15m])) > 0',
+    for: '15m',
+    severity: 'ticket',
+    summary: 'Callbacks of wallets are refused. Their payments are found by queries, so later.',
+  },
+  {
+    name: 'GatehouseWaitingPlacesFull',
+    expr: 'gatehouse_waiting_requests / gatehouse_waiting_places > 0.9',
+    for: '5m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} has hardly a place left for waiting requests.',
+  },
+  {
+    name: 'GatehouseWebhooksNotIngested',
+    expr: 'max(gatehouse_webhook_taking_in_events) == 0 or max(gatehouse_webhook_events_lag_seconds) > 30',
+    for: '5m',
+    severity: 'page',
+    summary: 'No webhooks process takes in events, or it is far behind.',
+  },
+  {
+    name: 'GatehouseWebhooksOverdue',
+    expr: 'max(gatehouse_webhook_oldest_due_seconds) > 60',
+    for: '5m',
+    severity: 'page',
+    summary: 'A webhook has been due for {{ $value | humanizeDuration }} and was not sent.',
+  },
+  {
+    name: 'GatehouseWebhooksSlow',
+    expr: 'histogram_quantile(0.99, sum by (le) (rate(gatehouse_webhook_commit_to_delivery_seconds_bucket[10m]))) > 5',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'One of a hundred webhooks arrives {{ $value | humanizeDuration }} after its event, or later.',
+  },
+  {
+    name: 'GatehouseWebhooksGivenUp',
+    expr: 'max(gatehouse_webhook_deliveries_given_up_lately) > 0',
+    for: '5m',
+    severity: 'ticket',
+    summary: '{{ $value }} webhooks were given up in the last 24 hours.',
+  },
+  {
+    name: 'GatehouseWebhooksMissing',
+    expr: 'max(gatehouse_webhook_gaps_lately) > 0 or max(gatehouse_webhook_repaired_lately) > 0',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'The reconciler found events without a webhook.',
+  },
+  {
+    name: 'GatehouseWebhooksUnreconciled',
+    expr: 'max(gatehouse_webhook_reconciled_seconds_ago) > 3600',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'The reconciler of webhooks last finished {{ $value | humanizeDuration }} ago.',
+  },
+  {
+    name: 'GatehouseWebhookSecretsAwaited',
+    expr: 'max(gatehouse_webhook_awaited_secrets) > 0',
+    for: '1d',
+    severity: 'ticket',
+    summary: 'Webhooks have waited for a day until a signing secret is shown.',
+  },
+  {
+    name: 'GatehouseWebhookEndpointsPaused',
+    expr: 'max(gatehouse_webhook_endpoints{state="paused"}) > 0',
+    for: '1d',
+    severity: 'ticket',
+    summary: '{{ $value }} endpoints of webhooks have been paused for a day.',
+  },
+  {
+    name: 'GatehouseSecretsWithOldKey',
+    expr: 'max(gatehouse_webhook_secrets_with_old_key) > 0',
+    for: '1h',
+    severity: 'ticket',
+    summary: '{{ $value }} signing secrets are still encrypted with an older key.',
+  },
+  {
+    name: 'GatehouseEventLoopBlocked',
+    expr: 'nodejs_eventloop_lag_p99_seconds{job=~"gatehouse-.+"} > 0.5',
+    for: '5m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} of {{ $labels.job }} has too little CPU, or work that blocks it.',
+  },
+  {
+    name: 'GatehouseMemoryHigh',
+    expr: 'process_resident_memory_bytes{job=~"gatehouse-.+"} > 1e9',
+    for: '15m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} of {{ $labels.job }} uses {{ $value | humanize1024 }}B of memory.',
+  },
+  {
+    name: 'GatehouseMetricsIncomplete',
+    expr: 'increase(gatehouse_metrics_readings_failed_total[15m]) > 0',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'Metrics of {{ $labels.instance }} are missing: {{ $labels.reading }} could not be read.',
+  },
+];

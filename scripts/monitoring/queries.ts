@@ -1,0 +1,6 @@
+/** The requests of merchants. */
+export const merchantApi = 'gatehouse_http_request_duration_seconds_count{listener=~"sandbox|production"}';
+/** The share of a counter in another one. */
+export const share = (part: string, all: string): string => `sum(rate(${part}[5m])) / sum(rate(${all}[5m]))`;
+/** Only those answered with 5xx. */
+export const failed = (of: string): string => of.replace('}', ',status=~"5.."}');

@@ -1,0 +1,53 @@
+import { Gauge } from 'prom-client';
+import type { Metrics } from '../../platform/metrics.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Database } from '../database/database.ts';
+
+/** The kinds of work that wait for a time, as `kind` has them in the metrics. */
+type Kind = 'payment' | 'reversal' | 'refund' | 'payer_payment' | 'expiry';
+
+/** Work that is counted up to this number, so that a large backlog costs no long reading. */
+const most = 10_000;
+
+const dueIn = (kind: Kind, table: string, column: string): string => `
+select '${kind}' as kind, count(*)::int as due, extract(epoch from now() - min(due_at))::float8 as oldest_seconds
+from (select ${column} as due_at from core.${table} where ${column} <= now() order by ${column} limit ${most}) due`;
+
+const text = [
+  dueIn('payment', 'payment_attempts', 'due_at'),
+  dueIn('reversal', 'stray_payments', 'due_at'),
+  dueIn('refund', 'refunds', 'due_at'),
+  dueIn('payer_payment', 'payer_payments', 'due_at'),
+  dueIn('expiry', 'orders', 'sweep_at'),
+].join('\nunion all');
+
+interface DueRow {
+  readonly kind: Kind;
+  readonly due: number;
+  readonly oldest_seconds: number | null;
+}
+
+/** Adds metrics of the work that is due and that nobody has taken. All cores show the same values. */
+export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'>): void {
+  metrics.addReading('due work', (registry) => {
+    const registers = [registry];
+    const due = new Gauge({
+      name: 'gatehouse_work_due',
+      help: `Work that is due and not leased, by kind, counted up to ${most}.`,
+      labelNames: ['kind'],
+      registers,
+    });
+    const oldest = new Gauge({
+      name: 'gatehouse_work_oldest_due_seconds',
+      help: 'How long the one of them that waits longest has been due; 0 when there is none.',
+      labelNames: ['kind'],
+      registers,
+    });
+    return async () => {
+      for (const row of await runStatement<DueRow & Record<string, unknown>>(pool, { text })) {
+        due.set({ kind: row.kind }, row.due);
+        oldest.set({ kind: row.kind }, Math.max(0, row.oldest_seconds ?? 0));
+      }
+    };
+  });
+}

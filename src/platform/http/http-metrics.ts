@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import { Gauge, Histogram } from 'prom-client';
+import type { Metrics } from '../metrics.ts';
+
+/** Measures the requests of a listener. Call the function before the routes are added. */
+export type MeasureRequests = (app: FastifyInstance) => void;
+
+/** Most answers take a few milliseconds. A waiting request of the merchant API takes up to 30 seconds. */
+const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * Creates the metrics of the HTTP requests of a process. Its listeners are told apart by name. Routes are those of the program,
+ * never paths of clients, so that nobody can make them many.
+ */
+export function createHttpMetrics({
+  registry,
+}: Pick<Metrics, 'registry'>): (listener: string) => MeasureRequests {
+  const registers = [registry];
+  const duration = new Histogram({
+    name: 'gatehouse_http_request_duration_seconds',
+    help: 'Duration of HTTP requests, from their headers to the last byte of the answer. The route of a waiting request ends in (waiting). The status is none when the client left before the answer.',
+    labelNames: ['listener', 'method', 'route', 'status'],
+    buckets,
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: 'gatehouse_http_requests_in_flight',
+    help: 'HTTP requests that are not answered yet, waiting requests included.',
+    labelNames: ['listener'],
+    registers,
+  });
+  return (listener) => (app) => {
+    const running = inFlight.labels({ listener });
+    running.set(0);
+    app.addHook('onRequest', (request, reply, done) => {
+      const begunMs = performance.now();
+      running.inc();
+      reply.raw.once('close', () => {
+        running.dec();
+        const route = request.routeOptions.url ?? 'none';
+        const isWaiting = reply.raw.hasHeader('preference-applied');
+        duration.observe(
+          {
+            listener,
+            method: request.method,
+            route: isWaiting ? `${route} (waiting)` : route,
+            status: reply.raw.writableFinished ? String(reply.raw.statusCode) : 'none',
+          },
+          (performance.now() - begunMs) / 1000,
+        );
+      });
+      done();
+    });
+  };
+}

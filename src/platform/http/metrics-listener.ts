@@ -1,0 +1,40 @@
+import fastify from 'fastify';
+import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics.ts';
+import { edgeServerOptions, protectEdge } from './edge-server.ts';
+
+export interface MetricsListenerOptions {
+  readonly metrics: Pick<Metrics, 'page'>;
+  readonly host: string;
+  /** Undefined for no listener. */
+  readonly port: number | undefined;
+  readonly logger: Logger;
+  readonly newRequestId: () => string;
+}
+
+/** The listener of `GET /metrics`, apart from those for merchants and customers. */
+export interface MetricsListener {
+  /** Its URL; undefined without a port. */
+  readonly url: string | undefined;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts the listener of a process that has no other port for operators. @throws when the port cannot be used */
+export async function startMetricsListener(options: MetricsListenerOptions): Promise<MetricsListener> {
+  const { metrics, host, port, logger, newRequestId } = options;
+  if (port === undefined) return { url: undefined, close: () => Promise.resolve() };
+  const edge = { logger, newRequestId, trustedProxies: [] };
+  const app = fastify({ ...edgeServerOptions(edge), forceCloseConnections: true });
+  protectEdge(app, edge, ({ field, issue }) =>
+    Object.assign(new Error(`${field} ${issue}`), { statusCode: 400 }),
+  );
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).type('text/plain').send('Only GET /metrics is here.\n'),
+  );
+  app.get('/metrics', async (_request, reply) => {
+    const { contentType, body } = await metrics.page();
+    return reply.type(contentType).send(body);
+  });
+  await app.listen({ host, port });
+  return { url: `${app.listeningOrigin}/metrics`, close: () => app.close() };
+}

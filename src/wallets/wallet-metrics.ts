@@ -1,0 +1,63 @@
+import { Gauge, Histogram } from 'prom-client';
+import type { Metrics } from '../platform/metrics.ts';
+import type { MeasuredCall } from './wallet-meter.ts';
+
+/** What is shown of one wallet besides its calls. */
+export interface ShownWallet {
+  readonly wallet: string;
+  readonly environment: string;
+  readonly read: () => {
+    readonly inFlight: number;
+    readonly places: number;
+    readonly isCircuitOpen: boolean;
+  };
+}
+
+export interface WalletMetrics {
+  readonly measure: (wallet: Pick<ShownWallet, 'wallet' | 'environment'>, call: MeasuredCall) => void;
+  readonly show: (wallets: readonly ShownWallet[]) => void;
+}
+
+const labelNames = ['wallet', 'environment'] as const;
+const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+
+/** Creates the metrics of the wallets of this process. Heartbeats, statements and callbacks are not calls. */
+export function createWalletMetrics({ registry }: Pick<Metrics, 'registry'>): WalletMetrics {
+  const registers = [registry];
+  const duration = new Histogram({
+    name: 'gatehouse_wallet_call_duration_seconds',
+    help: 'Duration of calls to a wallet. The result is answered, or failed: no answer, or a status of 500 and more.',
+    labelNames: [...labelNames, 'result'],
+    buckets,
+    registers,
+  });
+  return {
+    measure: ({ wallet, environment }, { isFailure, durationMs }) =>
+      duration.observe({ wallet, environment, result: isFailure ? 'failed' : 'answered' }, durationMs / 1000),
+    show(wallets) {
+      const addGauge = (name: string, help: string, read: (of: ShownWallet) => number): void => {
+        new Gauge({
+          name: `gatehouse_wallet_${name}`,
+          help,
+          labelNames,
+          registers,
+          collect() {
+            for (const each of wallets)
+              this.set({ wallet: each.wallet, environment: each.environment }, read(each));
+          },
+        });
+      };
+      addGauge(
+        'work_in_flight',
+        'Payments and reversals that this process works on now.',
+        (of) => of.read().inFlight,
+      );
+      addGauge('work_places', 'Payments and reversals that it works on at most.', (of) => of.read().places);
+      addGauge(
+        'circuit_open',
+        'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',
+        (of) => (of.read().isCircuitOpen ? 1 : 0),
+      );
+    },
+  };
+}
