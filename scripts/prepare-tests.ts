@@ -13,6 +13,7 @@ try {
   installClientLibraries(report);
   installPhp(report);
   installNode20(report);
+  installPromtool(report);
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
   console.error(error.message);

@@ -16,15 +16,13 @@ import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { sweepExpired } from '../core/database/sweep-expired.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
-import { addPoolMetrics } from '../platform/database/pool-watch.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
 import { randomIdsFrom } from '../contract/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { createChangedOrders } from '../core/events/changed-orders.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
-import { addWorkMetrics } from '../core/payments/work-metrics.ts';
-import { addRelayMetrics } from '../core/events/relay-metrics.ts';
+import { addCoreMetrics } from '../core/core-metrics.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
 import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant.ts';
@@ -83,7 +81,6 @@ import { settlementService } from '../core/payments/settlements/settlement-servi
 import { createSettlements } from '../core/payments/settlements/settlements.ts';
 import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
-import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
@@ -221,10 +218,7 @@ const stopping = new AbortController();
 const changedOrders = createChangedOrders({ database, signal: eventSignal, stop: draining.signal, logger });
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
-addBrokerMetrics(metrics, bus);
-addPoolMetrics(metrics, database.poolWatch);
-addWorkMetrics(metrics, database);
-addRelayMetrics(metrics, { database, stream: bus.stream, now });
+addCoreMetrics(metrics, { database, bus, now });
 
 const services = [
   orderService({

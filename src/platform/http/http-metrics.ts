@@ -38,7 +38,7 @@ export function createHttpMetrics({
       reply.raw.once('close', () => {
         running.dec();
         const route = request.routeOptions.url ?? 'none';
-        const isWaiting = reply.raw.hasHeader('preference-applied');
+        const isWaiting = reply.hasHeader('preference-applied');
         duration.observe(
           {
             listener,
