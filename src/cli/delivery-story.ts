@@ -46,8 +46,9 @@ export const describeDelivery = (delivery: Delivery): string =>
   ].join('\n\n');
 
 /** When a pending delivery is sent, considering its endpoint; '' for one that is not pending. */
-export function showDue({ state, dueTime, endpointState }: Delivery): string {
+export function showDue({ state, dueTime, endpointState, awaitsSecret }: Delivery): string {
   if (state !== DeliveryState.PENDING) return '';
+  if (awaitsSecret && endpointState !== EndpointState.PAUSED) return 'when a signing secret is created';
   switch (endpointState) {
     case EndpointState.PAUSED:
       return 'when its endpoint, which is paused, is resumed';

@@ -185,9 +185,15 @@ function showDeliveries(deliveries: readonly Delivery[], width: number): string 
     delivery.orderNumber === '' ? delivery.deliveryId : `${delivery.deliveryId}\n${delivery.orderNumber}`,
     `${showState(delivery)}\n${showAttemptCount(delivery)}`,
     `${delivery.eventType}\n${showTime(delivery.createTime)}`,
-    [delivery.lastResult || 'not sent yet', isPending(delivery) ? `due ${showDue(delivery)}` : ''].join('\n'),
+    [delivery.lastResult || 'not sent yet', showWait(delivery)].join('\n'),
   ]);
   return table(columns, rows, width);
+}
+
+/** What a pending delivery waits for, in a few words. */
+function showWait(delivery: Delivery): string {
+  if (!isPending(delivery)) return '';
+  return delivery.awaitsSecret ? 'waiting for a secret' : `due ${showDue(delivery)}`;
 }
 
 function explain(answer: ExplainDeliveryResponse): Output {

@@ -28,6 +28,7 @@ export interface ExplanationSurfaces {
   readonly rest: (order: ExplainedName) => Promise<Shown>;
   readonly cli: (order: ExplainedName) => Promise<Shown>;
   readonly dashboard: (order: ExplainedName) => Promise<Shown>;
+  readonly commandLine: CommandLine;
   readonly close: () => Promise<void>;
 }
 
@@ -110,6 +111,7 @@ export async function openExplanationSurfaces(stack: Stack): Promise<Explanation
       if (text === undefined) throw new Error(`${status}: the page of ${orderId} has no explanation`);
       return { text: unescaped(text) };
     },
+    commandLine: cli,
     close: () => cli.stop(),
   };
 }

@@ -305,6 +305,9 @@ test('a webhook: without a secret, refused, with its endpoint paused, abandoned 
   const merchant = await stack.createMerchant();
   const order = await paidWithWebhook(merchant);
   await expectEverywhere(order, 'webhook_secret merchant secret_created');
+  const { stdout: listed } = await surfaces.commandLine.run('webhook', 'deliveries', merchant.id);
+  expect(listed).toContain('waiting for a secret');
+  expect(listed).not.toContain('due ');
   receiver.behave(answer(500));
   const webhooks = stack.webhookClient('operator');
   await webhooks.rotateSigningSecret({ merchantId: merchant.id, environment });

@@ -24,6 +24,8 @@ export interface StoredDelivery extends LaneKey {
   readonly state: DeliveryState;
   /** The current state of its endpoint. */
   readonly endpointState: EndpointState;
+  /** Whether its endpoint waits for its first signing secret; null before the endpoint's first delivery is claimed. */
+  readonly awaitsSecret: boolean | null;
   readonly dueAt: Date | null;
   readonly attemptCount: number;
   readonly roundAttempts: number;
@@ -117,6 +119,10 @@ const columns = `
     where l.merchant_id = deliveries.merchant_id and l.environment = deliveries.environment
       and l.endpoint = deliveries.endpoint
   ) as "endpointState",
+  (select l.awaits_secret_since is not null from webhooks.lanes l
+    where l.merchant_id = deliveries.merchant_id and l.environment = deliveries.environment
+      and l.endpoint = deliveries.endpoint
+  ) as "awaitsSecret",
   (select a.result from webhooks.delivery_attempts a
     where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
   ) as "lastAttemptResult",

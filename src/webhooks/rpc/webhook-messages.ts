@@ -84,6 +84,7 @@ export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
     webhookEndpointId: endpointIdOf(delivery),
     state: deliveryStates[delivery.state],
     endpointState: endpointStates[delivery.endpointState],
+    awaitsSecret: delivery.state === 'PENDING' && delivery.awaitsSecret === true,
     attemptCount: delivery.attemptCount,
     lastResult: delivery.lastResult,
     lastStatusCode: delivery.lastStatusCode ?? 0,

@@ -58,6 +58,9 @@ test.each<[StateName, EndpointName, string]>([
   const dueTime = timestampFromDate(new Date(at));
   const delivery = { state: DeliveryState[state], endpointState: EndpointState[of], dueTime };
   expect(showDue(create(DeliverySchema, delivery))).toBe(words);
+  const ofAwaited = words === at ? 'when a signing secret is created' : undefined;
+  if (ofAwaited !== undefined)
+    expect(showDue(create(DeliverySchema, { ...delivery, awaitsSecret: true }))).toBe(ofAwaited);
 });
 
 test.each<[StateName, EndpointName, boolean, string]>([

@@ -397,6 +397,13 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
    * @generated from field: string webhook_endpoint_id = 21;
    */
   webhookEndpointId: string;
+
+  /**
+   * True while it is pending and waits until a signing secret is shown to someone. It is not sent at its due_time then.
+   *
+   * @generated from field: bool awaits_secret = 22;
+   */
+  awaitsSecret: boolean;
 };
 
 /**
