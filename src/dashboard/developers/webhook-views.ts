@@ -9,6 +9,7 @@ import { DeliveryAttemptResult, EndpointState } from '../../gen/gatehouse/v1/web
 import type { Language } from '../../platform/language/language.ts';
 import type { webhooks } from '../language/english/webhooks.ts';
 import { momentOf } from '../moment-text.ts';
+import { failureDetail } from './failure-detail.ts';
 import { attemptResult, deliveryState, endpointState } from './delivery-words.ts';
 
 /** The language and time zone of the page. */
@@ -27,7 +28,7 @@ export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: W
     note: pauseWords(endpoint, words) || (probe === undefined ? '' : words.endpoints.probe(probe.text)),
     pendingCount: Number(endpoint.pendingCount),
     lastSuccess: at(endpoint.lastSuccessTime),
-    last: latestAnswer(endpoint, words),
+    last: latestAnswer(endpoint, { words, language }),
   };
 }
 
@@ -35,10 +36,17 @@ export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: W
 export const pauseWords = ({ pausedByAnswer, pauseReason }: Endpoint, words: Writing['words']): string =>
   pausedByAnswer ? words.endpoints.gone : pauseReason;
 
-/** How the latest attempt ended; `detail` is English, by webhooks. */
-export function latestAnswer({ lastAttemptResult, lastResult }: Endpoint, words: Writing['words']) {
-  if (lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED) return { text: '', detail: lastResult };
-  return { text: attemptResult(lastAttemptResult, words), detail: lastResult };
+/** How the latest attempt ended. */
+export function latestAnswer(
+  { lastAttemptResult: result, lastResult, lastStatusCode }: Endpoint,
+  { words, language }: Pick<Writing, 'words' | 'language'>,
+) {
+  // An answer's status is the same in every language.
+  const detail =
+    lastStatusCode === 0
+      ? failureDetail(result, lastResult, language)
+      : { text: lastResult, language: 'en' as const };
+  return { text: result === DeliveryAttemptResult.UNSPECIFIED ? '' : attemptResult(result, words), detail };
 }
 
 /** The HTTP status, or a word for the failure without an answer; '' before the first attempt. */
@@ -76,7 +84,7 @@ function attemptRow(attempt: DeliveryAttempt, { words, language, timeZone }: Wri
     isGood: attempt.result === DeliveryAttemptResult.DELIVERED,
     result: attemptResult(attempt.result, words),
     statusCode: attempt.statusCode,
-    detail: attempt.detail,
+    detail: failureDetail(attempt.result, attempt.detail, language),
     address: attempt.remoteAddress,
     answerBody: attempt.responseBody,
     retryAfter: attempt.retryAfter,

@@ -89,7 +89,7 @@ function endpointRow(
     state: endpointState(endpoint.state, webhookWords),
     why: pauseWords(endpoint, webhookWords),
     since: momentOf(troubleTime, language, timeZone),
-    last: latestAnswer(endpoint, webhookWords).text,
+    last: latestAnswer(endpoint, { words: webhookWords, language }).text,
     status: endpoint.lastStatusCode === 0 ? '' : String(endpoint.lastStatusCode),
     waiting: pendingCount >= mostPending ? words.endpoints.many(count) : count,
     next: nextTry(endpoint, writing, now),

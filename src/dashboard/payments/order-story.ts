@@ -12,6 +12,7 @@ import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
 import type { refunds } from '../language/english/refunds.ts';
+import { failureDetail } from '../developers/failure-detail.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
 import type { OrderWriting } from './order-words.ts';
@@ -47,6 +48,7 @@ export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting
   return reason === '' ? '' : (reasons[reason] ?? reason);
 }
 
+const noted = (text: string): readonly string[] => (text === '' ? [] : [text]);
 const said = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
 
 /** An event of the order. `refundHref` is the path of a refund's page. */
@@ -207,7 +209,7 @@ export function webhookEntries(
         ? results(attempt.result)
         : `${attempt.statusCode}: ${results(attempt.result)}`,
       ...(attempt.duration === undefined ? [] : [story.took(format.format(durationMs(attempt.duration)))]),
-      ...(attempt.detail === '' ? [] : [attempt.detail]),
+      ...noted(failureDetail(attempt.result, attempt.detail, language).text),
     ],
     texts: said(story.answered, attempt.responseBody),
     href,

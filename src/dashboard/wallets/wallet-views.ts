@@ -1,3 +1,4 @@
+import { amountText } from '../../contract/amount-text.ts';
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { WalletAccountCheck, WalletAccountState } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import type { MerchantWallet, WalletAccount } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
@@ -27,7 +28,7 @@ export function walletRow(wallet: MerchantWallet, writing: WalletWriting) {
     name: directory.walletNames(wallet.wallet)[language],
     logo: directory.logoFile(wallet.wallet),
     takes: (directory.wallets.find((each) => each.wallet === wallet.wallet)?.currencies ?? []).map(
-      (currency) => rangeText(currency, words),
+      (currency) => rangeText(currency, words, language),
     ),
     isGranted,
     isOn: wallet.on,
@@ -44,10 +45,12 @@ export function walletRow(wallet: MerchantWallet, writing: WalletWriting) {
 function rangeText(
   { currency, leastAmount: least, greatestAmount: greatest }: WalletCurrency,
   { range }: Words,
+  language: Language,
 ) {
-  if (least !== '' && greatest !== '') return range.between(least, greatest, currency);
-  if (least !== '') return range.from(least, currency);
-  return greatest === '' ? currency : range.upTo(greatest, currency);
+  const write = (amount: string): string => amountText(amount, currency, language);
+  if (least !== '' && greatest !== '') return range.between(write(least), write(greatest));
+  if (least !== '') return range.from(write(least));
+  return greatest === '' ? currency : range.upTo(write(greatest));
 }
 
 const states = {

@@ -12,9 +12,9 @@ export const wallets: typeof english = {
   states: { on: 'በሥራ ላይ', off: 'የጠፋ', notGranted: 'ለእርስዎ አልተፈቀደም' },
   notGrantedHint: 'እንዲፈቅድልዎ የጌትዌዩን ኦፕሬተር ይጠይቁ።',
   range: {
-    between: (least, greatest, currency) => `ከ${least} እስከ ${greatest} ${currency}`,
-    from: (least, currency) => `ከ${least} ${currency} ጀምሮ`,
-    upTo: (greatest, currency) => `እስከ ${greatest} ${currency}`,
+    between: (least, greatest) => `ከ${least} እስከ ${greatest}`,
+    from: (least) => `ከ${least} ጀምሮ`,
+    upTo: (greatest) => `እስከ ${greatest}`,
   },
   accounts: { operators: 'የኦፕሬተሩ ሒሳብ', own: 'የራስዎ ሒሳብ', open: 'ሒሳቦች' },
   switchOn: { submit: 'ያብሩ', done: (name) => `${name} በርቷል።` },

@@ -22,9 +22,9 @@ export const wallets = {
   states: { on: 'On', off: 'Off', notGranted: 'Not available to you' },
   notGrantedHint: 'Ask the operator of this gateway to allow it.',
   range: {
-    between: (least: string, greatest: string, currency: string) => `${least} to ${greatest} ${currency}`,
-    from: (least: string, currency: string) => `from ${least} ${currency}`,
-    upTo: (greatest: string, currency: string) => `up to ${greatest} ${currency}`,
+    between: (least: string, greatest: string) => `${least} to ${greatest}`,
+    from: (least: string) => `from ${least}`,
+    upTo: (greatest: string) => `up to ${greatest}`,
   },
   accounts: {
     operators: 'The operator’s account',

@@ -1,0 +1,29 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, test } from '@jest/globals';
+import { directoryOf } from '../../../src/contract/wallet-directory.ts';
+import { wallets as amharic } from '../../../src/dashboard/language/amharic/wallets.ts';
+import { wallets as english } from '../../../src/dashboard/language/english/wallets.ts';
+import { walletRow } from '../../../src/dashboard/wallets/wallet-views.ts';
+import { MerchantWalletSchema } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+
+test('the amounts that a wallet takes are written like all other amounts: the currency first, with separators', () => {
+  const currencies = [
+    { currency: 'KES', leastAmount: '1', greatestAmount: '250000', decimals: 0 },
+    { currency: 'ETB', leastAmount: '150.00' },
+    { currency: 'USD', greatestAmount: '1000.00' },
+    { currency: 'EUR' },
+  ];
+  const directory = directoryOf([create(WalletSchema, { wallet: 'walleta', currencies })]);
+  const wallet = create(MerchantWalletSchema, { wallet: 'walleta', paymentOptions: ['walleta_ussd'] });
+  const takes = (language: 'en' | 'am') =>
+    walletRow(wallet, {
+      words: { en: english, am: amharic }[language],
+      language,
+      timeZone: 'UTC',
+      directory,
+    }).takes.map((text) => text.replaceAll('\u00a0', ' '));
+
+  expect(takes('en')).toEqual(['KES 1.00 to KES 250,000.00', 'from ETB 150.00', 'up to $1,000.00', 'EUR']);
+  expect(takes('am')[0]).toMatch(/^ከ\S*KES.?1\.00 እስከ \S*KES.?250,000\.00$/);
+});
