@@ -6,7 +6,7 @@ import {
   OrderExplanationSchema,
   OrderFact,
   OrderFactSchema,
-  OrderNextStep,
+  OrderNextStepSchema,
 } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import { Environment, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
@@ -87,10 +87,7 @@ function show(order: OrderName & { readonly orderNumber: string }, explanation: 
         ['Waits for', wordOf(OrderFactSchema, waitingFor) ?? 'unknown'],
         ['Held by', holderText({ heldBy, walletName })],
         [waitingFor === OrderFact.NOTHING ? 'Ended' : 'Since', showTime(explanation.sinceTime)],
-        [
-          'Next',
-          showTime(explanation.nextTime) || (next === OrderNextStep.NONE ? 'nothing' : 'no time known'),
-        ],
+        ['Next', [wordOf(OrderNextStepSchema, next) ?? '', showTime(explanation.nextTime)].join(' ').trim()],
         ['Order', order.orderId],
         ['Concerns', explanation.subjectId],
       ]),

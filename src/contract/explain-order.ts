@@ -56,6 +56,7 @@ function unknownWebhooks({ orderStatus }: OrderExplanation): OrderExplanation {
     next: OrderNextStep.ASKED_AGAIN,
     walletName: '',
     reason: '',
+    subjectId: '',
     orderStatus,
   };
   return create(OrderExplanationSchema, {

@@ -8,7 +8,7 @@ import { clockWords } from '../platform/time-words.ts';
 /** The facts of the text. */
 export type OrderExplanationFacts = Pick<
   OrderExplanation,
-  'waitingFor' | 'next' | 'walletName' | 'orderStatus' | 'reason'
+  'waitingFor' | 'next' | 'walletName' | 'orderStatus' | 'reason' | 'subjectId'
 > & { readonly nextTime?: Timestamp | undefined };
 
 /**
@@ -18,7 +18,8 @@ export type OrderExplanationFacts = Pick<
 export const orderExplanationText = (facts: OrderExplanationFacts): string =>
   [factText(facts), nextText(facts)].filter((text) => text !== '').join(' ');
 
-function factText({ waitingFor, walletName: wallet, orderStatus, reason }: OrderExplanationFacts): string {
+function factText(facts: OrderExplanationFacts): string {
+  const { waitingFor, walletName: wallet, orderStatus, reason } = facts;
   switch (waitingFor) {
     case OrderFact.NOTHING:
       return endText(orderStatus, reason);
@@ -33,7 +34,7 @@ function factText({ waitingFor, walletName: wallet, orderStatus, reason }: Order
     case OrderFact.EXPIRY:
       return 'The time to pay has ended without a payment.';
     case OrderFact.REQUEST_SENT:
-      return `The order waits for Gatehouse to send a request to ${wallet}.`;
+      return requestText(facts);
     case OrderFact.WALLETS_PROCESS:
       return `The order waits for a wallets process of Gatehouse, because none works with ${wallet}.`;
     case OrderFact.WALLET_RECOVERY:
@@ -103,6 +104,14 @@ export function holderText({ heldBy, walletName }: Pick<OrderExplanation, 'heldB
     case OrderFactHolder.UNSPECIFIED:
       return 'unknown';
   }
+}
+
+/** The request that is about to be sent, by what it concerns. */
+function requestText({ subjectId, walletName: wallet }: OrderExplanationFacts): string {
+  if (subjectId.startsWith('stp_'))
+    return `The order waits for Gatehouse to ask ${wallet} to return money that does not pay the order.`;
+  const request = subjectId.startsWith('rfd_') ? 'the refund' : 'the payment request';
+  return `The order waits for Gatehouse to send ${request} to ${wallet}.`;
 }
 
 const because = (reason: string): string => (reason === '' ? '' : ` (${reason})`);

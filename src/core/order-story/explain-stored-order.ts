@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { PaymentAttemptRow } from '../database/entities.ts';
 import { WalletAccountRow } from '../database/wallet-account-entity.ts';
 import { explainOrder } from '../domain/explain-order.ts';
-import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/explain-order.ts';
+import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/order-explanation.ts';
 import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import { allowedOptions } from '../domain/merchant-terms.ts';
 import type { Environment, Order } from '../domain/order.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation as ExplanationMessage } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { OrderStatus as StatusMessage } from '../../gen/gatehouse/v1/order_pb.js';
-import type { CoreFact, CoreHolder, CoreNextStep, OrderExplanation } from '../domain/explain-order.ts';
+import type { CoreFact, CoreHolder, CoreNextStep, OrderExplanation } from '../domain/order-explanation.ts';
 import type { OrderStatus } from '../domain/order.ts';
 
 const facts = {
@@ -79,13 +79,13 @@ export function explanationMessage(
     walletName: wallet === '' ? '' : nameOf(wallet),
     orderStatus: statuses[explained.orderStatus],
     reason,
+    subjectId,
   };
   return create(OrderExplanationSchema, {
     ...values,
     heldBy: holders[explained.heldBy],
     sinceTime: timestampFromDate(since),
     wallet,
-    subjectId,
     englishText: orderExplanationText(values),
   });
 }

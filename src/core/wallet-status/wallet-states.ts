@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { WalletBreakerState, WalletStatusSchema } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { WalletState } from '../domain/explain-order.ts';
+import type { WalletState } from '../domain/order-explanation.ts';
 import type { Environment } from '../domain/order.ts';
 import type { WalletStatusStore } from './wallet-status-store.ts';
 

@@ -53,12 +53,12 @@ export function orderExplanationMessage(explained: DeliveriesExplanation): Order
     walletName: '',
     orderStatus: OrderStatus.UNSPECIFIED,
     reason: '',
+    subjectId: explained.deliveryId,
   };
   return create(OrderExplanationSchema, {
     ...values,
     heldBy: holders[explained.heldBy],
     ...timeField('sinceTime', explained.since),
-    subjectId: explained.deliveryId,
     englishText: orderExplanationText(values),
   });
 }

@@ -17,7 +17,12 @@ import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
 const numbersOf = (schema: { readonly values: readonly { readonly number: number }[] }): number[] =>
   schema.values.map(({ number }) => number);
-const facts = { walletName: 'Wallet A', orderStatus: OrderStatus.FAILED, reason: 'wrong_pin' };
+const facts = {
+  walletName: 'Wallet A',
+  orderStatus: OrderStatus.FAILED,
+  reason: 'wrong_pin',
+  subjectId: 'stp_1',
+};
 
 test('every fact, next step and holder has short sentences of its own, with and without a time', () => {
   const nextTime = timestampFromDate(new Date('2026-03-01T12:30:05.700Z'));

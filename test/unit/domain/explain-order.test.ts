@@ -10,7 +10,7 @@ import type {
   ExplainedStray,
   OpenProposal,
   WalletState,
-} from '../../../src/core/domain/explain-order.ts';
+} from '../../../src/core/domain/order-explanation.ts';
 import { isInFlight } from '../../../src/core/domain/order.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
 import { buildAttempt, buildOrder, expiresAt, money, registeredAt } from './build-order.ts';
