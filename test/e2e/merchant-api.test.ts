@@ -390,6 +390,7 @@ describe('docs/merchant-api.md', () => {
       '/api/v1/register',
       '/api/v1/direct?payment_option=walleta_ussd',
       '/api/v1/verify',
+      '/api/v1/explain',
       '/api/v1/register',
     ]);
     for (const { path, body, reply } of shown) {
