@@ -115,6 +115,10 @@ test('kill -9 of core between the commit of a keyed request and its answer: the 
       () => false,
     ),
   );
+  await waitUntil(
+    'the facade reaches the new core',
+    async () => (await fetch(`${stack.facades[0]?.sandbox}/readyz`)).ok,
+  );
 
   // The order is paid, so PENDING can only be the answer that was stored with the commit.
   expect(await pay()).toEqual([201, 'PENDING']);
