@@ -2,7 +2,12 @@ import { str } from 'envalid';
 import { clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks, origin, smtpUrl } from '../platform/settings/address-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
-import { SettingsError, metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import {
+  SettingsError,
+  metricsSettings,
+  processSettings,
+  readSettings,
+} from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 

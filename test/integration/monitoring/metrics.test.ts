@@ -51,16 +51,19 @@ const verify = (key: string, headers: Record<string, string> = {}) =>
 
 test('requests are counted by listener, route and status, and paths of clients are no routes', async () => {
   const { testKey } = await stack.createMerchant();
-  const register = await fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`, {
-    method: 'POST',
-    headers: { apiKey: testKey, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      order_number: 'M-1',
-      amount: '10.00',
-      currency: 'ETB',
-      phone: '0911000001',
-    }),
-  });
+  const register = await fetch(
+    `${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`,
+    {
+      method: 'POST',
+      headers: { apiKey: testKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        order_number: 'M-1',
+        amount: '10.00',
+        currency: 'ETB',
+        phone: '0911000001',
+      }),
+    },
+  );
   expect(register.status).toBe(201);
   await waitUntil('the payment has ended', async () => {
     const answer = await (await verify(testKey, { prefer: 'wait=5' })).json();
