@@ -357,8 +357,7 @@ describe('the simulated wallets', () => {
 
   beforeAll(async () => {
     await desk.clear();
-    await desk.query('delete from core.wallet_statuses');
-    await stack.startWallets();
+    await reportWallets(WalletBreakerState.CLOSED);
     for (const row of rows) {
       const orderNumber = `S-${row}`;
       const phone = `+2519000000${row}`;
@@ -380,7 +379,8 @@ describe('the simulated wallets', () => {
     return { before, rest, cli, page };
   };
 
-  test('every outcome is explained in the same words, at every step that stands still', async () => {
+  /** Asks all surfaces for each order while it stands still. Returns the facts that were seen. */
+  const compareAll = async (): Promise<ReadonlySet<string>> => {
     const seen = new Set<string>();
     for (const order of paid) {
       const { before, rest, cli, page } = await waitUntil(`${order.orderNumber} stands still`, () =>
@@ -390,7 +390,14 @@ describe('the simulated wallets', () => {
       expect(page.text).toBe(before.text);
       seen.add(before.facts?.[0] ?? '');
     }
-    expect(seen.size).toBeGreaterThan(1);
+    return seen;
+  };
+
+  test('every outcome is explained in the same words before it is sent, and while the wallets work', async () => {
+    // On a busy machine the report of the wallets is out of date at the end.
+    expect(['request_sent', 'wallets_process']).toEqual(expect.arrayContaining([...(await compareAll())]));
+    await stack.startWallets();
+    expect((await compareAll()).size).toBeGreaterThan(1);
   });
 
   test.each([
@@ -407,6 +414,10 @@ describe('the simulated wallets', () => {
       const shown = await surfaces.grpc(order);
       return shown.facts?.slice(0, 3).join(' ') === facts;
     });
+  });
+
+  test('every outcome is explained in the same words after the wallets have decided', async () => {
+    expect(await compareAll()).toContain('nothing');
   });
 });
 
