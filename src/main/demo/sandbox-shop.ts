@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from '@sinclair/typebox';
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -26,11 +27,13 @@ export interface SandboxShop {
 }
 
 const timeoutMs = 15_000;
+const mostRepeats = 3;
+const repeatAfterMs = 1_000;
 const registered = Type.Object({ data: Type.Object({ checkout_url: Type.String() }) });
 const verified = Type.Object({ data: Type.Object({ status: Type.String() }) });
 
 export function openSandboxShop(origin: string, apiKey: string, now: () => Date): SandboxShop {
-  const call = async (path: string, body: object): Promise<ShopCall> => {
+  const callOnce = async (path: string, body: object): Promise<ShopCall> => {
     const startedAt = now();
     const begun = performance.now();
     const response = await fetch(`${origin}${path}`, {
@@ -50,6 +53,14 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
       requestId: response.headers.get('x-request-id') ?? '',
       tookMs: performance.now() - begun,
     };
+  };
+  /** Repeats a call that the gateway could not answer, as shops should. All calls are safe to repeat. */
+  const call = async (path: string, body: object): Promise<ShopCall> => {
+    for (let repeats = 0; ; repeats += 1) {
+      const answered = await callOnce(path, body);
+      if (answered.status < 500 || repeats === mostRepeats) return answered;
+      await delay(repeatAfterMs);
+    }
   };
   return {
     register: (body) => call('/api/v1/register', body),
