@@ -23,20 +23,24 @@ export function createHttpMetrics({
     buckets,
     registers,
   });
-  const inFlight = new Gauge({
+  const inFlight = new Map<string, { requests: number }>();
+  new Gauge({
     name: 'gatehouse_http_requests_in_flight',
     help: 'HTTP requests that are not answered yet, waiting requests included.',
     labelNames: ['listener'],
     registers,
+    collect() {
+      for (const [listener, { requests }] of inFlight) this.set({ listener }, requests);
+    },
   });
   return (listener) => (app) => {
-    const running = inFlight.labels({ listener });
-    running.set(0);
+    const running = { requests: 0 };
+    inFlight.set(listener, running);
     app.addHook('onRequest', (request, reply, done) => {
       const begunMs = performance.now();
-      running.inc();
-      reply.raw.once('close', () => {
-        running.dec();
+      running.requests += 1;
+      reply.raw.on('close', () => {
+        running.requests -= 1;
         const route = request.routeOptions.url ?? 'none';
         const isWaiting = reply.hasHeader('preference-applied');
         duration.observe(
