@@ -130,7 +130,7 @@ test('what was written before its core could say so is there when the same is se
   core?.signal('SIGSTOP');
   await held.letGo();
   held = undefined;
-  const written = await waitUntil('what core sent is committed', () => countOrders(databaseUrl));
+  const written = await waitUntil('what core sent is committed', () => countWritten(databaseUrl));
   await core?.stop('SIGKILL');
   await replace(stack, addresses[0]);
   await untilMore(traffic, shops);
@@ -138,22 +138,33 @@ test('what was written before its core could say so is there when the same is se
 
   expect(written).toBeGreaterThanOrEqual(2);
   expect(await findStoredFaults(databaseUrl, traffic.acknowledged)).toEqual([]);
-  expect(await countOrders(databaseUrl)).toBe(traffic.acknowledged.length);
+  expect((await readCounts(databaseUrl)).orders).toBe(traffic.acknowledged.length);
   expect(await traffic.findChanged()).toEqual([]);
 });
 
-/** Undefined while statements are still at it, or have written nothing. */
-async function countOrders(databaseUrl: string): Promise<number | undefined> {
+/** Undefined while core's inserts are under way, or have written nothing. */
+async function countWritten(databaseUrl: string): Promise<number | undefined> {
+  const { busy, orders } = await readCounts(databaseUrl);
+  return busy === 0 && orders > 0 ? orders : undefined;
+}
+
+interface Counts {
+  busy: number;
+  orders: number;
+}
+
+/** The number of orders, and of bulk statements that PostgreSQL is working on. */
+async function readCounts(databaseUrl: string): Promise<Counts> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    const { rows } = await client.query<{ busy: number; orders: number }>(
+    const { rows } = await client.query<Counts>(
       `select (select count(*)::int from core.orders) as orders,
          (select count(*)::int from pg_stat_activity
           where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
             and query like '%unnest(%') as busy`,
     );
-    return rows[0]?.busy === 0 && rows[0].orders > 0 ? rows[0].orders : undefined;
+    return rows[0] ?? { busy: 0, orders: 0 };
   } finally {
     await client.end();
   }
