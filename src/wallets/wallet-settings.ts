@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { TObject } from '@sinclair/typebox';
@@ -9,6 +8,7 @@ import type { EnvironmentName, WalletEnvironment } from '../contract/wallets-fil
 import type { PaymentOption } from '../contract/payment-option.ts';
 import { isNetwork } from '../platform/settings/address-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+import { readSettingText } from '../platform/settings/setting-text.ts';
 import { isSecret } from './connector/connector-kind.ts';
 import type { ConnectorKind } from './connector/connector-kind.ts';
 
@@ -139,20 +139,14 @@ export function asConfigured(schema: TObject): TObject {
 const isReference = (value: unknown): value is { readonly secret: string } =>
   typeof value === 'object' && value !== null && 'secret' in value && typeof value.secret === 'string';
 
-/** The text of a secret: in the variable of its name, or in the file that the variable with _FILE names. */
+/** The text of a secret, from the process's environment or its file. */
 function readSecret(
   variables: ProcessEnvironment,
   name: string,
 ): { readonly text: string } | { readonly problem: string } {
-  const text = variables[name] ?? '';
-  if (text !== '') return { text };
-  const file = variables[`${name}_FILE`] ?? '';
-  if (file === '') return { problem: `names ${name}, but neither ${name} nor ${name}_FILE is set` };
-  try {
-    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    return content === '' ? { problem: `the file that ${name}_FILE names is empty` } : { text: content };
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    return { problem: `the file that ${name}_FILE names cannot be read (${why})` };
-  }
+  const read = readSettingText(variables, name);
+  if ('problem' in read) return read;
+  return read.text === undefined
+    ? { problem: `names ${name}, but neither ${name} nor ${name}_FILE is set` }
+    : { text: read.text };
 }

@@ -196,6 +196,8 @@ const thisMachine = '127.0.0.0/8,::1/128';
 export function webhooksProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const { grpc, connect } = addresses.webhooks;
+  // Only whether it is given: the process reads the file itself, and says what is wrong with it.
+  const hasKeysFile = (environment['GATEHOUSE_WEBHOOK_SECRET_KEYS_FILE'] ?? '') !== '';
   const env = {
     ...environment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
@@ -206,7 +208,8 @@ export function webhooksProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_WEBHOOKS_GRPC_PORT: String(addresses.ports.webhooksGrpc),
     GATEHOUSE_WEBHOOKS_CONNECT_PORT: String(addresses.ports.webhooksConnect),
     GATEHOUSE_WEBHOOK_SECRET_KEYS:
-      environment['GATEHOUSE_WEBHOOK_SECRET_KEYS'] || `first:${secrets.webhook_secret_key}`,
+      environment['GATEHOUSE_WEBHOOK_SECRET_KEYS'] ||
+      (hasKeysFile ? '' : `first:${secrets.webhook_secret_key}`),
     GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: environment['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS'] || thisMachine,
   };
   readWebhooksSettings(env);

@@ -2,6 +2,7 @@ import { EnvMissingError, cleanEnv, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
 import { listenHost } from './address-settings.ts';
 import { port } from './number-settings.ts';
+import { readSettingText } from './setting-text.ts';
 
 /** The environment of a process, passed in by its composition root. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
@@ -28,19 +29,30 @@ export const metricsSettings = {
 };
 
 /**
- * Checks all settings of a process at once. An empty value counts as not set, because `NAME=` in an .env file and an unset
- * variable in docker compose both give an empty value.
+ * Checks all settings of a process at once. Each may be in the file that its name with `_FILE` appended names, as secrets of
+ * containers are. An empty value counts as not set, because `NAME=` in an .env file and an unset variable in docker compose
+ * both give an empty value.
  * @throws SettingsError
  */
-export function readSettings<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+export function readSettings<S extends object>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
+  const given: Record<string, string> = {};
+  const fileProblems = new Map<string, string>();
+  for (const name of Object.keys(specs)) {
+    // GATEHOUSE_WALLETS_FILE is a setting of its own.
+    const read = `${name}_FILE` in specs ? { text: environment[name] } : readSettingText(environment, name);
+    if ('problem' in read) fileProblems.set(name, read.problem);
+    else if (read.text !== undefined && read.text !== '') given[name] = read.text;
+  }
   return cleanEnv(given, specs, {
     reporter: ({ errors }) => {
-      const problems = Object.entries(errors).map(([name, error]) =>
-        error instanceof EnvMissingError
-          ? `${name} is not set: ${error.message}`
-          : `${name} ${error instanceof Error ? error.message : 'is not usable'}`,
-      );
+      const problems = Object.entries(errors)
+        .filter(([name]) => !fileProblems.has(name))
+        .map(([name, error]) =>
+          error instanceof EnvMissingError
+            ? `${name} is not set: ${error.message}`
+            : `${name} ${error instanceof Error ? error.message : 'is not usable'}`,
+        );
+      for (const [name, problem] of fileProblems) problems.push(`${name} is not set: ${problem}`);
       if (problems.length > 0) throw new SettingsError(problems.join('\n'));
     },
   });

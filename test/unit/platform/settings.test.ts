@@ -1,4 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 import { readCoreSettings } from '../../../src/core/settings.ts';
@@ -250,6 +253,49 @@ test.each(['one:50051,two:50051', '10.0.0.1:1,[::1]:2', '10.0.0.1:1,core:2'])(
     ]);
   },
 );
+
+describe('a setting in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-settings-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const fileOf = (text: string): string => {
+    const path = join(folder, String(text.length));
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test('is read without the line break at its end, and the variable wins', () => {
+    const file = fileOf(`${'cd'.repeat(32)}\n`);
+    const inFile = { ...core, GATEHOUSE_MASTER_KEY: '', GATEHOUSE_MASTER_KEY_FILE: file };
+    expect(readCoreSettings(inFile).GATEHOUSE_MASTER_KEY).toEqual(Buffer.alloc(32, 0xcd));
+    const inBoth = { ...core, GATEHOUSE_MASTER_KEY_FILE: file };
+    expect(readCoreSettings(inBoth).GATEHOUSE_MASTER_KEY).toEqual(Buffer.alloc(32, 0xab));
+  });
+
+  test('is refused like any other, and a file that cannot be read or is empty is named with the rest', () => {
+    const problems = problemsOf(() =>
+      readCoreSettings({
+        GATEHOUSE_MASTER_KEY_FILE: fileOf('canary\n'),
+        GATEHOUSE_DATABASE_URL_FILE: join(folder, 'absent'),
+        GATEHOUSE_NATS_URL_FILE: fileOf('\n'),
+        GATEHOUSE_SERVICE_TOKENS: `facade:${token}`,
+      }),
+    );
+    expect(problems).toEqual([
+      expect.stringMatching(/^GATEHOUSE_MASTER_KEY must be 64 hexadecimal digits/),
+      'GATEHOUSE_NATS_URL is not set: the file that GATEHOUSE_NATS_URL_FILE names is empty',
+      'GATEHOUSE_DATABASE_URL is not set: the file that GATEHOUSE_DATABASE_URL_FILE names cannot be read (ENOENT)',
+    ]);
+    expect(problems.join('')).not.toContain('canary');
+  });
+
+  test('is not what GATEHOUSE_WALLETS_FILE names, which is a setting of its own', () => {
+    const read = readCoreSettings({ ...core, GATEHOUSE_WALLETS_FILE: join(folder, 'absent') });
+    expect(read).toMatchObject({
+      GATEHOUSE_WALLETS: undefined,
+      GATEHOUSE_WALLETS_FILE: join(folder, 'absent'),
+    });
+  });
+});
 
 test('no message repeats a secret that was refused', () => {
   const problems = problemsOf(() =>
