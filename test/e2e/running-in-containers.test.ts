@@ -1,11 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { cp, readFile, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { choosePorts } from '../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
@@ -16,56 +17,22 @@ import { readRestFacadeSettings } from '../../src/rest-facade/settings.ts';
 import { readWalletsSettings } from '../../src/wallets/settings.ts';
 import { readWalletSimulatorSettings } from '../../src/wallet-simulator/settings.ts';
 import { readWebhooksSettings } from '../../src/webhooks/settings.ts';
-import { readComposeFile } from '../support/compose-file.ts';
+import { readComposeDocument, readComposeFile } from '../support/compose-file.ts';
 import type { ComposeService } from '../support/compose-file.ts';
 import { createDashboardVisitor } from '../support/dashboard-visitor.ts';
-import { startNode } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { findGoModule } from '../support/go-module.ts';
+import { openOneMachine } from '../support/one-machine.ts';
+import type { DeployedProcess, OneMachine } from '../support/one-machine.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const newFolder = temporaryFolders();
-
-/** The setting of each port that a process listens on in its container. */
-const portSettings: Readonly<Record<string, Readonly<Record<number, string>>>> = {
-  core: { 50051: 'GATEHOUSE_CORE_GRPC_PORT', 50052: 'GATEHOUSE_CORE_CONNECT_PORT' },
-  'rest-facade': { 8080: 'GATEHOUSE_REST_PRODUCTION_PORT', 8081: 'GATEHOUSE_REST_SANDBOX_PORT' },
-  checkout: { 8082: 'GATEHOUSE_CHECKOUT_PORT' },
-  dashboard: { 8083: 'GATEHOUSE_DASHBOARD_PORT' },
-  wallets: { 8084: 'GATEHOUSE_WALLET_CALLBACK_PORT' },
-  webhooks: { 50053: 'GATEHOUSE_WEBHOOKS_GRPC_PORT', 50054: 'GATEHOUSE_WEBHOOKS_CONNECT_PORT' },
-  'wallet-simulator': { 8090: 'GATEHOUSE_SIMULATOR_PORT' },
-};
 
 /** The commands of the page's section on containers, in their order: one string for each block. */
 async function blocksOfPage(): Promise<{ readonly section: string; readonly blocks: readonly string[] }> {
   const page = await readFile(join(root, 'docs/operating/running.md'), 'utf8');
   const section = page.slice(page.indexOf('### Containers'));
   return { section, blocks: [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block) };
-}
-
-const execute = (
-  program: string,
-  args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
-): Promise<{ exitCode: number | string; stdout: string; stderr: string }> =>
-  new Promise((done) =>
-    execFile(program, args, options, (error, stdout, stderr) =>
-      done({ exitCode: error?.code ?? 0, stdout, stderr }),
-    ),
-  );
-
-/** The `.env` that the page's own command makes. */
-async function makeSecrets(block: string): Promise<Readonly<Record<string, string>>> {
-  const folder = await newFolder();
-  const command = block.slice(0, block.indexOf('docker compose'));
-  const { exitCode, stderr } = await execute('sh', ['-c', command], {
-    cwd: folder,
-    env: { PATH: process.env['PATH'] },
-  });
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  const lines = (await readFile(join(folder, '.env'), 'utf8')).trim().split('\n');
-  return Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string]));
 }
 
 const readers = {
@@ -78,98 +45,98 @@ const readers = {
   'wallet-simulator': readWalletSimulatorSettings,
 };
 
-describe('what docs/operating/running.md says of containers, done with the processes that docker-compose.yml describes', () => {
+interface FirstStart {
+  readonly merchant: { readonly test_key: string };
+  readonly users: Readonly<
+    Record<'owner' | 'operator', { readonly email: string; readonly password: string }>
+  >;
+}
+
+describe('docker compose up without any preparation, done with plain processes', () => {
   let section: string;
   let blocks: readonly string[];
   let services: readonly ComposeService[];
+  let image: { readonly entrypoint: readonly string[]; readonly healthcheck: readonly string[] };
+  let folder: string;
+  let machine: OneMachine;
   let database: TemporaryServer | undefined;
   let broker: ChildProcess | undefined;
   const processes: GatehouseProcess[] = [];
-  /** The mounted configuration of wallets, with addresses of this machine. */
-  let walletsFile = '';
-  /** Where each service's port is on this machine, by "service:port". */
-  const ports = new Map<string, number>();
+  const firstStart: { reported: string; shown: FirstStart | undefined } = { reported: '', shown: undefined };
 
-  /** Names of services, and what they publish, as addresses of this machine. */
-  const onThisMachine = (value: string): string =>
-    value
-      .replace(/^postgres:.*@postgres:5432\/gatehouse$/, database?.url ?? '')
-      .replace(
-        /(?:dns:\/\/\/)?\b([a-z][a-z-]*|127\.0\.0\.1):(\d{4,5})\b/g,
-        (written, host: string, port: string) => {
-          const publisher = services.find((each) => each.ports.includes(Number(port)))?.name;
-          const found = ports.get(`${host === '127.0.0.1' ? publisher : host}:${port}`);
-          return found === undefined ? written : `127.0.0.1:${found}`;
-        },
-      );
-
-  const environmentOf = (name: string): Readonly<Record<string, string>> => {
-    const environment: ComposeService['environment'] =
-      services.find((each) => each.name === name)?.environment ?? {};
-    const listening: [string, string][] = Object.entries(portSettings[name] ?? {}).map(([port, setting]) => [
-      setting,
-      String(ports.get(`${name}:${port}`)),
-    ]);
-    return {
-      ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, onThisMachine(value)])),
-      ...(environment['GATEHOUSE_WALLETS_FILE'] === undefined ? {} : { GATEHOUSE_WALLETS_FILE: walletsFile }),
-      ...Object.fromEntries(listening),
-    };
+  const serviceOf = (name: string): ComposeService => {
+    const found = services.find((service) => service.name === name);
+    if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+    return found;
+  };
+  const deployed = (name: string, command?: readonly string[]): DeployedProcess => {
+    const service = serviceOf(name);
+    const own = [
+      ...(service.entrypoint.length > 0 ? service.entrypoint : image.entrypoint),
+      ...service.command,
+    ];
+    return { name, environment: service.environment, command: command ?? own };
   };
 
   beforeAll(async () => {
     ({ section, blocks } = await blocksOfPage());
-    const [first = ''] = blocks;
-    const profiles = [...first.matchAll(/--profile (\S+)/g)].map((match) => match[1] ?? '');
-    services = (await readComposeFile(await makeSecrets(first))).filter(
-      (service) =>
-        service.profiles.length === 0 || service.profiles.some((profile) => profiles.includes(profile)),
-    );
-    const wanted = [
-      'nats:4222',
-      ...Object.entries(portSettings).flatMap(([name, settings]) =>
-        Object.keys(settings).map((port) => `${name}:${port}`),
-      ),
-    ];
-    const chosen = await choosePorts(wanted.map((setting) => ({ setting, host: '127.0.0.1', port: 0 })));
-    wanted.forEach((name, index) => ports.set(name, chosen[index] ?? 0));
-    const mounted = services.find(({ name }) => name === 'core')?.environment['GATEHOUSE_WALLETS_FILE'] ?? '';
-    // With the logos, whose paths are relative to the file.
-    const mountedFolder = await newFolder();
-    await cp(join(root, 'deploy/wallets'), mountedFolder, { recursive: true });
-    walletsFile = join(mountedFolder, basename(mounted));
-    const configuration = await readFile(walletsFile, 'utf8');
-    await writeFile(
-      walletsFile,
-      configuration.replace(/http:\/\/[^/"]+/g, (url) => `http://${onThisMachine(url.slice(7))}`),
-    );
+    const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
+    const wordsOf = (pattern: RegExp) => JSON.parse(pattern.exec(dockerfile)?.[1] ?? '') as readonly string[];
+    image = {
+      entrypoint: wordsOf(/^ENTRYPOINT (\[.*\])$/m),
+      healthcheck: wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m),
+    };
+    services = await readComposeFile({});
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-containers-'));
     // One of its own: doctor finds fault with a server that is quick and forgetful, as that of other tests is.
     database = await startTemporaryPostgres({ durable: true });
+    machine = await openOneMachine(folder, { 'postgres:5432': Number(new URL(database.url).port) });
+    // The mounted folders, with addresses of this machine.
+    for (const [from, to, file] of [
+      ['deploy/wallets', 'etc/gatehouse/wallets', 'simulated.json'],
+      ['deploy/nats', 'etc/nats', 'nats-server.conf'],
+    ] as const) {
+      await cp(join(root, from), join(folder, to), { recursive: true });
+      const mounted = join(folder, to, file);
+      const text = (await readFile(mounted, 'utf8'))
+        .replace('"/var/lib/nats"', `"${folder}/var/lib/nats"`)
+        .replace('port: 4222', `port: ${machine.portOf('nats:4222')}`);
+      await writeFile(mounted, machine.here(text));
+    }
+    await mkdir(join(folder, 'var/lib/gatehouse/wallet-simulator'), { recursive: true });
+
+    const made = await machine.run(deployed('make-secrets'));
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' });
+
+    const password = await readFile(
+      machine.here(serviceOf('postgres').environment['POSTGRES_PASSWORD_FILE'] ?? ''),
+      'utf8',
+    );
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`ALTER ROLE gatehouse PASSWORD '${password}'`);
+    await client.end();
 
     const program = await findOrInstallNatsServer({
       report: () => undefined,
       signal: new AbortController().signal,
     });
-    const folder = await newFolder();
-    const nats = services.find(({ name }) => name === 'nats')?.command ?? [];
-    broker = spawn(
-      program,
-      [
-        ...nats.map((word) => word.replace('=/data', `=${folder}`)),
-        ...['--addr', '127.0.0.1', '--port', String(ports.get('nats:4222'))],
-      ],
-      { stdio: 'ignore' },
-    );
-    const start = async ({ name, command }: ComposeService): Promise<void> => {
-      const [node, ...args] = command;
-      expect(node).toBe('node');
-      processes.push(await startNode(name, args, environmentOf(name)));
-    };
-    // Those that the page's commands need; what the others are given is read in a test below.
-    for (const name of ['core', 'webhooks', 'dashboard']) {
-      const service = services.find((each) => each.name === name);
-      if (service !== undefined) await start(service);
-    }
+    const [shell = '', ...words] = deployed('nats').command.map(machine.here);
+    broker = spawn(shell, words, {
+      stdio: 'ignore',
+      env: { PATH: [dirname(program), process.env['PATH']].join(delimiter) },
+    });
+    for (const name of [
+      ...['core', 'wallet-simulator', 'webhooks'],
+      ...['rest-facade', 'checkout', 'dashboard', 'wallets'],
+    ])
+      processes.push(await machine.start(deployed(name)));
+    const { exitCode, stdout, stderr } = await machine.run(deployed('first-start'));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    firstStart.reported = stdout;
+    const { command } = deployed('first-start');
+    const shown = await machine.run(deployed('first-start', [...command, 'show']));
+    firstStart.shown = JSON.parse(shown.stdout) as FirstStart;
   });
 
   afterAll(async () => {
@@ -179,31 +146,94 @@ describe('what docs/operating/running.md says of containers, done with the proce
       await once(broker, 'exit');
     }
     await database?.stop();
+    await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs a line such as `docker compose exec core gatehouse …` as that container would. */
-  async function runLine(line: string) {
-    const [, service = '', ...words] = /^docker compose exec (\S+) gatehouse (.*)$/.exec(line) ?? [];
-    const args = (words[0]?.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'));
-    expect(args).not.toEqual([]);
-    return execute(join(root, 'scripts/gatehouse'), args, {
-      cwd: '/',
-      env: { PATH: process.env['PATH'], ...environmentOf(service) },
+  const post = async (path: string, body: object): Promise<{ status: number; data: { status: string } }> => {
+    const response = await fetch(`http://127.0.0.1:${machine.portOf('rest-facade:8081')}${path}`, {
+      method: 'POST',
+      headers: { apiKey: firstStart.shown?.merchant.test_key ?? '', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
     });
-  }
+    return { status: response.status, ...((await response.json()) as { data: { status: string } }) };
+  };
 
-  test('makes a merchant with a key and a webhook secret, invites the first people, who sign in, and finds all well', async () => {
+  test('a payment in the sandbox completes through the simulator', async () => {
+    const order = { order_number: 'first', amount: '150.00', currency: 'ETB', phone: '+251911223344' };
+    const { status } = await post('/api/v1/direct?payment_option=walleta_ussd', order);
+    expect(status).toBe(201);
+    const paid = await waitUntil('the order is not pending', async () => {
+      const { data } = await post('/api/v1/verify', { order_number: 'first' });
+      return data.status === 'PENDING' ? undefined : data;
+    });
+    expect(paid.status).toBe('COMPLETED');
+  });
+
+  test('the users of the first start sign in, and its log has no secrets but says how to print them', async () => {
+    expect(firstStart.reported).toContain('docker compose run --rm first-start show');
+    const { users, merchant } = firstStart.shown ?? {};
+    for (const login of Object.values(users ?? {})) {
+      const visitor = createDashboardVisitor(`http://127.0.0.1:${machine.portOf('dashboard:8083')}`);
+      expect((await visitor.signIn(login)).status).toBe(303);
+      expect((await visitor.get('/')).body).not.toContain('name="password"');
+      expect(firstStart.reported).not.toContain(login.password);
+    }
+    expect(Object.keys(users ?? {})).toEqual(['owner', 'operator']);
+    expect(firstStart.reported).not.toContain(merchant?.test_key);
+  });
+
+  test('every health check succeeds', async () => {
+    for (const service of services) {
+      const { name, healthcheck, profiles, isScaledToNone } = service;
+      // PostgreSQL's image has its own program, which this machine's PostgreSQL lacks.
+      if (healthcheck === undefined || isScaledToNone || profiles.length > 0 || name === 'postgres') continue;
+      const command = healthcheck.length > 0 ? healthcheck : image.healthcheck;
+      const checked = await machine.run(deployed(name, command));
+      expect({ name, ...checked }).toMatchObject({ name, exitCode: 0 });
+    }
+    expect(services.filter(({ healthcheck }) => healthcheck === undefined).map(({ name }) => name)).toEqual([
+      'make-secrets',
+      'first-start',
+    ]);
+    // In a container in which nothing listens.
+    const idle = { ...deployed('core', image.healthcheck), name: 'idle' };
+    expect(await machine.run(idle)).toMatchObject({ exitCode: 1, stderr: 'not healthy: nothing listens\n' });
+  });
+
+  test('a later start keeps the secrets and the users', async () => {
+    const store = join(folder, 'run/gatehouse/make-secrets/secrets.json');
+    const kept = await readFile(store, 'utf8');
+    expect((await stat(store)).mode & 0o777).toBe(0o600);
+
+    const again = await machine.run(deployed('make-secrets'));
+    expect(again).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await readFile(store, 'utf8')).toBe(kept);
+    expect(await machine.run(deployed('first-start'))).toMatchObject({
+      exitCode: 0,
+      stdout: firstStart.reported.split('\n').slice(-3).join('\n'),
+    });
+  });
+
+  test('the commands of the page make a merchant with a key and a webhook secret, invite people, who sign in, and find all well', async () => {
     const lines = (blocks[1] ?? '').trim().split('\n');
     const links = new Map<string, string>();
     for (const line of lines) {
-      const { exitCode, stdout, stderr } = await runLine(line);
+      const [, service = '', words = ''] = /^docker compose exec (\S+) (gatehouse .*)$/.exec(line) ?? [];
+      const args = (words.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'));
+      const command = [join(root, 'scripts/gatehouse'), ...args.slice(1)].map((word) =>
+        word.replace('<merchant_id>', links.get('merchant') ?? ''),
+      );
+      const { exitCode, stdout, stderr } = await machine.run(deployed(service, command));
       const failed = exitCode === 0 ? '' : stdout;
       expect({ line, exitCode, stderr, failed }).toEqual({ line, exitCode: 0, stderr: '', failed: '' });
+      const [merchant] = /mer_\w+/.exec(stdout) ?? [];
+      if (line.includes('merchant create')) links.set('merchant', merchant ?? '');
       const [, email] = / user invite (\S+)/.exec(line) ?? [];
       if (email === undefined) continue;
       const [link = ''] = /^http:\/\/\S+$/m.exec(stdout) ?? [];
       links.set(email, link);
     }
+    links.delete('merchant');
     expect(lines.map((line) => line.split(' ').slice(5, 7).join(' '))).toEqual(
       expect.arrayContaining(['merchant create', 'key issue', 'user invite']),
     );
@@ -211,7 +241,7 @@ describe('what docs/operating/running.md says of containers, done with the proce
 
     for (const [email, link] of links) {
       const { origin, pathname } = new URL(link);
-      expect(origin).toBe(`http://127.0.0.1:${ports.get('dashboard:8083')}`);
+      expect(origin).toBe(`http://127.0.0.1:${machine.portOf('dashboard:8083')}`);
       const password = 'a sentence that nobody guesses';
       const invited = createDashboardVisitor(origin);
       await invited.get(pathname);
@@ -229,27 +259,39 @@ describe('what docs/operating/running.md says of containers, done with the proce
     }
   });
 
-  test('names every port that is published', () => {
-    for (const { name, ports: published } of services)
-      for (const port of published)
-        expect({ name, isNamed: section.includes(`${port}`) }).toEqual({ name, isNamed: true });
-    expect(services.flatMap((service) => service.ports).sort()).toEqual([8080, 8081, 8082, 8083, 8084, 8090]);
+  test('the page and the compose file name every port that README.md names', async () => {
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    // The port 3000 is that of a merchant's own server.
+    const named = [...readme.matchAll(/127\.0\.0\.1:([58]\d{3,4})/g)].map(([, port]) => Number(port));
+    const published = services.filter(({ profiles }) => profiles.length === 0).flatMap(({ ports }) => ports);
+    expect(published.sort()).toEqual(expect.arrayContaining([...new Set(named)]));
+    for (const port of published)
+      expect({ port, isNamed: section.includes(`${port}`) }).toEqual({ port, isNamed: true });
   });
 
-  test('every process has all the settings that it needs', () => {
-    const ours = services.filter(({ name }) => name !== 'postgres' && name !== 'nats');
-    expect(ours.map(({ name }) => name).sort()).toEqual(Object.keys(readers).sort());
-    for (const [name, read] of Object.entries(readers)) {
-      const { environment, command } = services.find((service) => service.name === name) ?? {};
-      expect(() => read(environment ?? {})).not.toThrow();
-      expect(existsSync(join(root, command?.at(-1) ?? ''))).toBe(true);
+  test('every file that a setting names is mounted, and no process has the secrets of another', () => {
+    for (const { name, environment, mounts } of services)
+      for (const [setting, path] of Object.entries(environment)) {
+        if (!path.startsWith('/')) continue;
+        const isMounted = mounts.some((mount) => path === mount || path.startsWith(`${mount}/`));
+        expect({ name, setting, isMounted: isMounted || name === 'make-secrets' }).toEqual({
+          name,
+          setting,
+          isMounted: true,
+        });
+      }
+    for (const { name, mounts } of services) {
+      const own = name.replace('more-cores', 'core').replace('more-webhooks', 'webhooks');
+      const secrets = mounts.filter((mount) => mount.startsWith('/run/gatehouse/'));
+      if (name === 'make-secrets') continue;
+      expect({ name, secrets }).toEqual({ name, secrets: name === 'caddy' ? [] : [`/run/gatehouse/${own}`] });
     }
   });
 
   test('every process that counts callers by address has the setting for its proxies', () => {
     const setting = 'GATEHOUSE_TRUSTED_PROXIES';
     for (const [name, read] of Object.entries(readers)) {
-      const { environment } = services.find((service) => service.name === name) ?? { environment: {} };
+      const { environment } = serviceOf(name);
       let reads = false;
       try {
         read({ ...environment, [setting]: 'no network' });
@@ -259,4 +301,44 @@ describe('what docs/operating/running.md says of containers, done with the proce
       expect({ name, passed: setting in environment }).toEqual({ name, passed: reads });
     }
   });
+});
+
+/** The library with which `docker compose` reads its files. It needs Go, and without it the test is skipped. */
+const composeLibrary = findGoModule('github.com/compose-spec/compose-go/v2@v2.16.2');
+const testWithGo = composeLibrary === undefined ? test.skip : test;
+
+testWithGo(
+  'docker-compose.yml follows the specification of Compose, and a mistake in it is found',
+  async () => {
+    const schema = await readFile(join(composeLibrary ?? '', 'schema/compose-spec.json'), 'utf8');
+    const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      JSON.parse(schema) as object,
+    );
+    const document = await readComposeDocument({});
+    isValid(document);
+    expect(isValid.errors ?? []).toEqual([]);
+    const [name = '', service] = Object.entries(document.services)[0] ?? [];
+    expect(isValid({ ...document, services: { [name]: { ...service, comand: [] } } })).toBe(false);
+  },
+);
+
+test('every container is pinned, rotates its logs, and has neither privileges nor a writable image', async () => {
+  for (const { name, image, written } of await readComposeFile({})) {
+    expect({ name, image }).toEqual({
+      name,
+      image: expect.stringMatching(/^gatehouse$|:\d+\.\d+(\.\d+)?(-alpine)?$/),
+    });
+    expect({ name, ...written }).toMatchObject({
+      name,
+      logging: { options: { 'max-size': '10m', 'max-file': '5' } },
+    });
+    // The image of PostgreSQL starts as root, and changes to its own user.
+    if (name !== 'postgres')
+      expect({ name, ...written }).toMatchObject({
+        name,
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+  }
 });

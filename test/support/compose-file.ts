@@ -7,19 +7,37 @@ const root = resolve(import.meta.dirname, '../..');
 /** A service of docker-compose.yml, as `docker compose` would start it. */
 export interface ComposeService {
   readonly name: string;
+  readonly image: string;
   readonly profiles: readonly string[];
-  /** The words of its command; empty for a service that runs the command of its image. */
+  /** The words of its entry point; empty for that of its image. */
+  readonly entrypoint: readonly string[];
+  /** The words of its command; empty for that of its image. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** The ports that it publishes, by their numbers in the container. */
   readonly ports: readonly number[];
+  /** The folders of the container that volumes and folders of the project are mounted at. */
+  readonly mounts: readonly string[];
+  /** The words of its health check; empty for that of its image, undefined for none. */
+  readonly healthcheck: readonly string[] | undefined;
+  /** The services that must be there first. */
+  readonly after: readonly string[];
+  readonly isScaledToNone: boolean;
+  /** What it says of its protection and its logs. */
+  readonly written: Readonly<Record<string, unknown>>;
 }
 
 interface WrittenService {
+  readonly image?: string;
   readonly profiles?: readonly string[];
-  readonly command?: string | readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string | number>>;
   readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly scale?: number;
 }
 
 /** The end of the braces that open before `start`. */
@@ -33,10 +51,13 @@ function endOfBraces(text: string, start: number): number {
 }
 
 /**
- * A value with its `${NAME}`, `${NAME:-default}` and `${NAME:?message}` replaced, as Compose does. @throws Error when a
- * required variable is not set
+ * A value with its `${NAME}`, `${NAME:-default}` and `${NAME:?message}` replaced, and `$$` as one `$`, as Compose does.
+ * @throws Error when a required variable is not set
  */
 export function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
+  const escaped = text.indexOf('$$');
+  if (escaped >= 0)
+    return `${interpolate(text.slice(0, escaped), variables)}$${interpolate(text.slice(escaped + 2), variables)}`;
   const start = text.indexOf('${');
   if (start < 0) return text;
   const end = endOfBraces(text, start + 2);
@@ -49,23 +70,40 @@ export function interpolate(text: string, variables: Readonly<Record<string, str
   return text.slice(0, start) + filled + interpolate(text.slice(end + 1), variables);
 }
 
-/** The services of docker-compose.yml, with these variables in `.env`. */
+/** The content of docker-compose.yml, with these variables in `.env`. */
+export async function readComposeDocument(
+  variables: Readonly<Record<string, string>>,
+): Promise<{ readonly services: Readonly<Record<string, object>> }> {
+  const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string') return interpolate(value, variables);
+    if (Array.isArray(value)) return value.map(fill);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each)]));
+  };
+  return fill(parse(text, { merge: true })) as { services: Readonly<Record<string, object>> };
+}
+
+/** Its services. */
 export async function readComposeFile(
   variables: Readonly<Record<string, string>>,
 ): Promise<readonly ComposeService[]> {
-  const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
-  const { services } = parse(text, { merge: true }) as { services: Readonly<Record<string, WrittenService>> };
-  return Object.entries(services).map(
-    ([name, { profiles = [], command = [], environment = {}, ports = [] }]) => ({
-      name,
-      profiles,
-      command: (typeof command === 'string' ? command.split(' ') : command).map((word) =>
-        interpolate(word, variables),
-      ),
-      environment: Object.fromEntries(
-        Object.entries(environment).map(([key, value]) => [key, interpolate(String(value), variables)]),
-      ),
-      ports: ports.map((published) => Number(published.split(':').at(-1))),
-    }),
-  );
+  const { services } = await readComposeDocument(variables);
+  return Object.entries(services as Readonly<Record<string, WrittenService>>).map(([name, service]) => ({
+    name,
+    image: service.image ?? '',
+    profiles: service.profiles ?? [],
+    entrypoint: service.entrypoint ?? [],
+    command: service.command ?? [],
+    environment: Object.fromEntries(
+      Object.entries(service.environment ?? {}).map(([key, value]) => [key, String(value)]),
+    ),
+    ports: (service.ports ?? []).map((published) => Number.parseInt(published.split(':').at(-1) ?? '')),
+    mounts: (service.volumes ?? []).map((volume) => volume.split(':')[1] ?? ''),
+    healthcheck:
+      service.healthcheck?.disable === true ? undefined : (service.healthcheck?.test ?? []).slice(1),
+    after: Object.keys(service.depends_on ?? {}),
+    isScaledToNone: service.scale === 0,
+    written: { ...service },
+  }));
 }

@@ -36,12 +36,19 @@ export async function startProcess(
 }
 
 /** The same with any arguments of Node. */
-export async function startNode(
+export const startNode = (
   name: string,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+): Promise<GatehouseProcess> => startProgram(name, [process.execPath, ...args], settings);
+
+/** The same with any program that becomes a process of Gatehouse. */
+export async function startProgram(
+  name: string,
+  [program = '', ...args]: readonly string[],
+  settings: Readonly<Record<string, string>>,
 ): Promise<GatehouseProcess> {
-  const child = spawn(process.execPath, args, {
+  const child = spawn(program, args, {
     cwd: root,
     env: { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

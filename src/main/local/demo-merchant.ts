@@ -21,7 +21,7 @@ const KeptMerchant = Type.Composite([
 ]);
 export type KeptMerchant = Static<typeof KeptMerchant>;
 
-const name = 'Demo merchant';
+export const demoMerchantName = 'Demo merchant';
 const keyLabel = 'demo.json';
 const mostMerchants = 500;
 
@@ -61,13 +61,16 @@ async function findMerchant(merchants: Client<typeof MerchantService>, kept: Dem
   const known = kept && (await orUndefined(Code.NotFound, merchants.getMerchant({ merchantId: kept.id })));
   if (known?.merchant !== undefined) return known.merchant.merchantId;
   const { merchants: all } = await merchants.listMerchants({ pageSize: mostMerchants });
-  return all.find((merchant) => merchant.name === name)?.merchantId;
+  return all.find((merchant) => merchant.name === demoMerchantName)?.merchantId;
 }
 
 /** With production, unless the deployment requires a certification first. */
 async function createMerchant(merchants: Client<typeof MerchantService>): Promise<CreateMerchantResponse> {
-  const activated = merchants.createMerchant({ name, productionActivated: true });
-  return (await orUndefined(Code.FailedPrecondition, activated)) ?? merchants.createMerchant({ name });
+  const activated = merchants.createMerchant({ name: demoMerchantName, productionActivated: true });
+  return (
+    (await orUndefined(Code.FailedPrecondition, activated)) ??
+    merchants.createMerchant({ name: demoMerchantName })
+  );
 }
 
 /**

@@ -12,6 +12,8 @@ const DemoUsers = Type.Object({ owner: Login, operator: Login });
 export type DemoUsers = Static<typeof DemoUsers>;
 
 const emails = { owner: 'owner@demo.example', operator: 'operator@demo.example' } as const;
+/** Whether this address belongs to a demo user. */
+export const isDemoUser = (email: string): boolean => Object.values<string>(emails).includes(email);
 const names = { owner: 'Demo owner', operator: 'Demo operator' } as const;
 
 /** Reads the users of an earlier start from demo.json; undefined when they are absent. */

@@ -6,18 +6,9 @@ import { heapEnvironment, heapFlags } from '../../../src/main/local/heap-flags.t
 const root = join(import.meta.dirname, '../../..');
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
 
-test.each(['core', 'rest-facade'])(
-  '%s has the same heap in a container of docker-compose.yml',
-  async (name) => {
-    expect(await read('docker-compose.yml')).toContain(
-      `command: node ${heapFlags.join(' ')} src/main/${name}.ts\n`,
-    );
-  },
-);
-
-test('core has the same heap in the image by itself', async () => {
-  expect(await read('Dockerfile')).toContain(
-    `CMD [${['node', ...heapFlags, 'src/main/core.ts'].map((part) => `"${part}"`).join(', ')}]`,
+test('core and rest-facade have the same heap in every deployment', async () => {
+  expect(await read('scripts/run-process')).toContain(
+    `  core | rest-facade) flags='${heapFlags.join(' ')}' ;;\n`,
   );
 });
 

@@ -1,0 +1,110 @@
+import { roles } from '../../contract/roles.ts';
+import { SettingsError } from '../../platform/settings/read-settings.ts';
+import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
+import { readSettingText } from '../../platform/settings/setting-text.ts';
+
+/** The secrets that the processes share, by name. */
+export type SecretStore = Readonly<Record<string, string>>;
+
+/** nats-server parses a password as configuration, in which a text that begins with a digit would be a number. */
+const natsPasswords = ['CORE', 'WEBHOOKS', 'WALLETS', 'SANDBOX_READER', 'SHOP_READER'].map(
+  (user) => `NATS_${user}_PASSWORD`,
+);
+const tokens = roles.map((role) => `${role.toUpperCase()}_TOKEN`);
+const names: readonly string[] = [
+  'POSTGRES_PASSWORD',
+  ...natsPasswords,
+  'GATEHOUSE_MASTER_KEY',
+  'GATEHOUSE_WALLET_CALLBACK_KEY',
+  'WEBHOOK_SECRET_KEY',
+  ...tokens,
+  'SIMULATOR_SECRET',
+];
+
+/**
+ * All secrets of a deployment: those that the environment sets, else those of an earlier start, else new ones.
+ * @param randomBytes a source of cryptographically random bytes
+ * @throws SettingsError for a set secret that a URL or a list cannot contain as it is
+ */
+export function completeSecrets(
+  kept: SecretStore,
+  environment: ProcessEnvironment,
+  randomBytes: (size: number) => Buffer,
+): SecretStore {
+  return Object.fromEntries(
+    names.map((name) => {
+      const given = readSettingText(environment, name);
+      if ('problem' in given) throw new SettingsError(`${name} is not set: ${given.problem}`);
+      if (given.text !== undefined && !/^[\w.~-]{8,256}$/.test(given.text))
+        throw new SettingsError(
+          `${name} must be 8 to 256 letters, digits and . _ ~ -; make one with: openssl rand -hex 32`,
+        );
+      const digits = randomBytes(32).toString('hex');
+      return [name, given.text ?? kept[name] ?? (natsPasswords.includes(name) ? `n${digits}` : digits)];
+    }),
+  );
+}
+
+/** Where the servers are that the processes share, as the URLs in their files name them. */
+export interface ServerAddresses {
+  /** host:port of PostgreSQL. */
+  readonly database: string;
+  /** host:port of NATS. */
+  readonly nats: string;
+}
+
+/** For each process, the files that it reads: their names are those of its settings. No process can read another's. */
+export function filesOfProcesses(
+  secrets: SecretStore,
+  { database, nats }: ServerAddresses,
+): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  const secret = (name: string): string => secrets[name] ?? '';
+  const tokenOf = (role: string): string => secret(`${role.toUpperCase()}_TOKEN`);
+  const callers = (accepted: readonly string[]): string =>
+    accepted.map((role) => `${role}:${tokenOf(role)}`).join(',');
+  const databaseUrl = `postgres://gatehouse:${secret('POSTGRES_PASSWORD')}@${database}/gatehouse`;
+  const natsUrl = (user: string): string =>
+    `nats://${user}:${secret(`NATS_${user.toUpperCase()}_PASSWORD`)}@${nats}`;
+  const simulated = {
+    client_id: 'gatehouse',
+    client_secret: secret('SIMULATOR_SECRET'),
+    api_key: secret('SIMULATOR_SECRET'),
+  };
+  return {
+    postgres: { POSTGRES_PASSWORD: secret('POSTGRES_PASSWORD') },
+    // A shell reads it into nats-server's environment.
+    nats: { 'passwords.sh': natsPasswords.map((name) => `export ${name}=${secret(name)}\n`).join('') },
+    core: {
+      GATEHOUSE_DATABASE_URL: databaseUrl,
+      GATEHOUSE_NATS_URL: natsUrl('core'),
+      GATEHOUSE_MASTER_KEY: secret('GATEHOUSE_MASTER_KEY'),
+      GATEHOUSE_SERVICE_TOKENS: callers(roles),
+      // For the command line.
+      GATEHOUSE_SERVICE_TOKEN: tokenOf('operator'),
+    },
+    'rest-facade': { GATEHOUSE_SERVICE_TOKEN: tokenOf('facade') },
+    checkout: { GATEHOUSE_SERVICE_TOKEN: tokenOf('checkout') },
+    dashboard: { GATEHOUSE_SERVICE_TOKEN: tokenOf('dashboard') },
+    wallets: {
+      GATEHOUSE_SERVICE_TOKEN: tokenOf('wallets'),
+      GATEHOUSE_NATS_URL: natsUrl('wallets'),
+      GATEHOUSE_WALLET_CALLBACK_KEY: secret('GATEHOUSE_WALLET_CALLBACK_KEY'),
+      SIMULATOR_SECRET: secret('SIMULATOR_SECRET'),
+    },
+    webhooks: {
+      GATEHOUSE_SERVICE_TOKEN: tokenOf('webhooks'),
+      GATEHOUSE_SERVICE_TOKENS: callers(['facade', 'dashboard', 'operator', 'reader']),
+      GATEHOUSE_DATABASE_URL: databaseUrl,
+      GATEHOUSE_NATS_URL: natsUrl('webhooks'),
+      GATEHOUSE_WEBHOOK_SECRET_KEYS: `first:${secret('WEBHOOK_SECRET_KEY')}`,
+    },
+    'wallet-simulator': {
+      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ walleta: simulated, walletb: simulated }),
+    },
+    'first-start': {
+      OPERATOR_TOKEN: tokenOf('operator'),
+      FACADE_TOKEN: tokenOf('facade'),
+      DASHBOARD_TOKEN: tokenOf('dashboard'),
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Makes the secrets of a deployment, once: `<folder>/<process>/<SETTING>`, a folder for each process. A later run keeps them, and
+ * adds those that a newer version needs. docs/operating/running.md describes the files.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { str } from 'envalid';
+import { SettingsError, readSettings } from '../platform/settings/read-settings.ts';
+import { completeSecrets, filesOfProcesses } from './deployment/secret-store.ts';
+import type { SecretStore } from './deployment/secret-store.ts';
+import { readIfThere, writePrivateFile } from './local/private-file.ts';
+import { exitForSettings } from './read-settings.ts';
+
+/** Any user may read them, because the servers run as other users. Only the mount decides which process sees a folder. */
+const fileMode = 0o444;
+
+const settings = {
+  GATEHOUSE_SECRETS_FOLDER: str({ desc: 'the folder in which the folders of the processes are' }),
+  GATEHOUSE_DATABASE_ADDRESS: str({ default: '127.0.0.1:5432' }),
+  GATEHOUSE_NATS_ADDRESS: str({ default: '127.0.0.1:4222' }),
+};
+
+/** @throws SettingsError, because new secrets would not match the database */
+function parseStore(text: string, path: string): SecretStore {
+  try {
+    const content: unknown = JSON.parse(text);
+    if (Value.Check(Type.Record(Type.String(), Type.String({ minLength: 8 })), content)) return content;
+  } catch {
+    // The same advice as for JSON of another form.
+  }
+  throw new SettingsError(
+    `${path} is not usable. Restore it from a backup, because no API key works without it`,
+  );
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  if ((await readIfThere(path)) === text) return;
+  await writeFile(`${path}.new`, text, { mode: fileMode, flush: true });
+  await rename(`${path}.new`, path);
+}
+
+try {
+  const config = readSettings(process.env, settings);
+  const folder = config.GATEHOUSE_SECRETS_FOLDER;
+  const ownFolder = join(folder, 'make-secrets');
+  await mkdir(ownFolder, { recursive: true });
+  const storeFile = join(ownFolder, 'secrets.json');
+  const written = await readIfThere(storeFile);
+  const kept = written === undefined ? {} : parseStore(written, storeFile);
+  const secrets = completeSecrets(kept, process.env, randomBytes);
+  const text = `${JSON.stringify({ ...kept, ...secrets }, undefined, 2)}\n`;
+  if (text !== written) await writePrivateFile(storeFile, text);
+  const files = filesOfProcesses(secrets, {
+    database: config.GATEHOUSE_DATABASE_ADDRESS,
+    nats: config.GATEHOUSE_NATS_ADDRESS,
+  });
+  for (const [name, own] of Object.entries(files)) {
+    await mkdir(join(folder, name), { recursive: true });
+    for (const [file, content] of Object.entries(own)) await replace(join(folder, name, file), content);
+  }
+  console.log(
+    written === undefined
+      ? `New secrets are in ${folder}. Back up ${storeFile}: without it no API key works`
+      : `The secrets in ${folder} are complete`,
+  );
+} catch (error) {
+  exitForSettings(error);
+}
