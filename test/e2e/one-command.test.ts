@@ -47,7 +47,7 @@ describe('the one command, started, stopped and started again', () => {
 
   beforeAll(async () => {
     dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-one-command-'));
-    run = start({ dataFolder });
+    run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' } });
     await run.ready();
     before = await run.demo();
   });
@@ -74,6 +74,20 @@ describe('the one command, started, stopped and started again', () => {
     const { checkout, dashboard, wallet_callbacks: wallets } = before;
     const subjects = [`checkout ${checkout}`, `dashboard ${dashboard}`, `wallets ${wallets}`];
     expect(checks.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
+  });
+
+  test('opens the metrics of every process when their port is set', async () => {
+    const { metrics } = before;
+    expect(Object.keys(metrics).sort()).toEqual([
+      ...['checkout', 'core', 'dashboard', 'rest-facade', 'wallets', 'webhooks'],
+    ]);
+    for (const [name, url] of Object.entries(metrics)) {
+      const body = await (await fetch(url)).text();
+      expect({ name, hasMetrics: body.includes('process_cpu_seconds_total') }).toEqual({
+        name,
+        hasMetrics: true,
+      });
+    }
   });
 
   test('keeps secrets, keys and logs to their owner', async () => {

@@ -1,6 +1,10 @@
 import type { LocalSettings } from './settings.ts';
 import { choosePorts } from './free-port.ts';
 
+/** The processes that have a port of their own for metrics, in the order of their ports. */
+const withMetrics = ['rest-facade', 'checkout', 'dashboard', 'wallets'] as const;
+export type ProcessWithMetrics = (typeof withMetrics)[number];
+
 /** The addresses of all listeners on this machine, and how clients reach them. */
 export interface Addresses {
   readonly ports: {
@@ -16,6 +20,8 @@ export interface Addresses {
     readonly webhooksConnect: number;
     readonly postgres: number;
     readonly nats: number;
+    /** The ports of metrics; undefined while they are closed. */
+    readonly metrics: Readonly<Record<ProcessWithMetrics, number>> | undefined;
   };
   /** host:port */
   readonly grpc: string;
@@ -28,6 +34,8 @@ export interface Addresses {
   /** The address for callbacks of wallets. */
   readonly walletCallback: string;
   readonly simulator: string;
+  /** The URL of each process's metrics. */
+  readonly metrics: Readonly<Record<string, string>>;
 }
 
 /** PostgreSQL and NATS are reachable only from this machine, whatever GATEHOUSE_HOST is. */
@@ -39,13 +47,28 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
+/** Consecutive ports from the configured one, or any free ones. */
+function askForMetrics(config: LocalSettings): { setting: string; host: string; port: number }[] {
+  const { GATEHOUSE_METRICS_HOST: host, GATEHOUSE_METRICS_PORT: first } = config;
+  if (first === undefined) return [];
+  return withMetrics.map((name, index) => ({
+    setting: `GATEHOUSE_METRICS_PORT of ${name}`,
+    host,
+    port: first === 0 ? 0 : first + index,
+  }));
+}
+
 /**
  * Checks that every configured port is free, and replaces 0 by free ports. A server that runs elsewhere also gets a
  * port here, which stays unused.
  * @throws StartError
  */
 export async function chooseAddresses(config: LocalSettings): Promise<Addresses> {
-  const ask = (setting: keyof LocalSettings & `${string}_PORT`, host: string, isUsed = true) => ({
+  const ask = (
+    setting: Exclude<keyof LocalSettings & `${string}_PORT`, 'GATEHOUSE_METRICS_PORT'>,
+    host: string,
+    isUsed = true,
+  ) => ({
     setting,
     host,
     port: isUsed ? config[setting] : 0,
@@ -63,6 +86,7 @@ export async function chooseAddresses(config: LocalSettings): Promise<Addresses>
     webhooksConnect = 0,
     postgres = 0,
     nats = 0,
+    ...metricsPorts
   ] = await choosePorts([
     ask('GATEHOUSE_REST_PRODUCTION_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_REST_SANDBOX_PORT', config.GATEHOUSE_HOST),
@@ -76,7 +100,19 @@ export async function chooseAddresses(config: LocalSettings): Promise<Addresses>
     ask('GATEHOUSE_WEBHOOKS_CONNECT_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_POSTGRES_PORT', loopback, config.GATEHOUSE_DATABASE_URL === undefined),
     ask('GATEHOUSE_NATS_PORT', loopback, config.GATEHOUSE_NATS_URL === undefined),
+    ...askForMetrics(config),
   ]);
+  const [restFacadeMetrics = 0, checkoutMetrics = 0, dashboardMetrics = 0, walletsMetrics = 0] = metricsPorts;
+  const metrics =
+    metricsPorts.length === 0
+      ? undefined
+      : {
+          'rest-facade': restFacadeMetrics,
+          checkout: checkoutMetrics,
+          dashboard: dashboardMetrics,
+          wallets: walletsMetrics,
+        };
+  const metricsHost = reachable(config.GATEHOUSE_METRICS_HOST);
   const host = reachable(config.GATEHOUSE_HOST);
   return {
     ports: {
@@ -92,6 +128,7 @@ export async function chooseAddresses(config: LocalSettings): Promise<Addresses>
       webhooksConnect,
       postgres,
       nats,
+      metrics,
     },
     grpc: `${host}:${coreGrpc}`,
     connect: `http://${host}:${coreConnect}`,
@@ -101,5 +138,12 @@ export async function chooseAddresses(config: LocalSettings): Promise<Addresses>
     dashboard: `http://${host}:${dashboard}`,
     walletCallback: `http://${host}:${walletCallback}`,
     simulator: `http://${host}:${simulator}`,
+    metrics: {
+      core: `http://${host}:${coreConnect}/metrics`,
+      webhooks: `http://${host}:${webhooksConnect}/metrics`,
+      ...Object.fromEntries(
+        Object.entries(metrics ?? {}).map(([name, port]) => [name, `http://${metricsHost}:${port}/metrics`]),
+      ),
+    },
   };
 }

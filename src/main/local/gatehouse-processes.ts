@@ -43,9 +43,12 @@ function nodeProcess(
   env: ProcessEnvironment,
   nodeFlags: readonly string[] = [],
 ): ProcessSpec {
+  const ports: Readonly<Record<string, number>> = settings.addresses.ports.metrics ?? {};
+  const metricsPort = ports[name];
+  const metrics = metricsPort === undefined ? '' : `, metrics ${settings.addresses.metrics[name] ?? ''}`;
   return {
     name,
-    address,
+    address: `${address}${metrics}`,
     command: process.execPath,
     args: [...nodeFlags, '--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
     cwd: settings.projectRoot,
@@ -53,8 +56,8 @@ function nodeProcess(
     env: {
       NODE_COMPILE_CACHE: join(settings.dataFolder, 'compile-cache'),
       ...env,
-      // All processes have the same environment, and only one of them could have the port.
-      GATEHOUSE_METRICS_PORT: '',
+      // All processes have the same environment, so each gets a port of its own.
+      GATEHOUSE_METRICS_PORT: metricsPort === undefined ? '' : String(metricsPort),
       [dataFolderMarker]: settings.dataFolder,
     },
     ipc: true,

@@ -1,11 +1,12 @@
 import { str } from 'envalid';
 import { databaseUrl, natsUrl } from '../../platform/settings/address-settings.ts';
 import { port } from '../../platform/settings/number-settings.ts';
-import { processSettings, readSettings } from '../../platform/settings/read-settings.ts';
+import { metricsSettings, processSettings, readSettings } from '../../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...metricsSettings,
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
   GATEHOUSE_DATABASE_URL: databaseUrl({ default: undefined }),
   GATEHOUSE_NATS_URL: natsUrl({ default: undefined }),

@@ -197,6 +197,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       grpc,
       connect,
       webhooks,
+      metrics: addresses.metrics,
       merchant,
       users,
       tokens: { operator, writer, reader },

@@ -19,6 +19,8 @@ export interface DemoFile extends Static<typeof ReadByCommands> {
   readonly connect: string;
   /** The addresses of the webhooks process. */
   readonly webhooks: { readonly grpc: string; readonly connect: string };
+  /** The URL of each process's metrics, if its port is open. */
+  readonly metrics: Readonly<Record<string, string>>;
   readonly merchant: DemoMerchant & WebhookSecrets;
   /** The users that can sign in to the dashboard. */
   readonly users: DemoUsers;

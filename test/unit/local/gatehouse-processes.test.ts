@@ -44,6 +44,7 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
       webhooksConnect: 50054,
       postgres: 5433,
       nats: 4222,
+      metrics: undefined,
     },
     grpc: '127.0.0.1:50051',
     connect: 'http://127.0.0.1:50052',
@@ -53,6 +54,7 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
     dashboard: 'http://127.0.0.1:8083',
     walletCallback: 'http://127.0.0.1:8084',
     simulator: 'http://127.0.0.1:8090',
+    metrics: {},
   },
 });
 
