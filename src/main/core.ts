@@ -8,13 +8,11 @@ import { createSecretSeal } from '../platform/secret-seal.ts';
 import { sessionService } from '../core/accounts/session-service.ts';
 import { createSessionStore } from '../core/accounts/session-store.ts';
 import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
-import { sweepAccounts } from '../core/accounts/sweep-accounts.ts';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
-import { sweepExpired } from '../core/database/sweep-expired.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
 import { randomIdsFrom } from '../contract/public-id.ts';
@@ -33,13 +31,11 @@ import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
 import { findActorEmails } from '../core/audit/find-actor-emails.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
-import { expireOrders } from '../core/payments/orders/expire-orders.ts';
 import { orderService } from '../core/payments/orders/order-service.ts';
 import { createWaitForOrder } from '../core/payments/orders/wait-for-order.ts';
 import { createFindOrder } from '../core/payments/search/find-order.ts';
 import { createFindOrdersAnywhere } from '../core/payments/search/find-orders-anywhere.ts';
 import { createSearchOrders, searchBounds } from '../core/payments/search/search-orders.ts';
-import { countEvents } from '../core/reports/count-events.ts';
 import { reportService } from '../core/reports/report-service.ts';
 import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createRegisterOrder } from '../core/payments/orders/register-order.ts';
@@ -61,11 +57,9 @@ import { createReportPayerPayment } from '../core/payments/payer-payments/report
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
-import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
 import { strayPaymentService } from '../core/payments/stray-payments/stray-payment-service.ts';
 import { walletStatusService } from '../core/wallet-status/wallet-status-service.ts';
 import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
-import { keepRequestDays } from '../core/request-log/request-days.ts';
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
@@ -81,6 +75,7 @@ import { settlementService } from '../core/payments/settlements/settlement-servi
 import { createSettlements } from '../core/payments/settlements/settlements.ts';
 import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
+import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
@@ -88,7 +83,6 @@ import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
-import { repeatEvery } from '../platform/repeat-every.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
@@ -103,14 +97,6 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { orderStories } from './order-stories.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
-
-const sweepIntervalMs = 1_000;
-const countIntervalMs = 1_000;
-const clockIntervalMs = 5_000;
-const scheduleIntervalMs = 10 * 60_000;
-const accountsIntervalMs = 60_000;
-const keysIntervalMs = 60_000;
-const requestDaysIntervalMs = 10 * 60_000;
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -342,43 +328,14 @@ const servers = await startRpcServers({
   measure: createRpcMetrics(metrics),
 });
 
-const sweeping = repeatEvery(
-  { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
-  (stop) => expireOrders(changes, stop),
-);
-const counting = repeatEvery(
-  { task: 'counting events', intervalMs: countIntervalMs, logger, stop: stopping.signal },
-  (stop) => countEvents(database, stop),
-);
-const timing = repeatEvery(
-  { task: "reading the database's clock", intervalMs: clockIntervalMs, logger, stop: stopping.signal },
-  clock.adjust,
-);
-const scheduling = repeatEvery(
-  { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
-  () => scheduleReconciliations({ ...paymentParts, wallets }),
-);
-const keepingDays = repeatEvery(
-  {
-    task: 'keeping the days of the request log',
-    intervalMs: requestDaysIntervalMs,
-    logger,
-    stop: stopping.signal,
-  },
-  () => keepRequestDays({ database, now }),
-);
-const sweepingAccounts = repeatEvery(
-  { task: 'removing ended sessions', intervalMs: accountsIntervalMs, logger, stop: stopping.signal },
-  (stop) => sweepAccounts(database.pool, stop),
-);
-const sweepingKeys = repeatEvery(
-  { task: 'removing expired idempotency keys', intervalMs: keysIntervalMs, logger, stop: stopping.signal },
-  (stop) => sweepExpired(database.pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stop),
-);
 const { resealed, problem } = await walletAccounts.reseal();
 if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
 if (problem !== undefined)
   logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
+const working = startBackgroundWork(
+  { ...paymentParts, database, clock, changes, wallets, logger },
+  stopping.signal,
+);
 const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
 
 logger.info(servers.addresses, 'ready');
@@ -394,16 +351,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([
-        sweeping,
-        sweepingAccounts,
-        sweepingKeys,
-        counting,
-        timing,
-        relaying,
-        scheduling,
-        keepingDays,
-      ]);
+      await Promise.all([working, relaying]);
     },
     timeoutMs: 2_000,
   },

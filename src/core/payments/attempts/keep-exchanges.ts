@@ -17,6 +17,8 @@ export interface KeptExchanges {
   readonly areDecisive: boolean;
   readonly newId: NewId;
   readonly at: Date;
+  /** The number of exchanges that are stored already, if the caller has counted them. */
+  readonly stored?: number;
 }
 
 /** The attempt that exchanges belong to, or the payment that a payer started, with the id of no merchant. */
@@ -33,10 +35,10 @@ export interface ExchangeOwner {
 export async function keepExchanges(
   em: EntityManager,
   owner: ExchangeOwner,
-  { exchanges, areDecisive, newId, at }: KeptExchanges,
+  { exchanges, areDecisive, newId, at, stored }: KeptExchanges,
 ): Promise<void> {
   const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
-  const before = await em.count(WalletExchangeRow, key);
+  const before = stored ?? (await em.count(WalletExchangeRow, key));
   await dropMiddle(em, key, before + exchanges.length - firstKept - latestKept);
   for (const [index, exchange] of exchanges.entries()) {
     em.create(WalletExchangeRow, {

@@ -7,9 +7,11 @@ import { canMakeDue } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfAttempt } from '../changes/read-order.ts';
+import { byAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { withNote } from './callback-notes.ts';
+import { countExchanges } from './count-exchanges.sql.ts';
+import type { AttemptKey } from './count-exchanges.sql.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
 export interface MakeAttemptDueRequest {
@@ -25,7 +27,7 @@ export type MakeAttemptDue = (
 ) => Promise<{ readonly order: Order; readonly attempt: PaymentAttempt } | undefined>;
 
 export interface MakeAttemptDueParts {
-  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly changes: Pick<OrderChanges, 'share'>;
   readonly newId: NewId;
 }
 
@@ -35,20 +37,33 @@ export interface MakeAttemptDueParts {
  * exist.
  */
 export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): MakeAttemptDue {
-  return async ({ merchantId, attemptId, exchange, callbackNote }) => {
-    const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
-    const done = await changes.change(orderOfAttempt(key), {
-      requestId: '',
-      read: (em) => em.findOneOrFail(PaymentAttemptRow, key),
-      decide: (_order, row) => ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) }),
-      async write(em, { makesDue }, { context: row, order, now: at }) {
-        if (exchange !== undefined)
-          await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at });
-        row.callbackNotes = withNote(row.callbackNotes, callbackNote);
-        if (makesDue) row.dueAt = await readClock(em);
-        return { order, attempt: workOf(row).attempt };
-      },
-    });
+  const keyOf = ({ merchantId, attemptId }: MakeAttemptDueRequest): AttemptKey => ({
+    merchantId: storedId('mer', merchantId),
+    id: storedId('pat', attemptId),
+  });
+  const makeDue = changes.share({
+    orders: byAttempt,
+    nameOf: keyOf,
+    requestIdOf: () => '',
+    load: async (em, calls) => ({
+      countOf: await countExchanges(em, calls.map(keyOf)),
+      clock: await readClock(em),
+    }),
+    read: (em, { call }) => em.findOneOrFail(PaymentAttemptRow, keyOf(call)),
+    decide: (_order, row) => ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) }),
+    async write(em, { makesDue }, { taken: { call, loaded }, context: row, order, now: at }) {
+      const { exchange, callbackNote } = call;
+      if (exchange !== undefined) {
+        const kept = { exchanges: [exchange], areDecisive: false, newId, at, stored: loaded.countOf(row) };
+        await keepExchanges(em, row, kept);
+      }
+      row.callbackNotes = withNote(row.callbackNotes, callbackNote);
+      if (makesDue) row.dueAt = loaded.clock;
+      return { order, attempt: workOf(row).attempt };
+    },
+  });
+  return async (request) => {
+    const done = await makeDue(request);
     return done.ok ? done.value : undefined;
   };
 }

@@ -8,9 +8,11 @@ import type { OutcomeReport } from '../../domain/wallet-outcome.ts';
 import { decideOutcome } from '../../domain/wallet-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
-import { orderOfAttempt } from '../changes/read-order.ts';
+import { byAttempt } from '../changes/read-order.ts';
 import { belongsTo, findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { workOf } from './attempt-work-row.ts';
+import { countExchanges } from './count-exchanges.sql.ts';
+import type { AttemptKey } from './count-exchanges.sql.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
 export interface AttemptReport extends OutcomeReport {
@@ -32,7 +34,7 @@ export type OutcomeRefusal = 'not_found' | 'lease_lost' | 'sent_before';
 export type RecordOutcome = (report: AttemptReport) => Promise<Result<RecordedOutcome, OutcomeRefusal>>;
 
 export interface RecordOutcomeParts {
-  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly changes: Pick<OrderChanges, 'share'>;
   readonly newId: NewId;
 }
 
@@ -44,44 +46,48 @@ interface Reported {
   readonly isTransactionTaken: boolean;
 }
 
+const keyOf = (report: AttemptReport): AttemptKey => ({
+  merchantId: storedId('mer', report.merchantId),
+  id: storedId('pat', report.attemptId),
+});
+
 /**
  * Records a wallet's report and its consequences in one transaction. A report is recorded once. A repeat after a lost
  * answer gets the first decision.
  */
 export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): RecordOutcome {
-  return async (report) => {
-    const { outcome, exchanges, requestId } = report;
-    const key = { merchantId: storedId('mer', report.merchantId), id: storedId('pat', report.attemptId) };
-    return changes.change(orderOfAttempt(key), {
-      requestId,
-      async read(em): Promise<Reported> {
-        const row = await em.findOneOrFail(PaymentAttemptRow, key);
-        if (outcome.type !== 'completed' || row.leasedUntil == null)
-          return { row, isTransactionNew: false, isTransactionTaken: false };
-        const receipt = await findReceipt(em, { ...row, ...outcome });
-        const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
-        return { row, isTransactionNew: receipt === null, isTransactionTaken };
-      },
-      decide: (order, { row, isTransactionTaken }, now) =>
-        decideOutcome(order, workOf(row), report, isTransactionTaken, now),
-      async write(
-        em,
-        decided,
-        { context: { row, isTransactionNew }, order, now: at },
-      ): Promise<RecordedOutcome> {
-        if (decided.isRepeat) {
-          const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
-          const { attempt, dueAt } = workOf(row);
-          return { order, attempt, dueAt, strayPaymentId: known ?? '' };
-        }
-        const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
-        const strayPaymentId =
-          stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
-        if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
-        await keepExchanges(em, row, { exchanges, areDecisive, newId, at });
-        Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
-        return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId };
-      },
-    });
-  };
+  return changes.share({
+    orders: byAttempt,
+    nameOf: keyOf,
+    requestIdOf: ({ requestId }: AttemptReport) => requestId,
+    load: (em, reports) => countExchanges(em, reports.map(keyOf)),
+    async read(em, { call: report }): Promise<Reported> {
+      const { outcome } = report;
+      const row = await em.findOneOrFail(PaymentAttemptRow, keyOf(report));
+      if (outcome.type !== 'completed' || row.leasedUntil == null)
+        return { row, isTransactionNew: false, isTransactionTaken: false };
+      const receipt = await findReceipt(em, { ...row, ...outcome });
+      const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
+      return { row, isTransactionNew: receipt === null, isTransactionTaken };
+    },
+    decide: (order, { row, isTransactionTaken }, now, { call: report }) =>
+      decideOutcome(order, workOf(row), report, isTransactionTaken, now),
+    async write(em, decided, { taken, context, order, now: at }): Promise<RecordedOutcome> {
+      const { row, isTransactionNew } = context;
+      const { outcome, exchanges } = taken.call;
+      if (decided.isRepeat) {
+        const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
+        const { attempt, dueAt } = workOf(row);
+        return { order, attempt, dueAt, strayPaymentId: known ?? '' };
+      }
+      const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
+      const strayPaymentId =
+        stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
+      if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
+      const stored = taken.loaded(row);
+      await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
+      Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
+      return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId };
+    },
+  });
 }

@@ -10,52 +10,15 @@ import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
+import type { Caller, Commit, Decision, Locked, OrderChange } from './order-change.ts';
 import { readOrder } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
 import type { NewPrompt } from './write-latest-attempt.ts';
+import { createShareChange } from './share-change.ts';
+import type { ShareChange } from './share-change.ts';
 import { writeOrders } from './write-orders.sql.ts';
 import type { OrderToWrite } from './write-orders.sql.ts';
-
-/** The result of a decision about an order. */
-export interface Decision {
-  /** The changed order; undefined when the order does not change. */
-  readonly changed: Changed | undefined;
-  /** Whether the caller's own write makes an attempt due. A new attempt is always due. */
-  readonly makesDue?: boolean;
-}
-
-/** An order whose row this transaction has locked. */
-export interface Locked {
-  readonly row: OrderRow;
-}
-
-/** What the steps of a change have read under the lock. */
-export interface UnderLock<Taken extends Locked, Context> {
-  readonly taken: Taken;
-  readonly context: Context;
-  /** The order before the change. */
-  readonly order: OrderInFull;
-  readonly now: Date;
-}
-
-/** A change of an existing order. The three steps run under the order's lock and are committed together. */
-export interface OrderChange<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> {
-  /** The request id of the call; '' for a change by the gateway itself. */
-  readonly requestId: string;
-  /** The network of the paying customer; null for all other callers. */
-  readonly network?: string | null;
-  /** Reads the caller's own rows that the decision needs. */
-  readonly read: (em: EntityManager, taken: Taken) => Context | Promise<Context>;
-  /** Decides, without I/O. A refusal changes nothing. */
-  readonly decide: (order: OrderInFull, context: Context, now: Date) => Result<Decided, Refusal>;
-  /** Writes the caller's own rows, after those of the order, and returns the caller's answer. */
-  readonly write: (
-    em: EntityManager,
-    decided: Decided,
-    under: UnderLock<Taken, Context>,
-  ) => Answer | Promise<Answer>;
-}
 
 /**
  * The only way to change an order. It locks the order, decides, writes rows and events, commits, and notifies those who
@@ -75,6 +38,8 @@ export interface OrderChanges extends AddOrders {
     take: (em: EntityManager) => Promise<readonly Taken[]>,
     change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal>[]>;
+  /** Makes a change whose concurrent calls share a transaction. */
+  readonly share: ShareChange;
 }
 
 export interface OrderChangesParts {
@@ -102,7 +67,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     row: OrderRow,
     before: OrderInFull,
     { order, events }: Changed,
-    { requestId, network = null }: { readonly requestId: string; readonly network?: string | null },
+    { requestId, network = null }: Caller,
   ): Promise<OrderToWrite> => {
     const attempt = newAttemptOf(before, order);
     let prompt: NewPrompt | undefined;
@@ -115,27 +80,24 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     return { row, order, events: events.map((event) => eventValuesOf(event, requestId)) };
   };
 
-  const commit = async <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
-    take: (em: EntityManager) => Promise<readonly Taken[]>,
-    timeOf: (em: EntityManager) => Date | Promise<Date>,
-    change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
-  ): Promise<Result<Answer, Refusal>[]> => {
+  const commit: Commit = async (take, timeOf, callerOf, steps) => {
     const made: (Decision & { readonly before: OrderInFull })[] = [];
     const answers = await database.fork().transactional(async (em) => {
       const all = await take(em);
       if (all.length === 0) return [];
       const at = await timeOf(em);
-      const results: Result<Answer, Refusal>[] = [];
+      const results = [];
       const toWrite: OrderToWrite[] = [];
       for (const taken of all) {
         const order = await readOrder(em, taken.row);
-        const context = await change.read(em, taken);
-        const decided = change.decide(order, context, at);
+        const context = await steps.read(em, taken);
+        const decided = steps.decide(order, context, at, taken);
         if (decided.ok) {
           const { changed } = decided.value;
-          if (changed !== undefined) toWrite.push(await writeAttempt(em, taken.row, order, changed, change));
+          if (changed !== undefined)
+            toWrite.push(await writeAttempt(em, taken.row, order, changed, callerOf(taken)));
           made.push({ ...decided.value, before: order });
-          results.push(ok(await change.write(em, decided.value, { taken, context, order, now: at })));
+          results.push(ok(await steps.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);
       }
       await writeOrders(em, toWrite);
@@ -158,10 +120,11 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         const row = await lock(em);
         return row === undefined ? [] : [{ row }];
       };
-      const [answer] = await commit(take, now, change);
+      const [answer] = await commit(take, now, () => change, change);
       return answer ?? err('not_found');
     },
-    changeEach: (take, change) => commit(take, readClock, change),
+    changeEach: (take, change) => commit(take, readClock, () => change, change),
+    share: createShareChange({ commit, now }),
   };
 }
 

@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../../contract/public-id.ts';
+import { bulkStatement, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import type { BulkStatement } from '../../../platform/database/bulk-statement.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import { OrderRow } from '../../database/entities.ts';
@@ -71,4 +73,84 @@ export const lockOrderOf = (
 async function lock(em: EntityManager, statement: Statement): Promise<OrderRow | undefined> {
   const [row] = await runInTransaction(em, statement);
   return row === undefined ? undefined : em.map(OrderRow, row);
+}
+
+/*
+ * Several orders are locked without waiting. An order that another transaction holds is left out, so transactions that lock
+ * several orders never wait for each other in a circle. A sub-select that locks rows runs once for each name, so the lock is
+ * never tried on an order that only the planner looks at.
+ */
+const lockingFree = (source: string, where: string): string => `
+select name.place::integer - 1 as place, free.*
+from ${source} cross join lateral (
+  select ${orderColumns}
+  from core.orders o
+  where ${where} and pg_try_advisory_xact_lock(hashtextextended(o.id::text, 0))
+  for update skip locked
+) free`;
+
+type IdKey = Extract<OrderKey, Pick<OrderRow, 'id'>>;
+type PartKey = { readonly merchantId: StoredId<'mer'>; readonly id: string };
+
+const freeById = bulkStatement(
+  'lock-free-orders',
+  {
+    name: rowList<IdKey>(
+      {
+        merchant_id: plainColumn('uuid', (key) => key.merchantId),
+        environment: plainColumn('core.environment', (key) => key.environment),
+        id: plainColumn('uuid', (key) => key.id),
+      },
+      { hidesLength: true, ordinal: 'place' },
+    ),
+  },
+  (sql) =>
+    lockingFree(
+      sql.name,
+      'o.merchant_id = name.merchant_id and o.environment = name.environment and o.id = name.id',
+    ),
+);
+
+const freeByAttempt = bulkStatement(
+  'lock-free-orders-of-attempts',
+  {
+    name: rowList<PartKey>(
+      {
+        merchant_id: plainColumn('uuid', (key) => key.merchantId),
+        id: plainColumn('uuid', (key) => key.id),
+      },
+      { hidesLength: true, ordinal: 'place' },
+    ),
+  },
+  (sql) =>
+    lockingFree(
+      `${sql.name} join core.payment_attempts part on part.merchant_id = name.merchant_id and part.id = name.id`,
+      'o.merchant_id = part.merchant_id and o.environment = part.environment and o.id = part.order_id',
+    ),
+);
+
+/** Locks the orders that are free, until the transaction ends. Undefined in place of the others, and of those that do not exist. */
+export const lockFreeOrders = (
+  em: EntityManager,
+  keys: readonly IdKey[],
+): Promise<(OrderRow | undefined)[]> => lockFree(em, freeById, keys);
+
+/** The same for the orders of payment attempts. */
+export const lockFreeOrdersOfAttempts = (
+  em: EntityManager,
+  keys: readonly PartKey[],
+): Promise<(OrderRow | undefined)[]> => lockFree(em, freeByAttempt, keys);
+
+async function lockFree<Key>(
+  em: EntityManager,
+  statement: BulkStatement<{ readonly name: readonly Key[] }>,
+  keys: readonly Key[],
+): Promise<(OrderRow | undefined)[]> {
+  const locked: (OrderRow | undefined)[] = keys.map(() => undefined);
+  for (const { place, ...row } of await runInTransaction<{ place: number }>(
+    em,
+    statement.with({ name: keys }),
+  ))
+    locked[place] = em.map(OrderRow, row);
+  return locked;
 }

@@ -5,7 +5,7 @@ import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import type { Order, OrderInFull } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
-import { lockOrder, lockOrderOf } from './lock-order.sql.ts';
+import { lockFreeOrders, lockFreeOrdersOfAttempts, lockOrder, lockOrderOf } from './lock-order.sql.ts';
 
 /*
  * The rows of an order: its own, those of its attempts, of its events, of its refunds and of its stray payments. Whoever changes any of
@@ -20,6 +20,33 @@ export const orderOfId =
   ({ merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>): LockOrder =>
   (em) =>
     lockOrder(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
+
+/** Finds and locks orders by one kind of name. */
+export interface OrderLock<Name> {
+  readonly one: (name: Name) => LockOrder;
+  /** Locks those that no other transaction holds, without waiting; undefined in place of the others. */
+  readonly free: (em: EntityManager, names: readonly Name[]) => Promise<(OrderRow | undefined)[]>;
+}
+
+/** By their public ids. */
+export const byOrderId: OrderLock<Pick<Order, 'merchantId' | 'environment' | 'id'>> = {
+  one: (name) => orderOfId(name),
+  free: (em, names) =>
+    lockFreeOrders(
+      em,
+      names.map(({ merchantId, environment, id }) => ({
+        merchantId: storedId('mer', merchantId),
+        environment,
+        id: storedId('ord', id),
+      })),
+    ),
+};
+
+/** By the stored ids of their attempts. */
+export const byAttempt: OrderLock<Pick<PaymentAttemptRow, 'merchantId' | 'id'>> = {
+  one: (attempt) => orderOfAttempt(attempt),
+  free: lockFreeOrdersOfAttempts,
+};
 
 /** Locks an order by the merchant's own reference. */
 export const orderOfNumber =
@@ -48,6 +75,14 @@ export const orderOfStrayPayment =
   (stray: Pick<StrayPaymentRow, 'merchantId' | 'id'>): LockOrder =>
   (em) =>
     lockOrderOf(em, 'stray_payments', stray);
+
+/** Reads the latest attempts of several orders at once, so that reading each order needs no further statement. */
+export async function readLatestAttempts(em: EntityManager, rows: readonly OrderRow[]): Promise<void> {
+  const keys = rows.flatMap(({ merchantId, latestAttemptId: id }) =>
+    id == null ? [] : [{ merchantId, id }],
+  );
+  if (keys.length > 1) await em.find(PaymentAttemptRow, { $or: keys });
+}
 
 /** The order of a row, with the facts about its attempts. */
 export async function readOrder(em: EntityManager, row: OrderRow): Promise<OrderInFull> {

@@ -23,7 +23,8 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
 import { decisionOf } from '../changes/change-orders.ts';
-import type { Decision, OrderChanges } from '../changes/change-orders.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import type { Decision } from '../changes/order-change.ts';
 import { orderOfId, readOrder } from '../changes/read-order.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 

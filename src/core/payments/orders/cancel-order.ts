@@ -7,32 +7,38 @@ import { transition } from '../../domain/transition.ts';
 import type { RejectionOf } from '../../domain/transition.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId } from '../changes/read-order.ts';
+import { byOrderId } from '../changes/read-order.ts';
 
 /** Cancels an order. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
-export type CancelOrder = (
-  name: Pick<Order, 'merchantId' | 'environment' | 'id'>,
-  by: Actor,
-) => Promise<Order>;
+export type CancelOrder = (name: Cancellation['name'], by: Actor) => Promise<Order>;
+
+interface Cancellation {
+  readonly name: Pick<Order, 'merchantId' | 'environment' | 'id'>;
+  readonly by: Actor;
+}
 
 export interface CancelOrderParts {
-  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly changes: Pick<OrderChanges, 'share'>;
   readonly newId: NewId;
 }
 
 export function createCancelOrder({ changes, newId }: CancelOrderParts): CancelOrder {
+  const cancel = changes.share({
+    orders: byOrderId,
+    nameOf: ({ name }: Cancellation) => name,
+    requestIdOf: ({ by }) => by.requestId,
+    load: () => undefined,
+    read: () => undefined,
+    decide: (order, _context, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
+    write(em, { changed: { order } }, { taken: { call }, now }) {
+      const { merchantId, environment, id: targetId, orderNumber } = order;
+      const details = { environment: environment.toLowerCase(), order_number: orderNumber };
+      recordAudit(em, newId, now, call.by, { action: 'order.cancel', merchantId, targetId, details });
+      return order;
+    },
+  });
   return async (name, by) => {
-    const cancelled = await changes.change(orderOfId(name), {
-      requestId: by.requestId,
-      read: () => undefined,
-      decide: (order, _context, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
-      write(em, { changed: { order } }, { now }) {
-        const { merchantId, environment, id: targetId, orderNumber } = order;
-        const details = { environment: environment.toLowerCase(), order_number: orderNumber };
-        recordAudit(em, newId, now, by, { action: 'order.cancel', merchantId, targetId, details });
-        return order;
-      },
-    });
+    const cancelled = await cancel({ name, by });
     if (cancelled.ok) return cancelled.value;
     throw refusal(cancelled.error);
   };

@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { OrderRow } from '../../database/entities.ts';
 import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
-import type { Locked, OrderChanges } from '../changes/change-orders.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import type { Locked } from '../changes/order-change.ts';
 
 const batchSize = 200;
 

@@ -14,7 +14,8 @@ import type { OrderInFull, SettlementId } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
-import type { Decision, OrderChanges } from '../changes/change-orders.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
 import type { Settled, SettledSubject, SubjectLock, SubjectRows } from './settlement-subject.ts';
 

@@ -1,0 +1,43 @@
+import type { DatabaseClock } from '../platform/database/database-clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { repeatEvery } from '../platform/repeat-every.ts';
+import { sweepAccounts } from './accounts/sweep-accounts.ts';
+import { analyzeNewTables } from './database/analyze-new-tables.ts';
+import type { Database } from './database/database.ts';
+import { sweepExpired } from './database/sweep-expired.ts';
+import { expireOrders } from './payments/orders/expire-orders.ts';
+import type { OrderChanges } from './payments/changes/change-orders.ts';
+import { scheduleReconciliations } from './reconciliation/schedule-reconciliations.ts';
+import type { ScheduleParts } from './reconciliation/schedule-reconciliations.ts';
+import { countEvents } from './reports/count-events.ts';
+import { keepRequestDays } from './request-log/request-days.ts';
+
+export interface BackgroundWorkParts extends ScheduleParts {
+  readonly database: Database;
+  readonly clock: DatabaseClock;
+  readonly changes: OrderChanges;
+  readonly logger: Logger;
+}
+
+/** Starts what core does by itself at intervals. Several cores may do it at the same time. Resolves when `stop` has ended all. */
+export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
+  const { database, clock, changes, logger } = parts;
+  const { pool } = database;
+  const every = (
+    seconds: number,
+    task: string,
+    run: (stop: AbortSignal) => Promise<unknown>,
+  ): Promise<void> => repeatEvery({ task, intervalMs: seconds * 1000, logger, stop }, run);
+  return Promise.all([
+    every(1, 'expiring orders', (stopping) => expireOrders(changes, stopping)),
+    every(1, 'counting events', (stopping) => countEvents(database, stopping)),
+    every(5, "reading the database's clock", clock.adjust),
+    every(5, 'analyzing new tables', () => analyzeNewTables(pool)),
+    every(60, 'removing ended sessions', (stopping) => sweepAccounts(pool, stopping)),
+    every(60, 'removing expired idempotency keys', (stopping) =>
+      sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
+    ),
+    every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
+    every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
+  ]);
+}

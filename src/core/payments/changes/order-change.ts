@@ -1,0 +1,65 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { OrderRow } from '../../database/entities.ts';
+import type { Changed, OrderInFull } from '../../domain/order.ts';
+import type { Result } from '../../domain/result.ts';
+
+/** The result of a decision about an order. */
+export interface Decision {
+  /** The changed order; undefined when the order does not change. */
+  readonly changed: Changed | undefined;
+  /** Whether the caller's own write makes an attempt due. A new attempt is always due. */
+  readonly makesDue?: boolean;
+}
+
+/** An order whose row this transaction has locked. */
+export interface Locked {
+  readonly row: OrderRow;
+}
+
+/** What the steps of a change have read under the lock. */
+export interface UnderLock<Taken extends Locked, Context> {
+  readonly taken: Taken;
+  readonly context: Context;
+  /** The order before the change. */
+  readonly order: OrderInFull;
+  readonly now: Date;
+}
+
+/** The three steps of a change. They run under the order's lock and are committed together. */
+export interface ChangeSteps<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> {
+  /** Reads the caller's own rows that the decision needs. */
+  readonly read: (em: EntityManager, taken: Taken) => Context | Promise<Context>;
+  /** Decides, without I/O. A refusal changes nothing. */
+  readonly decide: (
+    order: OrderInFull,
+    context: Context,
+    now: Date,
+    taken: Taken,
+  ) => Result<Decided, Refusal>;
+  /** Writes the caller's own rows, after those of the order, and returns the caller's answer. */
+  readonly write: (
+    em: EntityManager,
+    decided: Decided,
+    under: UnderLock<Taken, Context>,
+  ) => Answer | Promise<Answer>;
+}
+
+/** The call that changes an order. */
+export interface Caller {
+  /** The request id of the call; '' for a change by the gateway itself. */
+  readonly requestId: string;
+  /** The network of the paying customer; null for all other callers. */
+  readonly network?: string | null;
+}
+
+/** A change of an existing order. */
+export type OrderChange<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> = Caller &
+  ChangeSteps<Taken, Context, Decided, Refusal, Answer>;
+
+/** Changes all orders that `take` locks in one transaction. Returns the answers in their order. */
+export type Commit = <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
+  take: (em: EntityManager) => Promise<readonly Taken[]>,
+  timeOf: (em: EntityManager) => Date | Promise<Date>,
+  callerOf: (taken: Taken) => Caller,
+  steps: ChangeSteps<Taken, Context, Decided, Refusal, Answer>,
+) => Promise<Result<Answer, Refusal>[]>;

@@ -1,0 +1,112 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { createBatcher } from '../../../platform/batcher.ts';
+import { isDatabaseUnavailable } from '../../../platform/database/explain-error.ts';
+import type { OrderRow } from '../../database/entities.ts';
+import { batchLimits } from '../../database/batch-limits.ts';
+import { err } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import type { ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
+import { readLatestAttempts } from './read-order.ts';
+import type { OrderLock } from './read-order.ts';
+
+/** A locked order, with the call that changes it and what was read for all calls of the transaction. */
+export interface SharedLock<Call, Loaded> extends Locked {
+  readonly call: Call;
+  readonly loaded: Loaded;
+}
+
+/** A change whose concurrent calls share a transaction. Its steps take no other locks, because they would hold up the other calls. */
+export interface SharedChange<
+  Call,
+  Name,
+  Loaded,
+  Context,
+  Decided extends Decision,
+  Refusal,
+  Answer,
+> extends ChangeSteps<SharedLock<Call, Loaded>, Context, Decided, Refusal, Answer> {
+  readonly orders: OrderLock<Name>;
+  readonly nameOf: (call: Call) => Name;
+  readonly requestIdOf: (call: Call) => string;
+  /** Reads what the steps of all calls need, with few statements. */
+  readonly load: (em: EntityManager, calls: readonly Call[]) => Loaded | Promise<Loaded>;
+}
+
+/** The calls of a shared change. Refusals: those of `decide`, and `not_found`. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
+export type ShareChange = <Call, Name, Loaded, Context, Decided extends Decision, Refusal, Answer>(
+  change: SharedChange<Call, Name, Loaded, Context, Decided, Refusal, Answer>,
+) => (call: Call) => Promise<Result<Answer, Refusal | 'not_found'>>;
+
+export interface ShareChangeParts {
+  readonly commit: Commit;
+  readonly now: () => Date;
+}
+
+/** In place of a call's answer: it is made alone. */
+const leftOut = Symbol('left out');
+
+/** Each call takes two locks. PostgreSQL has room for a few thousand, over all cores. */
+const maxCalls = 50;
+
+/**
+ * Calls that arrive together change their orders in one transaction. It never waits for an order: a call whose order is held by
+ * another transaction, does not exist, or is another call's too, is made alone afterwards. So is each call of a transaction
+ * that failed, unless the database is unavailable: only the call that caused the failure fails.
+ */
+export function createShareChange({ commit, now }: ShareChangeParts): ShareChange {
+  return <Call, Name, Loaded, Context, Decided extends Decision, Refusal, Answer>(
+    change: SharedChange<Call, Name, Loaded, Context, Decided, Refusal, Answer>,
+  ) => {
+    type Shared = SharedLock<Call, Loaded>;
+    type Outcome = Result<Answer, Refusal> | typeof leftOut;
+    const { orders, nameOf, requestIdOf, load } = change;
+    const callerOf = ({ call }: Shared): { requestId: string } => ({ requestId: requestIdOf(call) });
+
+    const makeAlone = async (call: Call): Promise<Result<Answer, Refusal | 'not_found'>> => {
+      const take = async (em: EntityManager): Promise<Shared[]> => {
+        const row = await orders.one(nameOf(call))(em);
+        return row === undefined ? [] : [{ row, call, loaded: await load(em, [call]) }];
+      };
+      const [answer] = await commit(take, now, callerOf, change);
+      return answer ?? err('not_found');
+    };
+
+    const makeTogether = async (calls: readonly Call[]): Promise<Outcome[]> => {
+      // The place of the call that changes an order.
+      const places = new Map<OrderRow['id'], number>();
+      const take = async (em: EntityManager): Promise<Shared[]> => {
+        const free: { row: OrderRow; call: Call }[] = [];
+        for (const [place, row] of (await orders.free(em, calls.map(nameOf))).entries()) {
+          const call = calls[place];
+          if (call === undefined || row === undefined || places.has(row.id)) continue;
+          places.set(row.id, place);
+          free.push({ row, call });
+        }
+        if (free.length === 0) return [];
+        await readLatestAttempts(
+          em,
+          free.map(({ row }) => row),
+        );
+        const loaded = await load(
+          em,
+          free.map(({ call }) => call),
+        );
+        return free.map((each) => ({ ...each, loaded }));
+      };
+      try {
+        const answers = await commit(take, now, callerOf, change);
+        const byPlace = new Map([...places.values()].map((place, index) => [place, answers[index]]));
+        return calls.map((_, place) => byPlace.get(place) ?? leftOut);
+      } catch (error) {
+        if (calls.length === 1 || isDatabaseUnavailable(error)) throw error;
+        return calls.map(() => leftOut);
+      }
+    };
+
+    const together = createBatcher({ ...batchLimits, maxItems: maxCalls, run: makeTogether });
+    return async (call: Call) => {
+      const outcome = await together(call, { aborted: false });
+      return outcome === leftOut ? makeAlone(call) : outcome;
+    };
+  };
+}

@@ -1,0 +1,158 @@
+import { randomFillSync, randomUUID } from 'node:crypto';
+import { beforeAll, expect, test } from '@jest/globals';
+import { randomIdsFrom } from '../../../src/contract/public-id.ts';
+import type { PublicId } from '../../../src/contract/public-id.ts';
+import { analyzeNewTables } from '../../../src/core/database/analyze-new-tables.ts';
+import { Currency } from '../../../src/core/domain/currency.ts';
+import { registerOrder } from '../../../src/core/domain/order.ts';
+import { transition } from '../../../src/core/domain/transition.ts';
+import { createOrderChanges, decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
+import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { byOrderId } from '../../../src/core/payments/changes/read-order.ts';
+import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
+import { pooledRandom } from '../../../src/platform/pooled-random.ts';
+import { publicId, storedId } from '../../support/ids.ts';
+import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+
+// Calls that arrive in one turn of the event loop share a transaction.
+
+const newId = randomIdsFrom(pooledRandom(randomFillSync));
+const merchantId = publicId('mer', randomUUID());
+const environment = 'SANDBOX' as const;
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('shared-changes', () => testDatabase.url, 8);
+let changes: OrderChanges;
+let count = 0;
+
+beforeAll(() => {
+  changes = createOrderChanges({
+    database,
+    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
+    newId,
+    now: () => new Date(),
+    onEvents: () => undefined,
+    onAttempts: () => undefined,
+  });
+});
+
+async function addOrders(number: number): Promise<PublicId<'ord'>[]> {
+  const createdAt = new Date();
+  const all = Array.from({ length: number }, () =>
+    registerOrder({
+      id: newId('ord', createdAt),
+      merchantId,
+      environment,
+      orderNumber: `shared-${(count += 1)}`,
+      amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
+      paymentType: 'API',
+      customerPhone: { asGiven: '0911223344', e164: '+251911223344' },
+      reason: 'Two coffees',
+      businessName: '',
+      returnUrl: 'https://shop.example/return',
+      webhookUrl: '',
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + 60_000),
+    }),
+  );
+  const scope = { requestId: 'shared', signal: new AbortController().signal };
+  await Promise.all(all.map((changed) => changes.add(changed, scope)));
+  return all.map(({ order }) => order.id);
+}
+
+/** Cancels orders. Fails for the order `broken`, as a write does that the database refuses. */
+const canceller = (broken?: PublicId<'ord'>) =>
+  changes.share({
+    orders: byOrderId,
+    nameOf: (id: PublicId<'ord'>) => ({ merchantId, environment, id }),
+    requestIdOf: () => '',
+    load: () => undefined,
+    read: () => undefined,
+    decide: (order, _context, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
+    async write(em, { changed }) {
+      if (changed.order.id === broken) await em.execute(`select 'no number'::integer`);
+      return changed.order.status;
+    },
+  });
+
+/** The transactions that cancelled orders, and how many orders each cancelled. */
+async function cancelledTogether(ids: readonly PublicId<'ord'>[]): Promise<number[]> {
+  const { rows } = await database.pool.query<{ orders: number }>(
+    `select count(*)::integer as orders from core.order_events
+     where order_id = any ($1) and sequence = 2 group by xid order by orders`,
+    [ids.map((id) => storedId('ord', id))],
+  );
+  return rows.map(({ orders }) => orders);
+}
+
+test('calls that arrive together change their orders in one transaction', async () => {
+  const ids = await addOrders(20);
+
+  const answers = await Promise.all(ids.map(canceller()));
+
+  expect(answers).toEqual(ids.map(() => ({ ok: true, value: 'FAILED' })));
+  expect(await cancelledTogether(ids)).toEqual([20]);
+});
+
+test('a call that fails is rolled back alone', async () => {
+  const ids = await addOrders(5);
+
+  const answers = await Promise.allSettled(ids.map(canceller(ids[2])));
+
+  expect(answers.map(({ status }) => status)).toEqual(
+    ids.map((_, index) => (index === 2 ? 'rejected' : 'fulfilled')),
+  );
+  expect(await cancelledTogether(ids)).toEqual([1, 1, 1, 1]);
+});
+
+test('a refusal and an order that does not exist leave the other calls alone', async () => {
+  const ids = await addOrders(3);
+  const [first = ids[0]] = ids;
+  const absent = newId('ord', new Date());
+
+  const answers = await Promise.all([...ids, first, absent].flatMap((id) => id ?? []).map(canceller()));
+
+  expect(answers).toMatchObject([
+    { ok: true },
+    { ok: true },
+    { ok: true },
+    { ok: false, error: { type: 'order_is_final', status: 'FAILED' } },
+    { ok: false, error: 'not_found' },
+  ]);
+});
+
+test('an order that another transaction holds keeps only its own call waiting', async () => {
+  const ids = await addOrders(4);
+  const [held] = ids;
+  if (held === undefined) throw new Error('no order');
+  const cancel = canceller();
+  let isHeldAnswered = false;
+  const holder = await database.pool.connect();
+  await holder.query('begin');
+  await holder.query('select from core.orders where merchant_id = $1 and id = $2 for update', [
+    storedId('mer', merchantId),
+    storedId('ord', held),
+  ]);
+
+  const waiting = cancel(held).finally(() => (isHeldAnswered = true));
+  const others = await Promise.all(ids.slice(1).map(cancel));
+
+  expect(others).toEqual(ids.slice(1).map(() => ({ ok: true, value: 'FAILED' })));
+  expect(isHeldAnswered).toBe(false);
+  await holder.query('commit');
+  holder.release();
+  expect(await waiting).toEqual({ ok: true, value: 'FAILED' });
+});
+
+test('an order is found by its own index from the moment that its table has statistics', async () => {
+  const [order] = await addOrders(2_000);
+  if (order === undefined) throw new Error('no order');
+
+  expect(await analyzeNewTables(database.pool)).toContain('core.orders');
+
+  const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>(
+    `explain select from core.orders where merchant_id = $1 and environment = 'SANDBOX' and id = $2`,
+    [storedId('mer', merchantId), storedId('ord', order)],
+  );
+  expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_pkey');
+  expect(await analyzeNewTables(database.pool)).not.toContain('core.orders');
+});
