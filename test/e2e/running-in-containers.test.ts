@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import pg from 'pg';
+import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
@@ -20,6 +21,7 @@ import { readWebhooksSettings } from '../../src/webhooks/settings.ts';
 import { readComposeDocument, readComposeFile } from '../support/compose-file.ts';
 import type { ComposeService } from '../support/compose-file.ts';
 import { createDashboardVisitor } from '../support/dashboard-visitor.ts';
+import { parseLogLine } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { findGoModule } from '../support/go-module.ts';
 import { openOneMachine } from '../support/one-machine.ts';
@@ -45,6 +47,21 @@ const readers = {
   'wallet-simulator': readWalletSimulatorSettings,
 };
 
+interface Job {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly [
+          {
+            readonly args: readonly string[];
+            readonly env: readonly { readonly name: string; readonly value: string }[];
+          },
+        ];
+      };
+    };
+  };
+}
+
 interface FirstStart {
   readonly merchant: { readonly test_key: string };
   readonly users: Readonly<
@@ -62,6 +79,8 @@ describe('docker compose up without any preparation, done with plain processes',
   let database: TemporaryServer | undefined;
   let broker: ChildProcess | undefined;
   const processes: GatehouseProcess[] = [];
+  let schemas: readonly string[];
+  let migrated: Awaited<ReturnType<OneMachine['run']>>;
   const firstStart: { reported: string; shown: FirstStart | undefined } = { reported: '', shown: undefined };
 
   const serviceOf = (name: string): ComposeService => {
@@ -115,7 +134,6 @@ describe('docker compose up without any preparation, done with plain processes',
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query(`ALTER ROLE gatehouse PASSWORD '${password}'`);
-    await client.end();
 
     const program = await findOrInstallNatsServer({
       report: () => undefined,
@@ -126,6 +144,20 @@ describe('docker compose up without any preparation, done with plain processes',
       stdio: 'ignore',
       env: { PATH: [dirname(program), process.env['PATH']].join(delimiter) },
     });
+    // The job of Kubernetes, which shares the image and the secrets.
+    const job = parse(await readFile(join(root, 'deploy/kubernetes/migrate/job.yaml'), 'utf8')) as Job;
+    const [{ args, env }] = job.spec.template.spec.containers;
+    migrated = await machine.run({
+      name: 'migrate',
+      command: [...image.entrypoint, ...args],
+      environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
+    });
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT DISTINCT table_schema AS name FROM information_schema.tables
+       WHERE table_schema IN ('core', 'webhooks') ORDER BY 1`,
+    );
+    schemas = rows.map(({ name }) => name);
+    await client.end();
     for (const name of [
       ...['core', 'wallet-simulator', 'webhooks'],
       ...['rest-facade', 'checkout', 'dashboard', 'wallets'],
@@ -180,6 +212,16 @@ describe('docker compose up without any preparation, done with plain processes',
     }
     expect(Object.keys(users ?? {})).toEqual(['owner', 'operator']);
     expect(firstStart.reported).not.toContain(merchant?.test_key);
+  });
+
+  test('the migration of Kubernetes migrates the tables of both processes before they start', () => {
+    expect(migrated).toMatchObject({ exitCode: 0, stderr: '' });
+    const lines = migrated.stdout.trim().split('\n').map(parseLogLine);
+    expect(lines.filter(({ msg }) => msg === 'migrated').map(({ tables }) => tables)).toEqual([
+      'core',
+      'webhooks',
+    ]);
+    expect(schemas).toEqual(['core', 'webhooks']);
   });
 
   test('every health check succeeds', async () => {

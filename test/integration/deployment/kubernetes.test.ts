@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readComposeFile } from '../../support/compose-file.ts';
+import { findGoModule } from '../../support/go-module.ts';
+import { environmentOf, hasKubectl, mayConnect, renderObjects } from './kubernetes-objects.ts';
+import type { KubernetesObject, PodSpec } from './kubernetes-objects.ts';
+
+/** The settings that each deployment chooses: they are in settings.env. */
+const chosen = ['_URL', '_PROXIES', '_CURRENCIES', '_LEVEL', 'GATEHOUSE_INSTANCE'];
+const isChosen = (name: string): boolean => chosen.some((end) => name.endsWith(end));
+
+interface Definition {
+  readonly properties?: object;
+  readonly format?: string;
+}
+
+/** A definition that refuses unknown fields. The API takes numbers in place of some texts, which it marks by their format. */
+function strictly(definition: Definition): object {
+  if (definition.format === 'int-or-string') return { type: ['string', 'integer'] };
+  return definition.properties === undefined ? definition : { ...definition, additionalProperties: false };
+}
+
+/** Without kubectl, which contains Kustomize, these are skipped. */
+(hasKubectl ? describe : describe.skip)('the objects of deploy/kubernetes', () => {
+  let objects: readonly KubernetesObject[];
+  let pods: readonly (readonly [name: string, pod: PodSpec])[];
+
+  beforeAll(() => {
+    objects = [...renderObjects('gatehouse'), ...renderObjects('migrate')];
+    pods = objects.flatMap(({ metadata: { name }, spec }) =>
+      spec?.template === undefined ? [] : [[name, spec.template.spec] as const],
+    );
+  });
+  const named = (kind: string): readonly string[] =>
+    objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+
+  /** The API of Kubernetes describes itself in its sources, which are a Go module. Without Go this is skipped. */
+  const kubernetes = findGoModule('k8s.io/kubernetes@v1.34.1');
+  (kubernetes === undefined ? test.skip : test)(
+    'have the fields of the Kubernetes API and no others, and a mistake in one is found',
+    async () => {
+      const text = await readFile(join(kubernetes ?? '', 'api/openapi-spec/swagger.json'), 'utf8');
+      const { definitions } = JSON.parse(text) as {
+        readonly definitions: Readonly<Record<string, Definition>>;
+      };
+      const strict = Object.fromEntries(
+        Object.entries(definitions).map(([name, definition]) => [name, strictly(definition)]),
+      );
+      const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(
+        { definitions: strict },
+        'api',
+      );
+      const problemsOf = (object: KubernetesObject): readonly unknown[] => {
+        const version = object.apiVersion.replace('.k8s.io', '').split('/');
+        const [group = '', number = ''] = version.length === 1 ? ['core', ...version] : version;
+        const isValid = ajv.getSchema(`api#/definitions/io.k8s.api.${group}.${number}.${object.kind}`);
+        if (isValid === undefined) return [`unknown kind ${object.apiVersion} ${object.kind}`];
+        return isValid(object) === true ? [] : (isValid.errors ?? []);
+      };
+      for (const object of objects)
+        expect({ of: object.metadata.name, kind: object.kind, problems: problemsOf(object) }).toEqual({
+          of: object.metadata.name,
+          kind: object.kind,
+          problems: [],
+        });
+      const [first] = objects.flatMap((each) => (each.kind === 'Deployment' ? [each] : []));
+      const mistaken = first && { ...first, spec: { ...first.spec, replica: 2 } };
+      expect(mistaken && problemsOf(mistaken)).toEqual([expect.objectContaining({ instancePath: '/spec' })]);
+    },
+  );
+
+  test('run each process with the arguments and the settings of its container in docker-compose.yml', async () => {
+    const services = await readComposeFile({});
+    const processes = pods.filter(([name]) => name !== 'nats' && name !== 'migrate');
+    expect(processes.map(([name]) => name).sort()).toEqual([
+      ...['checkout', 'core', 'dashboard', 'rest-facade', 'wallet-simulator', 'wallets', 'webhooks'],
+    ]);
+    for (const [name, { containers }] of processes) {
+      const service = services.find((each) => each.name === name);
+      const written = Object.entries(service?.environment ?? {}).filter(([, value]) => value !== '');
+      const own = Object.entries(environmentOf(containers[0], objects));
+      const fixed = (entries: readonly (readonly [string, string])[]) =>
+        Object.fromEntries(entries.filter(([setting]) => !isChosen(setting)));
+      expect({ name, args: containers[0].args, env: fixed(own) }).toEqual({
+        name,
+        args: service?.command,
+        env: fixed(written),
+      });
+      for (const [setting] of written) expect(own.map(([each]) => each)).toContain(setting);
+    }
+    const nats = services.find(({ name }) => name === 'nats');
+    const { command, args, image } = pods.find(([name]) => name === 'nats')?.[1].containers[0] ?? {};
+    expect({ command, args, image }).toEqual({
+      command: nats?.entrypoint,
+      args: nats?.command,
+      image: nats?.image,
+    });
+  });
+
+  test('give no pod privileges, a writable image or the secrets of another process', () => {
+    for (const [name, pod] of pods) {
+      expect({ name, ...pod }).toMatchObject({
+        name,
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [
+          {
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'] },
+            },
+          },
+        ],
+      });
+      const [{ volumeMounts, env = [] }] = pod.containers;
+      const secrets = (pod.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []);
+      const own = name === 'migrate' ? ['gatehouse-core', 'gatehouse-webhooks'] : [`gatehouse-${name}`];
+      expect({ name, secrets }).toEqual({ name, secrets: own });
+      for (const { name: setting, value = '' } of env) {
+        if (!value.startsWith('/')) continue;
+        const isMounted = volumeMounts.some(({ mountPath }) => `${value}/`.startsWith(`${mountPath}/`));
+        expect({ name, setting, isMounted }).toEqual({ name, setting, isMounted: true });
+      }
+    }
+  });
+
+  test('probe every server, keep one pod of each while a node is drained, and scale core', () => {
+    const servers = pods.filter(([name]) => name !== 'migrate');
+    for (const [name, { containers }] of servers)
+      expect({ name, probes: Object.keys(containers[0]) }).toEqual({
+        name,
+        probes: expect.arrayContaining(['startupProbe', 'readinessProbe', 'livenessProbe']),
+      });
+    expect(named('PodDisruptionBudget')).toEqual([
+      ...['checkout', 'core', 'dashboard', 'rest-facade', 'wallets', 'webhooks'],
+    ]);
+    const [core] = objects.filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'core');
+    expect(core?.spec).not.toHaveProperty('replicas');
+    expect(named('HorizontalPodAutoscaler')).toEqual(['core']);
+  });
+
+  test('allow every connection that a setting names, and no other between processes', async () => {
+    const wallets = await readFile(
+      join(import.meta.dirname, '../../../deploy/wallets/simulated.json'),
+      'utf8',
+    );
+    const names = pods.map(([name]) => name);
+    const settings = pods.map(([name, { containers }]) => {
+      const values = Object.values(environmentOf(containers[0], objects)).join(' ');
+      const files = `${values}${name === 'wallets' ? wallets : ''}`;
+      const own = name === 'core' || name === 'webhooks' || name === 'wallets' ? `${files} nats:4222` : files;
+      return [name, name === 'wallet-simulator' ? 'http://wallets:8084' : own] as const;
+    });
+    const needed = settings.flatMap(([name, text]) =>
+      [...text.matchAll(/\b([a-z-]+):(\d{4,5})\b/g)].map(([, host = '', port]) => `${name} ${host}:${port}`),
+    );
+    // Every process has the public settings, but only the simulator calls the wallets' callbacks.
+    const isReal = (line: string): boolean =>
+      !line.endsWith(' wallets:8084') || line.startsWith('wallet-simulator');
+    const allowed = names.flatMap((name) =>
+      ['core:50051', 'webhooks:50053', 'nats:4222', 'wallets:8084', 'wallet-simulator:8090', 'core:50052']
+        .filter((address) => {
+          const [host = '', port] = address.split(':');
+          return mayConnect(objects, name, { name: host, port: Number(port) });
+        })
+        .map((address) => `${name} ${address}`),
+    );
+    const expected = [...new Set(needed.filter(isReal))].sort();
+    // Anybody may call the public listener of callbacks.
+    expect(allowed.filter(isReal).sort()).toEqual(expected);
+  });
+});
