@@ -72,8 +72,8 @@ export function filesOfProcesses(
   };
   return {
     postgres: { POSTGRES_PASSWORD: secret('POSTGRES_PASSWORD') },
-    // A shell reads it into nats-server's environment.
-    nats: { 'passwords.sh': natsPasswords.map((name) => `export ${name}=${secret(name)}\n`).join('') },
+    // A shell or systemd reads it into nats-server's environment.
+    nats: { 'passwords.env': natsPasswords.map((name) => `${name}=${secret(name)}\n`).join('') },
     core: {
       GATEHOUSE_DATABASE_URL: databaseUrl,
       GATEHOUSE_NATS_URL: natsUrl('core'),
