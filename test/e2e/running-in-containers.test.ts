@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -301,6 +302,36 @@ describe('docker compose up without any preparation, done with plain processes',
     }
   });
 
+  test('a first start makes nothing where people work already, and invites the operator whom .env names', async () => {
+    const again = deployed('first-start');
+    const own = { ...again.environment, GATEHOUSE_FIRST_START_FOLDER: join(folder, 'again') };
+    const unneeded = await machine.run({ ...again, environment: own });
+    expect(unneeded).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(unneeded.stdout).toMatch(/^Gatehouse is ready\. Sign in at \S+\n$/);
+    expect(existsSync(join(folder, 'again/first-start.json'))).toBe(false);
+
+    const withOperator = { ...own, GATEHOUSE_FIRST_OPERATOR: 'first@pay.example' };
+    const invited = await machine.run({ ...again, environment: withOperator });
+    expect(invited).toMatchObject({ exitCode: 0, stderr: '' });
+    const made = JSON.parse(await readFile(join(folder, 'again/first-start.json'), 'utf8')) as object;
+    expect(made).not.toHaveProperty('merchant');
+    const { origin, pathname } = new URL((made as { invitation: string }).invitation);
+    expect((await createDashboardVisitor(origin).get(pathname)).body).toContain('first@pay.example');
+  });
+
+  test('a damaged file of secrets is not replaced by new secrets', async () => {
+    const secrets = join(folder, 'damaged');
+    await mkdir(join(secrets, 'make-secrets'), { recursive: true });
+    await writeFile(join(secrets, 'make-secrets/secrets.json'), '{"FACADE_TOKEN":');
+    const make = deployed('make-secrets');
+    const environment = { ...make.environment, GATEHOUSE_SECRETS_FOLDER: secrets };
+    expect(await machine.run({ ...make, environment })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('secrets.json is not usable. Restore it from a backup'),
+    });
+    expect(await readdir(secrets)).toEqual(['make-secrets']);
+  });
+
   test('the page and the compose file name every port that README.md names', async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8');
     // The port 3000 is that of a merchant's own server.
@@ -328,6 +359,26 @@ describe('docker compose up without any preparation, done with plain processes',
       if (name === 'make-secrets') continue;
       expect({ name, secrets }).toEqual({ name, secrets: name === 'caddy' ? [] : [`/run/gatehouse/${own}`] });
     }
+  });
+
+  test('Caddy serves each public URL by the listener for it, and its address is the only trusted one', async () => {
+    const { environment, written } = serviceOf('caddy');
+    const caddyfile = await readFile(join(root, 'deploy/caddy/Caddyfile'), 'utf8');
+    const sites = [...caddyfile.matchAll(/^\{\$(\w+)\} \{\n(?:.*\n)*?\treverse_proxy (\S+)\n\}/gm)];
+    const targets = new Map(sites.map(([, name = '', target = '']) => [name, target]));
+    expect([...targets.keys()].sort()).toEqual(Object.keys(environment).sort());
+    const [, table = ''] = /(\| Port +\| Serves[\s\S]*?)\n\n/.exec(section) ?? [];
+    for (const [name, target] of targets) {
+      const [service = '', port = ''] = target.split(':');
+      expect(serviceOf(service).ports).toContain(Number(port));
+      expect({ name, row: table.split('\n').find((row) => row.includes(port)) }).toEqual({
+        name,
+        row: expect.stringContaining(name),
+      });
+    }
+    const { networks } = written as { networks: { edge: { ipv4_address: string } } };
+    for (const name of ['rest-facade', 'checkout', 'dashboard', 'wallets'])
+      expect(serviceOf(name).environment['GATEHOUSE_TRUSTED_PROXIES']).toBe(networks.edge.ipv4_address);
   });
 
   test('every process that counts callers by address has the setting for its proxies', () => {

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { readCoreSettings } from '../../../src/core/settings.ts';
+import { completeSecrets, filesOfProcesses } from '../../../src/main/deployment/secret-store.ts';
+import { roles } from '../../../src/contract/roles.ts';
+import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
+
+const servers = { database: 'postgres:5432', nats: 'nats:4222' };
+
+describe('the secrets of a deployment', () => {
+  test('are all different, stay the same at the next start, and are completed by what a newer version needs', () => {
+    const first = completeSecrets({}, {}, randomBytes);
+    const values = Object.values(first);
+    expect(new Set(values).size).toBe(values.length);
+    for (const value of values) expect(value).toMatch(/^n?[0-9a-f]{64}$/);
+
+    expect(completeSecrets(first, {}, randomBytes)).toEqual(first);
+    const { WRITER_TOKEN: _added, ...older } = first;
+    const completed = completeSecrets(older, {}, randomBytes);
+    expect(completed).toMatchObject(older);
+    expect(Object.keys(completed)).toEqual(Object.keys(first));
+  });
+
+  test('are those of .env where it sets them, so that an older deployment goes on', () => {
+    const given = {
+      GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
+      POSTGRES_PASSWORD: 'chosen-by-hand',
+      FACADE_TOKEN: '',
+    };
+    const kept = { POSTGRES_PASSWORD: 'an-earlier-one', FACADE_TOKEN: 'f'.repeat(64) };
+    expect(completeSecrets(kept, given, randomBytes)).toMatchObject({
+      ...{ GATEHOUSE_MASTER_KEY: given.GATEHOUSE_MASTER_KEY, POSTGRES_PASSWORD: 'chosen-by-hand' },
+      FACADE_TOKEN: kept.FACADE_TOKEN,
+    });
+  });
+
+  test.each(['short', 'with spaces in it', 'p@ssword/of:a,url', 'x'.repeat(257)])(
+    'cannot be "%s", which a URL or a list would cut',
+    (text) => {
+      const make = () => completeSecrets({}, { POSTGRES_PASSWORD: text }, randomBytes);
+      expect(make).toThrow(SettingsError);
+      expect(make).toThrow(/^POSTGRES_PASSWORD must be 8 to 256 letters, digits .* openssl rand -hex 32$/);
+      expect(make).not.toThrow(text);
+    },
+  );
+
+  test('let every caller in, and only callers', () => {
+    const secrets = completeSecrets({}, {}, randomBytes);
+    const files = filesOfProcesses(secrets, servers);
+    const { GATEHOUSE_SERVICE_TOKENS: accepted } = readCoreSettings(files['core'] ?? {});
+    expect(accepted.map(({ role }) => role)).toEqual(roles);
+    for (const [name, role] of [
+      ...(['checkout', 'wallets', 'webhooks', 'dashboard'] as const).map((each) => [each, each] as const),
+      ['rest-facade', 'facade'],
+      ['core', 'operator'],
+    ] as const) {
+      const token = files[name]?.['GATEHOUSE_SERVICE_TOKEN'];
+      expect(files['core']?.['GATEHOUSE_SERVICE_TOKENS']?.split(',')).toContain(`${role}:${token}`);
+    }
+    expect(files['webhooks']?.['GATEHOUSE_SERVICE_TOKENS']).not.toContain(secrets['CHECKOUT_TOKEN']);
+  });
+});
