@@ -107,3 +107,9 @@ export async function readComposeFile(
     written: { ...service },
   }));
 }
+
+/** What docs/operating/running.md says of containers. */
+export async function readContainersSection(): Promise<string> {
+  const page = await readFile(join(root, 'docs/operating/running.md'), 'utf8');
+  return page.slice(page.indexOf('### Containers'));
+}

@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readCheckoutSettings } from '../../../src/checkout/settings.ts';
+import { readCoreSettings } from '../../../src/core/settings.ts';
+import { readDashboardSettings } from '../../../src/dashboard/settings.ts';
+import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
+import { readWalletsSettings } from '../../../src/wallets/settings.ts';
+import { readWalletSimulatorSettings } from '../../../src/wallet-simulator/settings.ts';
+import { readWebhooksSettings } from '../../../src/webhooks/settings.ts';
+import { readComposeDocument, readComposeFile, readContainersSection } from '../../support/compose-file.ts';
+import type { ComposeService } from '../../support/compose-file.ts';
+import { findGoModule } from '../../support/go-module.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+const readers = {
+  core: readCoreSettings,
+  'rest-facade': readRestFacadeSettings,
+  checkout: readCheckoutSettings,
+  dashboard: readDashboardSettings,
+  wallets: readWalletsSettings,
+  webhooks: readWebhooksSettings,
+  'wallet-simulator': readWalletSimulatorSettings,
+};
+
+describe('docker-compose.yml', () => {
+  let section: string;
+  let services: readonly ComposeService[];
+
+  beforeAll(async () => {
+    section = await readContainersSection();
+    services = await readComposeFile({});
+  });
+  const serviceOf = (name: string): ComposeService => {
+    const found = services.find((service) => service.name === name);
+    if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+    return found;
+  };
+
+  test('publishes every port that README.md names, and the page names all', async () => {
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    // The port 3000 is that of a merchant's own server.
+    const named = [...readme.matchAll(/127\.0\.0\.1:([58]\d{3,4})/g)].map(([, port]) => Number(port));
+    const published = services.filter(({ profiles }) => profiles.length === 0).flatMap(({ ports }) => ports);
+    expect(published.sort()).toEqual(expect.arrayContaining([...new Set(named)]));
+    for (const port of published)
+      expect({ port, isNamed: section.includes(`${port}`) }).toEqual({ port, isNamed: true });
+  });
+
+  test('every file that a setting names is mounted, and no process has the secrets of another', () => {
+    for (const { name, environment, mounts } of services)
+      for (const [setting, path] of Object.entries(environment)) {
+        if (!path.startsWith('/')) continue;
+        const isMounted = mounts.some((mount) => path === mount || path.startsWith(`${mount}/`));
+        expect({ name, setting, isMounted: isMounted || name === 'make-secrets' }).toEqual({
+          name,
+          setting,
+          isMounted: true,
+        });
+      }
+    for (const { name, mounts } of services) {
+      const own = name.replace('more-cores', 'core').replace('more-webhooks', 'webhooks');
+      const secrets = mounts.filter((mount) => mount.startsWith('/run/gatehouse/'));
+      if (name === 'make-secrets') continue;
+      expect({ name, secrets }).toEqual({ name, secrets: name === 'caddy' ? [] : [`/run/gatehouse/${own}`] });
+    }
+  });
+
+  test('Caddy serves each public URL by the listener for it, and its address is the only trusted one', async () => {
+    const { environment, written } = serviceOf('caddy');
+    const caddyfile = await readFile(join(root, 'deploy/caddy/Caddyfile'), 'utf8');
+    const sites = [...caddyfile.matchAll(/^\{\$(\w+)\} \{\n(?:.*\n)*?\treverse_proxy (\S+)\n\}/gm)];
+    const targets = new Map(sites.map(([, name = '', target = '']) => [name, target]));
+    expect([...targets.keys()].sort()).toEqual(Object.keys(environment).sort());
+    const [, table = ''] = /(\| Port +\| Serves[\s\S]*?)\n\n/.exec(section) ?? [];
+    for (const [name, target] of targets) {
+      const [service = '', port = ''] = target.split(':');
+      expect(serviceOf(service).ports).toContain(Number(port));
+      expect({ name, row: table.split('\n').find((row) => row.includes(port)) }).toEqual({
+        name,
+        row: expect.stringContaining(name),
+      });
+    }
+    const { networks } = written as { networks: { edge: { ipv4_address: string } } };
+    for (const name of ['rest-facade', 'checkout', 'dashboard', 'wallets'])
+      expect(serviceOf(name).environment['GATEHOUSE_TRUSTED_PROXIES']).toBe(networks.edge.ipv4_address);
+  });
+
+  test('every process that counts callers by address has the setting for its proxies', () => {
+    const setting = 'GATEHOUSE_TRUSTED_PROXIES';
+    for (const [name, read] of Object.entries(readers)) {
+      const { environment } = serviceOf(name);
+      let reads = false;
+      try {
+        read({ ...environment, [setting]: 'no network' });
+      } catch (error) {
+        reads = String(error).includes(setting);
+      }
+      expect({ name, passed: setting in environment }).toEqual({ name, passed: reads });
+    }
+  });
+});
+
+/** The library with which `docker compose` reads its files. It needs Go, and without it the test is skipped. */
+const composeLibrary = findGoModule('github.com/compose-spec/compose-go/v2@v2.16.2');
+const testWithGo = composeLibrary === undefined ? test.skip : test;
+
+testWithGo(
+  'docker-compose.yml follows the specification of Compose, and a mistake in it is found',
+  async () => {
+    const schema = await readFile(join(composeLibrary ?? '', 'schema/compose-spec.json'), 'utf8');
+    const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      JSON.parse(schema) as object,
+    );
+    const document = await readComposeDocument({});
+    isValid(document);
+    expect(isValid.errors ?? []).toEqual([]);
+    const [name = '', service] = Object.entries(document.services)[0] ?? [];
+    expect(isValid({ ...document, services: { [name]: { ...service, comand: [] } } })).toBe(false);
+  },
+);
+
+test('every container is pinned, rotates its logs, and has neither privileges nor a writable image', async () => {
+  for (const { name, image, written } of await readComposeFile({})) {
+    expect({ name, image }).toEqual({
+      name,
+      image: expect.stringMatching(/^gatehouse$|:\d+\.\d+(\.\d+)?(-alpine)?$/),
+    });
+    expect({ name, ...written }).toMatchObject({
+      name,
+      logging: { options: { 'max-size': '10m', 'max-file': '5' } },
+    });
+    // The image of PostgreSQL starts as root, and changes to its own user.
+    if (name !== 'postgres')
+      expect({ name, ...written }).toMatchObject({
+        name,
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+  }
+});
