@@ -25,6 +25,7 @@ import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import type { PublicUrls } from './reference/openapi-document.ts';
 import { addReference } from './reference/reference-page.ts';
+import { createEndedAnswers } from './ended-answers.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import { createOrderCalls } from './order-calls.ts';
 import type { OrderStreams } from './order-streams.ts';
@@ -180,7 +181,8 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   });
   const refuseWhen = createRefusals();
   const clients = { orders, refunds, orderStories, webhooks };
-  const context = { ...clients, calls, environment, waitUntilEnded, refuseWhen };
+  const endedAnswers = createEndedAnswers(nowMs);
+  const context = { ...clients, calls, endedAnswers, environment, waitUntilEnded, refuseWhen };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);

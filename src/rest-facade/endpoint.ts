@@ -5,12 +5,14 @@ import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import type { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
+import type { EndedAnswers } from './ended-answers.ts';
 import type { OrderCalls } from './order-calls.ts';
 import type { WaitUntilEnded } from './order-waits.ts';
 
 /** The dependencies of the merchant endpoints. */
 export interface EndpointContext {
   readonly calls: OrderCalls;
+  readonly endedAnswers: EndedAnswers;
   /** For rare calls, which are not batched. */
   readonly orders: Client<typeof OrderService>;
   readonly refunds: Client<typeof RefundService>;

@@ -41,7 +41,7 @@ const appliedHeader = {
 /** POST /api/v1/verify; spec, "Check payment order status". */
 export function addVerifyEndpoint(
   app: FastifyInstance,
-  { calls, environment, refuseWhen, waitUntilEnded }: EndpointContext,
+  { calls, endedAnswers, environment, refuseWhen, waitUntilEnded }: EndpointContext,
 ): void {
   app.route({
     method: 'POST',
@@ -66,23 +66,35 @@ export function addVerifyEndpoint(
       const orderNumber = reading.text('order_number');
       logOrderNumber(request, orderNumber);
       const { merchantId } = callerOf(request);
+      const name = { merchantId, orderNumber };
       const read = () =>
         calls.find({ merchantId, environment, key: { case: 'orderNumber', value: orderNumber } }, request.id);
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, verifyFields, read);
       }
-      const found = orderIn(await read());
       const waitSeconds = waitSecondsOf(request.headers['prefer']);
-      if (waitSeconds === undefined) return reply.code(200).send(verifyReply(orderToJson(found)));
-      const key = { case: 'orderId', value: found.orderId } as const;
-      const order = await waitUntilEnded({
-        order: found,
-        timeoutMs: waitSeconds * 1_000,
-        read: async () => orderIn(await calls.findAwaited({ merchantId, environment, key }, request.id)),
-        left: leftSignal(reply),
-      });
-      reply.header('preference-applied', `wait=${waitSeconds}`);
-      return reply.code(200).send(verifyReply(orderToJson(order)));
+      const send = (body: string): FastifyReply => {
+        if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
+        return reply.code(200).type('application/json; charset=utf-8').send(body);
+      };
+      const known = endedAnswers.find(name);
+      if (known !== undefined) return send(known);
+      const found = orderIn(await read());
+      const order =
+        waitSeconds === undefined
+          ? found
+          : await waitUntilEnded({
+              order: found,
+              timeoutMs: waitSeconds * 1_000,
+              read: async () => {
+                const key = { case: 'orderId', value: found.orderId } as const;
+                return orderIn(await calls.findAwaited({ merchantId, environment, key }, request.id));
+              },
+              left: leftSignal(reply),
+            });
+      const body = JSON.stringify(verifyReply(orderToJson(order)));
+      endedAnswers.keep(name, order, body);
+      return send(body);
     },
   });
 }

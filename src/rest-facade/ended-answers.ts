@@ -1,0 +1,42 @@
+import { LRUCache } from 'lru-cache';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+
+/** The body of verify's answer about an ended order, from memory. Such an order never changes again. */
+export interface EndedAnswers {
+  /** Undefined when the order has not been asked for lately, or was PENDING then. */
+  readonly find: (name: OrderName) => string | undefined;
+  /** Keeps the body, unless the order is PENDING. */
+  readonly keep: (name: OrderName, order: Pick<Order, 'status'>, body: string) => void;
+}
+
+export interface OrderName {
+  readonly merchantId: string;
+  readonly orderNumber: string;
+}
+
+const maxKept = 10_000;
+/** In characters, which take one byte each, or two outside of Latin-1. */
+const maxLength = 8 * 1024 * 1024;
+/** So that a phone number that is erased, or a database that is restored, shows soon. */
+const keptForMs = 60_000;
+
+// An id contains no space.
+const keyOf = ({ merchantId, orderNumber }: OrderName): string => `${merchantId} ${orderNumber}`;
+
+export function createEndedAnswers(nowMs: () => number): EndedAnswers {
+  const bodies = new LRUCache<string, string>({
+    max: maxKept,
+    maxSize: maxLength,
+    sizeCalculation: (body, key) => body.length + key.length,
+    ttl: keptForMs,
+    perf: { now: nowMs },
+  });
+  return {
+    find: (name) => bodies.get(keyOf(name)),
+    keep: (name, { status }, body) => {
+      if (status === OrderStatus.COMPLETED || status === OrderStatus.FAILED || status === OrderStatus.EXPIRED)
+        bodies.set(keyOf(name), body);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+
+// An ended order never changes again, so verify answers about it from the facade's memory.
+
+let facade: FacadeOverRpc;
+let reads: string[] = [];
+let status = OrderStatus.PENDING;
+let elapsedMs = 0;
+
+beforeAll(async () => {
+  facade = await startFacadeOverRpc(
+    {
+      apiKeys: {
+        authenticateApiKey: ({ apiKey }) => ({ merchantId: `mer_${apiKey}`, apiKeyId: `key_${apiKey}` }),
+      },
+      orders: {
+        getOrder: ({ merchantId, key }) => {
+          const orderNumber = key.value ?? '';
+          reads.push(`${merchantId} ${orderNumber}`);
+          const order = create(OrderSchema, {
+            orderId: `ord_${merchantId}_${orderNumber}`,
+            merchantId,
+            orderNumber,
+            status,
+            paymentType: PaymentType.API,
+            createTime: timestampFromMs(0),
+            updateTime: timestampFromMs(0),
+          });
+          return { order };
+        },
+      },
+    },
+    { nowMs: () => performance.now() + elapsedMs, waitingPlaces: createWaitingPlaces(0) },
+  );
+});
+beforeEach(() => {
+  reads = [];
+  elapsedMs = 0;
+});
+afterAll(() => facade.close());
+
+const verify = (orderNumber: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  post(`${facade.url}/api/v1/verify`, { order_number: orderNumber }, { apiKey: 'one', ...headers });
+
+const ended = [
+  ['COMPLETED', OrderStatus.COMPLETED],
+  ['FAILED', OrderStatus.FAILED],
+  ['EXPIRED', OrderStatus.EXPIRED],
+] as const;
+
+test.each(ended)(
+  'core is asked once about a %s order, and each time while it was PENDING',
+  async (name, end) => {
+    status = OrderStatus.PENDING;
+    const pending = [await verify(name), await verify(name)];
+    status = end;
+    const first = await verify(name);
+    const again = await verify(name, { prefer: 'wait=5' });
+
+    expect(reads).toHaveLength(3);
+    expect(pending.map(({ json }) => json)).toMatchObject(
+      [1, 2].map(() => ({ data: { status: 'PENDING' } })),
+    );
+    expect(first.json).toMatchObject({ code: 200, data: { order_number: name, status: name } });
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    expect(again.headers.get('preference-applied')).toBe('wait=5');
+  },
+);
+
+test('a merchant gets the answer about its own order, never that of another with the same number', async () => {
+  status = OrderStatus.COMPLETED;
+  const own = await verify('shared');
+  const other = await verify('shared', { apiKey: 'two' });
+
+  expect(own.json).toMatchObject({ data: { order_id: 'ord_mer_one_shared' } });
+  expect(other.json).toMatchObject({ data: { order_id: 'ord_mer_two_shared' } });
+  expect(reads).toEqual(['mer_one shared', 'mer_two shared']);
+});
+
+test('core is asked again after a minute', async () => {
+  status = OrderStatus.COMPLETED;
+  await verify('old');
+  elapsedMs = 59_000;
+  await verify('old');
+  expect(reads).toHaveLength(1);
+
+  elapsedMs = 61_000;
+  await verify('old');
+  expect(reads).toHaveLength(2);
+});
