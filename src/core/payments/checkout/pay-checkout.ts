@@ -25,7 +25,7 @@ import type { FindPaybills, Paybill } from './find-paybills.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
-import { orderOfId, readOrder } from '../changes/read-order.ts';
+import { byOrderId, orderOfId, readOrder } from '../changes/read-order.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** The contents of a customer's page. */
@@ -70,7 +70,7 @@ export interface Checkouts {
 
 export interface CheckoutParts {
   readonly database: Database;
-  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly changes: Pick<OrderChanges, 'change' | 'share'>;
   readonly tokens: CheckoutTokens;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
@@ -119,36 +119,60 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
   };
 
-  /**
-   * Applies `decide` to the order of a checkout that this browser may use. A payment, which has a network, binds the
-   * browser.
-   */
-  const change = async <Command extends 'start_payment' | 'cancel'>(
-    { environment, merchantId, orderId: id }: TokenSubject,
-    { browserSecret, requestId, network }: CheckoutCall,
-    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<Command> | 'not_offered'>,
+  const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) => ({
+    environment,
+    merchantId,
+    id,
+  });
+  const answer = async (
+    changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
   ): Promise<Checkout> => {
-    const changed = await changes.change(orderOfId({ environment, merchantId, id }), {
-      requestId,
-      network,
-      read: (_em, { row }) => isUsableBy(row, browserSecret),
-      decide: (order, isUsable, now): Result<Decision, RejectionOf<Command> | 'in_use' | 'not_offered'> =>
-        isUsable ? decide(order, now) : err('in_use'),
-      write(_em, { changed }, { taken: { row }, order }) {
-        if (network !== null) row.checkoutBrowserHash ??= hashOf(browserSecret);
-        return { order: changed?.order ?? order, boundHere: row.checkoutBrowserHash != null };
-      },
-    });
     if (!changed.ok) throw refusal(changed.error);
-    // This change never results in COMPLETED, so no transaction has paid the order.
-    return describe(changed.value.order, {
-      usableHere: true,
-      boundHere: changed.value.boundHere,
-      // A payment that has just started was not sent yet.
-      nextAction: undefined,
-      providerTransactionId: '',
-    });
+    const { order, boundHere } = changed.value;
+    // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
+    return describe(order, { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' });
   };
+
+  /** Starts a payment of an order that this browser may use, and binds the order to the browser. */
+  const startPayment = async (
+    subject: TokenSubject,
+    { browserSecret, requestId, network }: PayingCall,
+    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<'start_payment'> | 'not_offered'>,
+  ): Promise<Checkout> =>
+    answer(
+      await changes.change(orderOfId(nameOf(subject)), {
+        requestId,
+        network,
+        read: (_em, { row }) => isUsableBy(row, browserSecret),
+        decide: (
+          order,
+          isUsable,
+          now,
+        ): Result<Decision, RejectionOf<'start_payment'> | 'in_use' | 'not_offered'> =>
+          isUsable ? decide(order, now) : err('in_use'),
+        write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
+          row.checkoutBrowserHash ??= hashOf(browserSecret);
+          return { order: changed?.order ?? order, boundHere: true };
+        },
+      }),
+    );
+
+  const cancel = changes.share({
+    orders: byOrderId,
+    nameOf: ({ subject }: CancellingCall) => nameOf(subject),
+    requestIdOf: ({ requestId }) => requestId,
+    load: () => undefined,
+    read: (_em, { row, call }) => isUsableBy(row, call.browserSecret),
+    decide(order, isUsable, now): Result<Decision, RejectionOf<'cancel'> | 'in_use'> {
+      if (!isUsable) return err('in_use');
+      if (order.status === 'FAILED') return ok({ changed: undefined });
+      return decisionOf(transition(order, { type: 'cancel' }, now));
+    },
+    write: (_em, { changed }, { taken: { row }, order }): ChangedCheckout => ({
+      order: changed?.order ?? order,
+      boundHere: row.checkoutBrowserHash != null,
+    }),
+  });
 
   return {
     async get(token, browserSecret) {
@@ -174,7 +198,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       if (!allowed.includes(paymentOption)) throw notOffered();
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
-        change<'start_payment'>(subject, { browserSecret, requestId, network }, (order, now) => {
+        startPayment(subject, { browserSecret, requestId, network }, (order, now) => {
           if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
           if (optionsThatTake(parts.wallets, [paymentOption], order.amount).length === 0)
             return err('not_offered');
@@ -190,22 +214,29 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       );
     },
 
-    async cancel(token, browserSecret, requestId) {
-      const call = { browserSecret, requestId, network: null };
-      return change<'cancel'>(open(token), call, (order, now) =>
-        order.status === 'FAILED'
-          ? ok({ changed: undefined })
-          : decisionOf(transition(order, { type: 'cancel' }, now)),
-      );
-    },
+    cancel: async (token, browserSecret, requestId) =>
+      answer(await cancel({ subject: open(token), browserSecret, requestId })),
   };
 }
 
-/** The browser and the call that change a checkout, with the customer's network when the customer pays. */
-interface CheckoutCall {
+/** An order after a change, and whether it is bound to the browser that asked for the change. */
+interface ChangedCheckout {
+  readonly order: OrderInFull;
+  readonly boundHere: boolean;
+}
+
+/** The browser and the call that pay a checkout, with the customer's network. */
+interface PayingCall {
   readonly browserSecret: string;
   readonly requestId: string;
-  readonly network: string | null;
+  readonly network: string;
+}
+
+/** The browser and the call that cancel a checkout. */
+interface CancellingCall {
+  readonly subject: TokenSubject;
+  readonly browserSecret: string;
+  readonly requestId: string;
 }
 
 function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): boolean {
