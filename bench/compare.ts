@@ -77,7 +77,7 @@ const compare = ({ folder, only, connections, ...turns }: Comparison): Promise<P
       cleanUps.add(gatehouse.stop);
       const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
       contenders.push(
-        only.map((each) => restContender(each, under, `${index === 0 ? 'here' : 'there'} ${each}`)),
+        only.map((each) => restContender(each, under, { name: `${index === 0 ? 'here' : 'there'} ${each}` })),
       );
     }
     const inTurns = only.flatMap((_, index) => contenders.flatMap((each) => each[index] ?? []));

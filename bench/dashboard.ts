@@ -103,7 +103,7 @@ async function compareRegister(
   repeats: number,
 ): Promise<void> {
   const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
-  const alone = restContender('register', under, 'register alone');
+  const alone = restContender('register', under, { name: 'register alone' });
   const beside = (name: string, act: (count: number) => Promise<unknown>): Contender => ({
     name: `register beside ${name}`,
     run: async (connections, seconds) => {

@@ -1,5 +1,5 @@
 /**
- * The benchmark in half a minute. It compares three ratios at 64 connections with those of an idle machine, and reports
+ * The benchmark in half a minute. It compares four ratios at 64 connections with those of an idle machine, and reports
  * the result. With --strict it fails when a ratio is below half of the expected one. --update stores the measured ratios
  * as the expected ones.
  */
@@ -20,13 +20,15 @@ import { missingTools } from './tools.ts';
 const expectedFile = join(import.meta.dirname, 'expected-ratios.json');
 const guarded = [
   'register / pgbench in a transaction @ 64',
-  'verify / bare Fastify @ 64',
+  'verify ended / bare Fastify @ 64',
+  'verify pending / bare Fastify @ 64',
   'direct / register @ 64',
 ];
 const contenders = [
   'rest register',
   'pgbench insert in a transaction',
-  'rest verify',
+  'rest verify ended',
+  'rest verify pending',
   'bare Fastify verify',
   'rest direct',
 ];

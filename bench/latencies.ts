@@ -4,6 +4,7 @@ import { loadavg } from 'node:os';
 export interface Latencies {
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
 }
 
@@ -11,7 +12,7 @@ export function latenciesOf(values: readonly number[]): Latencies {
   const sorted = values.toSorted((a, b) => a - b);
   const part = (of: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * of))] ?? Number.NaN;
-  return { p50: part(0.5), p99: part(0.99), max: part(1) };
+  return { p50: part(0.5), p99: part(0.99), p999: part(0.999), max: part(1) };
 }
 
 export const inWords = ({ p50, p99, max }: Latencies): string =>

@@ -13,6 +13,7 @@ import { measureLoad } from './parts/load.ts';
 import { measureMemory } from './parts/memory.ts';
 import { measureOverload } from './parts/overload.ts';
 import { measureSizes } from './parts/size.ts';
+import { measureTails } from './parts/tails.ts';
 import { measureWebhooks } from './parts/webhooks.ts';
 import { drawCurves } from './report/draw-curves.ts';
 import { renderResults, writeReadme } from './report/readme.ts';
@@ -33,9 +34,17 @@ const measurers: {
       warmUpSeconds: 4,
       includes: (name) => name.includes(options.only),
     }),
+  tails: (prepared, { repeats }) => measureTails(prepared, { connections: 64, seconds: 10, repeats }),
   size: (prepared, options) => measureSizes(prepared, { ...options, connections: [1, 64], warmUpSeconds: 2 }),
   webhooks: (_, { repeats, seconds }) =>
-    measureWebhooks({ samples: 200, rate: 500, seconds: 2 * seconds, repeats }),
+    measureWebhooks({
+      samples: 200,
+      rate: 500,
+      seconds: 2 * seconds,
+      repeats,
+      due: 1_000_000,
+      deliveries: 20_000,
+    }),
   overload: (prepared, { overloadConnections, repeats, seconds }) =>
     measureOverload(prepared, {
       connections: overloadConnections,

@@ -31,14 +31,14 @@ export interface BenchOptions extends Omit<Values, 'parts' | 'seeded' | 'profile
 }
 
 /** The memory part takes minutes, so it runs only on request. */
-const usualParts: readonly Part[] = ['load', 'size', 'webhooks', 'overload'];
+const usualParts: readonly Part[] = ['load', 'tails', 'size', 'webhooks', 'overload'];
 
 /** Ends the process with the help or an error, if the arguments require it. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const command = benchmark('bench', 'Loads Gatehouse and its yardsticks in turns, and prints the results.')
     .option('--parts <names>', `parts to run, of ${allParts.join(', ')}`, namesOf(allParts))
     .option('--only <text>', 'contenders of the part load whose names contain the text', '')
-    .option('--connections <numbers>', 'numbers of connections', wholeNumbers, [1, 16, 64, 256])
+    .option('--connections <numbers>', 'numbers of connections', wholeNumbers, [1, 64, 256])
     .option('--seconds <number>', 'duration of one run', wholeNumber, 2)
     .option('--repeats <number>', 'runs of each contender', wholeNumber, 3)
     .option('--seeded <numbers>', 'numbers of seeded orders', wholeNumbers, [10_000, 10_000_000])

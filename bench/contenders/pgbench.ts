@@ -5,6 +5,7 @@ import type { PgbenchScripts } from '../baselines/pgbench-scripts.ts';
 import { perRequest, withCpu } from '../contender.ts';
 import type { Contender } from '../contender.ts';
 import { latenciesOf } from '../latencies.ts';
+import type { Latencies } from '../latencies.ts';
 import { captureTimed } from '../load/capture.ts';
 import { familyOf } from '../load/process-usage.ts';
 
@@ -17,32 +18,52 @@ export interface PgbenchOptions {
   readonly nextRun: () => number;
 }
 
+/** Transactions at a steady rate, whatever they take. Times begin when a transaction is due. */
+export interface SteadyPgbench {
+  readonly connections: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+}
+
 /** pgbench opens a connection for each client, and PostgreSQL's default limit is 100. */
 export const mostPgbenchClients = 80;
 
 /** PostgreSQL's own load generator in C, with prepared statements. */
-export function pgbenchContender(
+export const pgbenchContender = (
   script: keyof PgbenchScripts['texts'],
-  { databaseUrl, scripts, seeded, postmaster, nextRun }: PgbenchOptions,
-): Contender {
-  return {
-    name: `pgbench ${script}`,
-    run: async (connections, seconds) => {
-      const folder = await mkdtemp(join(tmpdir(), 'gatehouse-pgbench-'));
-      try {
-        const file = join(folder, 'script.sql');
-        await writeFile(file, scripts.texts[script]);
-        const variables = { ...scripts.variables, seeded, run: nextRun() };
-        const { result, cpuSeconds } = await withCpu({ postgres: () => familyOf(postmaster) }, () =>
-          runPgbench({ databaseUrl, file, folder, variables, connections, seconds }),
-        );
-        const { requests, generatorCpuSeconds, ...sample } = result;
-        return { ...sample, cpu_us: perRequest({ ...cpuSeconds, generator: generatorCpuSeconds }, requests) };
-      } finally {
-        await rm(folder, { recursive: true });
-      }
-    },
-  };
+  options: PgbenchOptions,
+): Contender => ({
+  name: `pgbench ${script}`,
+  run: async (connections, seconds) => {
+    const { result, cpuSeconds } = await withCpu({ postgres: () => familyOf(options.postmaster) }, () =>
+      runScript(script, options, { connections, seconds }),
+    );
+    const { requests, generatorCpuSeconds, p50, p99, ...sample } = result;
+    const cpu_us = perRequest({ ...cpuSeconds, generator: generatorCpuSeconds }, requests);
+    return { ...sample, p50_ms: p50, p99_ms: p99, cpu_us };
+  },
+});
+
+export const runPgbenchSteadily = (
+  script: keyof PgbenchScripts['texts'],
+  options: PgbenchOptions,
+  steady: SteadyPgbench,
+): Promise<Latencies> => runScript(script, options, steady);
+
+async function runScript(
+  script: keyof PgbenchScripts['texts'],
+  { databaseUrl, scripts, seeded, nextRun }: PgbenchOptions,
+  load: Omit<SteadyPgbench, 'perSecond'> & Partial<SteadyPgbench>,
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-pgbench-'));
+  try {
+    const file = join(folder, 'script.sql');
+    await writeFile(file, scripts.texts[script]);
+    const variables = { ...scripts.variables, seeded, run: nextRun() };
+    return await runPgbench({ databaseUrl, file, folder, variables, ...load });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 async function runPgbench(options: {
@@ -52,6 +73,7 @@ async function runPgbench(options: {
   readonly variables: Readonly<Record<string, string | number>>;
   readonly connections: number;
   readonly seconds: number;
+  readonly perSecond?: number;
 }) {
   const clients = Math.min(options.connections, mostPgbenchClients);
   const logPrefix = join(options.folder, 'log');
@@ -65,11 +87,12 @@ async function runPgbench(options: {
       `--time=${options.seconds}`,
       ...Object.entries(options.variables).map(([name, value]) => `--define=${name}=${value}`),
       `--file=${options.file}`,
+      ...(options.perSecond === undefined ? [] : [`--rate=${options.perSecond}`]),
       // The transactions of which pgbench logs the duration, for percentiles. They are few, so that the log costs
       // nothing.
       '--log',
       `--log-prefix=${logPrefix}`,
-      `--sampling-rate=${clients === 1 ? 1 : 0.2}`,
+      `--sampling-rate=${clients === 1 || options.perSecond !== undefined ? 1 : 0.2}`,
       options.databaseUrl,
     ],
     { LC_ALL: 'C' },
@@ -77,11 +100,9 @@ async function runPgbench(options: {
   const figure = (pattern: RegExp): number => Number(pattern.exec(output)?.[1]);
   const perSecond = figure(/^tps = ([0-9.]+)/m);
   if (!(perSecond > 0)) throw new Error(`pgbench printed no result:\n${output}`);
-  const { p50, p99 } = latenciesOf(await readLatencies(options.folder));
   return {
+    ...latenciesOf(await readLatencies(options.folder)),
     perSecond,
-    p50_ms: p50,
-    p99_ms: p99,
     failed: figure(/^number of failed transactions: ([0-9]+)/m),
     requests: figure(/^number of transactions actually processed: ([0-9]+)/m),
     generatorCpuSeconds: cpuSeconds,

@@ -22,14 +22,19 @@ export const processesOf = ({ gatehouse, postmaster }: UnderLoad): ProcessGroups
   nats: () => [gatehouse.nats],
 });
 
-/**
- * Gatehouse over REST. @param newest - verify requests this many of the newest seeded orders; all of them by default
- */
+export interface RestOptions {
+  readonly name?: string;
+  /** Verify requests this many of the newest seeded orders; all of them by default. */
+  readonly newest?: number;
+  /** Verify requests PENDING orders; ended ones by default. */
+  readonly pending?: boolean;
+}
+
+/** Gatehouse over REST. */
 export function restContender(
   scenario: Scenario,
   under: UnderLoad,
-  name = `rest ${scenario}`,
-  newest = under.gatehouse.seeded,
+  { name = `rest ${scenario}`, newest = under.gatehouse.seeded, pending = false }: RestOptions = {},
 ): Contender {
   const { gatehouse, merchant, nextRun } = under;
   const { urls, seeded } = gatehouse;
@@ -45,6 +50,7 @@ export function restContender(
         seconds,
         seeded,
         seededFrom: seeded - newest + 1,
+        pending,
       };
       const { result: results, cpuSeconds } = await withCpu(processesOf(under), async () => {
         // Each of several facades is loaded by its own wrk, with its own order numbers.

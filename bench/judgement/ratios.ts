@@ -30,8 +30,30 @@ const pairs: readonly {
     to: 'pgbench insert in one statement',
     figure: 'perSecond',
   },
-  { name: 'verify / bare Fastify', of: 'rest verify', to: 'bare Fastify verify', figure: 'perSecond' },
-  { name: 'verify / pgbench select', of: 'rest verify', to: 'pgbench select by key', figure: 'perSecond' },
+  {
+    name: 'register beside webhooks / pgbench in one statement',
+    of: 'rest register beside webhooks',
+    to: 'pgbench insert in one statement',
+    figure: 'perSecond',
+  },
+  {
+    name: 'verify ended / bare Fastify',
+    of: 'rest verify ended',
+    to: 'bare Fastify verify',
+    figure: 'perSecond',
+  },
+  {
+    name: 'verify pending / bare Fastify',
+    of: 'rest verify pending',
+    to: 'bare Fastify verify',
+    figure: 'perSecond',
+  },
+  {
+    name: 'verify pending / pgbench select',
+    of: 'rest verify pending',
+    to: 'pgbench select by key',
+    figure: 'perSecond',
+  },
   { name: 'direct / register', of: 'rest direct', to: 'rest register', figure: 'perSecond' },
   {
     name: 'register p50 / pgbench in a transaction p50',

@@ -1,10 +1,11 @@
 -- What wrk sends, chosen by the environment: SCENARIO is register, verify, direct or mixed. Every order_number and phone
--- is used once; verify asks for any of those that were seeded, from SEEDED_FROM on.
+-- is used once; verify asks for any of those that were seeded, from SEEDED_FROM on. PREFIX is S for ended ones and P for pending ones.
 local scenario = os.getenv("SCENARIO")
 local key = os.getenv("API_KEY")
 local run = os.getenv("RUN")
 local seeded = tonumber(os.getenv("SEEDED") or "0")
 local seeded_from = tonumber(os.getenv("SEEDED_FROM") or "1")
+local prefix = os.getenv("PREFIX") or "S"
 local phone_base = tonumber(os.getenv("PHONE_BASE") or "0")
 
 local threads = 0
@@ -29,7 +30,7 @@ end
 
 local function verify()
   return wrk.format("POST", "/api/v1/verify", headers,
-    string.format('{"order_number":"S-%08d"}', math.random(seeded_from, seeded)))
+    string.format('{"order_number":"%s-%08d"}', prefix, math.random(seeded_from, seeded)))
 end
 
 local function direct()

@@ -7,12 +7,12 @@ ffi.cdef [[
   int clock_gettime(int clock, moment *now);
 ]]
 local moment = ffi.new("moment[1]")
-local function now_us()
+function now_us()
   ffi.C.clock_gettime(1, moment)
   return tonumber(moment[0].seconds) * 1e6 + math.floor(tonumber(moment[0].nanoseconds) / 1e3)
 end
 
-local think_ms = tonumber(os.getenv("THINK_MS"))
+local think_ms = tonumber(os.getenv("THINK_MS") or "0")
 -- Timers cost wrk a good deal: there are none when nobody thinks.
 if think_ms > 0 then
   function delay()
@@ -22,10 +22,15 @@ end
 
 local plain_request = request
 local sent = 0
-function request()
+-- A request that was due at this microsecond: its time until the answer begins then.
+function request_due(at_us)
   sent = sent + 1
-  headers["x-request-id"] = string.format("%.0f-%d-%d", now_us(), id, sent)
+  headers["x-request-id"] = string.format("%.0f-%d-%d", at_us, id, sent)
   return plain_request()
+end
+
+function request()
+  return request_due(now_us())
 end
 
 -- Latencies are counted in steps of five percent. Every count is a global of its own: wrk's thread:get does not survive
@@ -75,7 +80,7 @@ local function percentiles_ms(status, ...)
       end
     end
   end
-  return found[1] or 0, found[2] or 0
+  return found[1] or 0, found[2] or 0, found[3] or 0
 end
 
 local plain_done = done
@@ -85,8 +90,8 @@ function done(summary, latency)
   for status = 100, 599 do
     local answers = total("status_" .. status)
     if answers > 0 then
-      table.insert(lines, string.format('{"status":%d,"count":%d,"without_retry_after":%d,"p50_ms":%.3f,"p99_ms":%.3f}',
-        status, answers, total("without_retry_after_" .. status), percentiles_ms(status, 0.5, 0.99)))
+      table.insert(lines, string.format('{"status":%d,"count":%d,"without_retry_after":%d,"p50_ms":%.3f,"p99_ms":%.3f,"p999_ms":%.3f}',
+        status, answers, total("without_retry_after_" .. status), percentiles_ms(status, 0.5, 0.99, 0.999)))
     end
   end
   io.write("STATUSES [" .. table.concat(lines, ",") .. "]\n")

@@ -9,6 +9,7 @@ const StatusCounts = Type.Object({
   without_retry_after: Type.Number(),
   p50_ms: Type.Number(),
   p99_ms: Type.Number(),
+  p999_ms: Type.Number(),
 });
 /** The requests with a status, and the time until their answers. */
 export type StatusCounts = Static<typeof StatusCounts>;
@@ -25,9 +26,25 @@ export interface OverloadResult {
   readonly broken: number;
 }
 
+export interface SteadyRun extends WrkRun {
+  /** Requests a second, which arrive at random moments. */
+  readonly perSecond: number;
+}
+
+/** Sends requests at a rate, whatever their answers take. Times begin when a request is due. @throws when wrk fails */
+export async function runSteadily(options: SteadyRun): Promise<OverloadResult> {
+  const threads = Math.min(2, options.connections);
+  return resultOf(
+    await captureWrk('steady.lua', options, { PER_SECOND: String(options.perSecond / threads) }),
+  );
+}
+
 /** Loads a URL with wrk from thousands of clients. @throws when wrk fails */
 export async function runOverload(options: OverloadRun): Promise<OverloadResult> {
-  const { output } = await captureWrk('overload.lua', options, { THINK_MS: String(options.thinkMs) });
+  return resultOf(await captureWrk('overload.lua', options, { THINK_MS: String(options.thinkMs) }));
+}
+
+function resultOf({ output }: { readonly output: string }): OverloadResult {
   const { seconds, broken } = readResult(WrkResult, 'RESULT', output);
   const statuses = readResult(Type.Array(StatusCounts), 'STATUSES', output);
   return { seconds, statuses: statuses.toSorted((a, b) => a.status - b.status), broken };

@@ -21,6 +21,8 @@ export interface WrkRun {
   readonly seeded: number;
   /** The first of these orders to request; S-00000001 by default. */
   readonly seededFrom?: number;
+  /** Requests the orders P-00000001 to the number of `seeded`, which are PENDING, instead of the ended ones. */
+  readonly pending?: boolean;
 }
 
 /** Each phone gets one prompt. A run can use this many phones before it reaches those of the next run. */
@@ -57,6 +59,7 @@ export function captureWrk(script: string, options: WrkRun, more: Readonly<Recor
     RUN: String(options.run),
     SEEDED: String(options.seeded),
     SEEDED_FROM: String(options.seededFrom ?? 1),
+    PREFIX: options.pending === true ? 'P' : 'S',
     PHONE_BASE: String((options.run * phonesARun) % 100_000_000),
     SCRIPTS: import.meta.dirname,
     ...more,

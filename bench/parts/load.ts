@@ -25,10 +25,13 @@ export interface LoadReport {
   readonly peakMegabytes: PeakMemory;
 }
 
+/** A Gatehouse whose `webhooks` takes in the events of the registrations, as in production. */
+export const besideWebhooks = 'rest register beside webhooks';
+
 /** Throughput and latency by the number of connections, of Gatehouse and of the other contenders. */
 export async function measureLoad(prepared: Prepared, options: LoadOptions): Promise<LoadReport> {
   const cleanUps = prepared.cleanUps.nest();
-  const { baselineUrl, databases, merchant, nextRun, postgres } = prepared;
+  const { baselineUrl, databases, merchant, nextRun, postgres, wholeUrl } = prepared;
   const { postmaster } = postgres;
   const { seeded = 0, url = '' } = databases[0] ?? {};
   try {
@@ -42,11 +45,19 @@ export async function measureLoad(prepared: Prepared, options: LoadOptions): Pro
     const scripts = await pgbenchScripts(baselineUrl, merchant);
     const baseline = { databaseUrl: baselineUrl, scripts, seeded, postmaster, nextRun };
     const under = { gatehouse, merchant, postmaster, nextRun };
+    const whole: Contender[] = [];
+    if (options.includes(besideWebhooks)) {
+      const all = await startGatehouse({ databaseUrl: wholeUrl, seeded, withDashboard: true });
+      cleanUps.add(all.stop);
+      whole.push(restContender('register', { ...under, gatehouse: all }, { name: besideWebhooks }));
+    }
     const contenders: Contender[] = [
       restContender('register', under),
+      ...whole,
       pgbenchContender('insert in a transaction', baseline),
       pgbenchContender('insert in one statement', baseline),
-      restContender('verify', under),
+      restContender('verify', under, { name: 'rest verify ended' }),
+      restContender('verify', under, { name: 'rest verify pending', pending: true }),
       bareFastifyContender(fastify, { apiKey: merchant.testKey, seeded, nextRun }),
       pgbenchContender('select by key', baseline),
       restContender('direct', under),

@@ -34,7 +34,12 @@ export async function measureSizes(prepared: Prepared, turns: Turns): Promise<Si
         ['register', 'register', undefined],
       ] as const
     ).flatMap(([scenario, name, newest]) =>
-      underLoad.map((under) => restContender(scenario, under, nameOf(name, under.gatehouse.seeded), newest)),
+      underLoad.map((under) =>
+        restContender(scenario, under, {
+          name: nameOf(name, under.gatehouse.seeded),
+          ...(newest === undefined ? {} : { newest }),
+        }),
+      ),
     );
     const measured = await measureInTurns(contenders, turns);
     return {

@@ -11,6 +11,7 @@ const end = '<!-- to here -->';
 
 const titles: Readonly<Record<Part, string>> = {
   load: 'Throughput and latency',
+  tails: 'Tails at a steady rate',
   size: 'Cost against table size',
   webhooks: 'Webhooks, from commit to receipt',
   overload: 'Twice the capacity',
@@ -19,6 +20,7 @@ const titles: Readonly<Record<Part, string>> = {
 
 const pictures: Readonly<Record<Part, readonly string[]>> = {
   load: ['register', 'verify', 'rpc', 'latency'],
+  tails: [],
   size: ['size'],
   webhooks: [],
   overload: [],

@@ -6,19 +6,28 @@ import type { LoadReport } from '../parts/load.ts';
 import type { MemoryReport } from '../parts/memory.ts';
 import type { OverloadReport } from '../parts/overload.ts';
 import type { SizeReport } from '../parts/size.ts';
-import type { CommitToReceipt } from '../webhooks/commit-to-receipt.ts';
+import type { TailsReport } from '../parts/tails.ts';
+import type { WebhooksReport } from '../parts/webhooks.ts';
 
 /** The results of the parts of the benchmark. */
 export interface PartReports {
   readonly load: LoadReport;
   readonly size: SizeReport;
-  readonly webhooks: CommitToReceipt;
+  readonly tails: TailsReport;
+  readonly webhooks: WebhooksReport;
   readonly overload: OverloadReport;
   readonly memory: MemoryReport;
 }
 
 export type Part = keyof PartReports;
-export const allParts = ['load', 'size', 'webhooks', 'overload', 'memory'] as const satisfies readonly Part[];
+export const allParts = [
+  'load',
+  'tails',
+  'size',
+  'webhooks',
+  'overload',
+  'memory',
+] as const satisfies readonly Part[];
 
 /** A report with the time, place and method of its measurement. Parts can be measured separately. */
 export interface Dated<T> {

@@ -74,12 +74,29 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
         ),
       ),
     ].join('\n\n'),
-  webhooks: ({ oneAtATime, atRate, perSecond, rate }) =>
+  tails: ({ connections, perSecond, register, pgbench }) =>
+    [
+      `${perSecond} a second, half of the best rate, over ${connections} connections. Requests come at random moments.`,
+      table(
+        ['medians', 'p50 ms', 'p99 ms', 'p99.9 ms'],
+        Object.entries({ register, 'pgbench insert in a transaction': pgbench }).map(([name, all]) => [
+          name,
+          ...(['p50', 'p99', 'p999'] as const).map((which) =>
+            median(all.map((each) => each[which])).toFixed(2),
+          ),
+        ]),
+      ),
+    ].join('\n\n'),
+  webhooks: ({ oneAtATime, atRate, perSecond, rate, dispatching: { idle, beside, perSecond: sent } }) =>
     table(
       ['commit to receipt', '1/s', 'p50 ms', 'p99 ms', 'max ms'],
       [
         ['one order at a time', '', ...latencyCells(oneAtATime)],
         [`${rate} orders a second`, median(perSecond).toFixed(0), ...latencyCells(atRate)],
+        ['one process, as fast as it can', sent.before.toFixed(0), '', '', ''],
+        ['the same beside a dead endpoint', sent.beside.toFixed(0), '', '', ''],
+        ['commit to receipt, one dispatcher', '', ...latencyCells([idle])],
+        ['the same beside a dead endpoint', '', ...latencyCells([beside])],
       ],
     ),
   overload: (report) =>

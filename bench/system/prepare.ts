@@ -1,7 +1,7 @@
 import type { CleanUps } from './clean-ups.ts';
 import { fillDatabase } from './fill-database.ts';
 import type { BenchMerchant } from './fill-database.ts';
-import { seedOrders } from './seed-orders.ts';
+import { seedOrders, seedPendingOrders } from './seed-orders.ts';
 import { startPostgres } from './servers.ts';
 import type { BenchPostgres } from './servers.ts';
 
@@ -12,6 +12,8 @@ export interface Prepared {
   /** By the number of orders, the smallest first. */
   readonly databases: readonly { readonly seeded: number; readonly url: string }[];
   readonly baselineUrl: string;
+  /** A copy of the smallest for a Gatehouse with all its processes. */
+  readonly wholeUrl: string;
   readonly nextRun: () => number;
   /** The clean-ups of everything that the run starts, PostgreSQL included. */
   readonly cleanUps: CleanUps;
@@ -26,6 +28,8 @@ export async function prepare(
   const postgres = await startPostgres(settings);
   cleanUps.add(postgres.stop);
   const { url, merchant } = await fillDatabase(postgres, 'bench');
+  const [fewest = 0] = sizes.toSorted((a, b) => a - b);
+  await seedPendingOrders(url, merchant, fewest);
   const databases: { seeded: number; url: string }[] = [];
   let last = { seeded: 0, name: 'bench', url };
   for (const seeded of sizes.toSorted((a, b) => a - b)) {
@@ -36,7 +40,9 @@ export async function prepare(
     last = { seeded, name, url: copy };
     databases.push(last);
   }
-  const baselineUrl = await postgres.copyDatabase(`bench_${databases[0]?.seeded}`, 'baseline');
+  const smallest = `bench_${databases[0]?.seeded}`;
+  const baselineUrl = await postgres.copyDatabase(smallest, 'baseline');
+  const wholeUrl = await postgres.copyDatabase(smallest, 'whole');
   let run = 0;
-  return { postgres, merchant, databases, baselineUrl, nextRun: () => (run += 1), cleanUps };
+  return { postgres, merchant, databases, baselineUrl, wholeUrl, nextRun: () => (run += 1), cleanUps };
 }

@@ -35,7 +35,10 @@ export async function seedOrders(
 ): Promise<number> {
   const begun = performance.now();
   const statement = await withClient(databaseUrl, async (client) =>
-    seedingStatement(await columnsOf(client, 'core.orders'), await columnsOf(client, 'core.order_events')),
+    copyingStatement(await columnsOf(client, 'core.orders'), await columnsOf(client, 'core.order_events'), {
+      prefix: 'S-',
+      shift: `interval '30 days' * (n::float8 / ${to}::bigint - 1)`,
+    }),
   );
   let next = from;
   const seed = () =>
@@ -43,7 +46,7 @@ export async function seedOrders(
       while (next <= to) {
         const [first, last] = [next, Math.min(to, next + ordersAStatement - 1)];
         next = last + 1;
-        await client.query(statement, [merchant.storedId, writtenByCore.ended, first, last, to]);
+        await client.query(statement, [merchant.storedId, writtenByCore.ended, first, last]);
       }
     });
   await Promise.all(Array.from({ length: connections }, seed));
@@ -51,7 +54,37 @@ export async function seedOrders(
   return (performance.now() - begun) / 1000;
 }
 
-function seedingStatement(orders: readonly Column[], events: readonly Column[]): string {
+/**
+ * Makes orders P-00000001 to the given number, which are PENDING: copies of one that core registered just now, so they do not
+ * expire during a run.
+ */
+export async function seedPendingOrders(
+  databaseUrl: string,
+  merchant: BenchMerchant,
+  number: number,
+): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    const [orders, events] = [
+      await columnsOf(client, 'core.orders'),
+      await columnsOf(client, 'core.order_events'),
+    ];
+    const shift = `interval '0'`;
+    await client.query(copyingStatement(orders, events, { prefix: 'P-', shift }), [
+      merchant.storedId,
+      writtenByCore.registered,
+      1,
+      number,
+    ]);
+  });
+  await tidyUp(databaseUrl);
+}
+
+/** @param shift - the difference of an order's times to those of the copied one, an SQL expression of the order's number n */
+function copyingStatement(
+  orders: readonly Column[],
+  events: readonly Column[],
+  { prefix, shift }: { readonly prefix: 'S-' | 'P-'; readonly shift: string },
+): string {
   const names = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
   const values = (columns: readonly Column[], own: Readonly<Record<string, string>>): string =>
     columns.map(({ name }) => own[name] ?? `t.${name}`).join(', ');
@@ -59,9 +92,9 @@ function seedingStatement(orders: readonly Column[], events: readonly Column[]):
 with template as materialized (
   select * from core.orders where merchant_id = $1::uuid and order_number = $2
 ), shifted as materialized (
-  select n, interval '30 days' * (n::float8 / $5::bigint - 1) as shift from generate_series($3::bigint, $4::bigint) n
+  select n, ${shift} as shift from generate_series($3::bigint, $4::bigint) n
 ), seeds as materialized (
-  select 'S-' || lpad(n::text, 8, '0') as order_number, shift, uuidv7(shift) as id from shifted
+  select '${prefix}' || lpad(n::text, 8, '0') as order_number, shift, uuidv7(shift) as id from shifted
 ), events as (
   insert into core.order_events (${names(events)})
   select ${values(events, ownOfEvent)}

@@ -17,6 +17,14 @@ export interface DispatchingOptions {
   readonly merchants: number;
 }
 
+/** What one dispatcher does. */
+export interface Dispatching {
+  /** Deliveries a second with every attempt stored, before and beside the due ones of a dead endpoint. */
+  readonly perSecond: { readonly before: number; readonly beside: number };
+  readonly idle: Latencies;
+  readonly beside: Latencies;
+}
+
 const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id, data: 'x'.repeat(600) }));
 
 /**
@@ -26,7 +34,7 @@ const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id, data: 'x'.
 export async function measureDispatching(
   receiver: ReceiverProcess,
   options: DispatchingOptions,
-): Promise<void> {
+): Promise<Dispatching> {
   const { due, samples, rate, deliveries, merchants } = options;
   const { port, arrived } = receiver;
   const deadUrl = `http://localhost:${port}/hook`;
@@ -57,7 +65,7 @@ export async function measureDispatching(
     );
     return rows[0]?.count ?? 0;
   };
-  const measureThroughput = async (desk: DispatchDesk): Promise<void> => {
+  const measureThroughput = async (desk: DispatchDesk): Promise<number> => {
     const before = await countDelivered(desk);
     for (let first = 0; first < deliveries; first += 1000)
       await desk.add(
@@ -71,13 +79,14 @@ export async function measureDispatching(
       `${deliveries} deliveries over ${merchants} lanes: ${Math.round(deliveries / seconds)}/s with attempts stored (${load()})`,
     );
     await dispatcher.stop();
+    return deliveries / seconds;
   };
 
   const postgres = await ownPostgres();
   await postgres.start();
   const desk = await openDispatchDesk(postgres.url);
   try {
-    await measureThroughput(desk);
+    const before = await measureThroughput(desk);
     const dispatcher = await desk.startDispatcher();
     const idle = await measureLatency(desk, 'idle');
     await desk.add({ url: deadUrl, merchantId: 'mer_dead' });
@@ -88,7 +97,7 @@ export async function measureDispatching(
       `ratio: p50 ${(beside.p50 / idle.p50).toFixed(2)}, p99 ${(beside.p99 / idle.p99).toFixed(2)}`,
     );
     await dispatcher.stop();
-    await measureThroughput(desk);
+    return { perSecond: { before, beside: await measureThroughput(desk) }, idle, beside };
   } finally {
     await desk.close();
     await postgres.remove();
