@@ -28,7 +28,7 @@ function strictly(definition: Definition): object {
   let pods: readonly (readonly [name: string, pod: PodSpec])[];
 
   beforeAll(() => {
-    objects = [...renderObjects('gatehouse'), ...renderObjects('migrate')];
+    objects = ['gatehouse', 'migrate', 'ingress'].flatMap(renderObjects);
     pods = objects.flatMap(({ metadata: { name }, spec }) =>
       spec?.template === undefined ? [] : [[name, spec.template.spec] as const],
     );
@@ -140,6 +140,36 @@ function strictly(definition: Definition): object {
     const [core] = objects.filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'core');
     expect(core?.spec).not.toHaveProperty('replicas');
     expect(named('HorizontalPodAutoscaler')).toEqual(['core']);
+  });
+
+  test('route each public URL of the settings to a port of a service', () => {
+    const [ingress] = objects.filter(({ kind }) => kind === 'Ingress');
+    const rules = (ingress?.spec?.['rules'] ?? []) as readonly {
+      readonly host: string;
+      readonly http: {
+        readonly paths: readonly [
+          {
+            readonly backend: {
+              readonly service: { readonly name: string; readonly port: { readonly name: string } };
+            };
+          },
+        ];
+      };
+    }[];
+    for (const { http } of rules) {
+      const { name, port } = http.paths[0].backend.service;
+      const service = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name);
+      expect({ name, ports: service?.spec?.['ports'] }).toEqual({
+        name,
+        ports: expect.arrayContaining([expect.objectContaining({ name: port.name })]),
+      });
+    }
+    const [settings] = objects.filter(({ metadata }) => metadata.name.startsWith('gatehouse-settings'));
+    const hosts = Object.values(settings?.data ?? {}).flatMap((value) =>
+      value.startsWith('https://') ? [new URL(value).host] : [],
+    );
+    expect(rules.map(({ host }) => host)).toEqual(expect.arrayContaining(hosts));
+    expect(hosts).toHaveLength(4);
   });
 
   test('allow every connection that a setting names, and no other between processes', async () => {

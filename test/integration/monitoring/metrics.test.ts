@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { findPromtool } from '../../../scripts/promtool.ts';
@@ -162,6 +163,16 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
     return { status, output: stdout + stderr };
   };
   expect(run(['check', 'config', join(folder, 'prometheus.yml')])).toMatchObject({ status: 0 });
+  // Debian's promtool does not know the discovery of Kubernetes, so a static target stands for it.
+  const inCluster = await readFile(join(folder, 'prometheus-kubernetes.yml'), 'utf8');
+  const withTarget = inCluster
+    .replace(/kubernetes_sd_configs:\n.*role: pod\n.*\n/, 'static_configs: [{ targets: [localhost] }]\n')
+    .replace('[alerts.yml]', `[${join(folder, 'alerts.yml')}]`);
+  expect(withTarget).toContain('static_configs');
+  const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
+  await writeFile(join(own, 'prometheus.yml'), withTarget);
+  expect(run(['check', 'config', join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
+  await rm(own, { recursive: true });
   expect(run(['test', 'rules', join(import.meta.dirname, 'alerts.yml')])).toMatchObject({ status: 0 });
   for (const page of Object.values(await pages())) {
     const { output } = run(['check', 'metrics'], page);
