@@ -3,7 +3,7 @@
  * adds those that a newer version needs. docs/operating/running.md describes the files.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -38,6 +38,8 @@ function parseStore(text: string, path: string): SecretStore {
 
 async function replace(path: string, text: string): Promise<void> {
   if ((await readIfThere(path)) === text) return;
+  // An interrupted start may have left one, which cannot be written to.
+  await rm(`${path}.new`, { force: true });
   await writeFile(`${path}.new`, text, { mode: fileMode, flush: true });
   await rename(`${path}.new`, path);
 }
