@@ -60,7 +60,7 @@ const inWords = ({ name, expected, measured, verdict }: Verdict): string =>
 
 const options = benchmark(
   'bench:guard',
-  'Measures three ratios, and warns about one below half of its expectation.',
+  'Measures four ratios, and warns about one below half of its expectation.',
 )
   .option('--strict', 'fail when a ratio is below half of its expectation', false)
   .option('--update', 'keep the measured ratios as the expected ones', false)

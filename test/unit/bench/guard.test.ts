@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgeRatios } from '../../../bench/judgement/guard.ts';
+import { judgeCosts, judgeRatios } from '../../../bench/judgement/guard.ts';
 
 const expected = { 'register / pgbench @ 64': 1.2, 'verify / bare Fastify @ 64': 0.6 };
 
@@ -30,4 +30,13 @@ describe('what the short benchmark says of its ratios', () => {
     const verdicts = judgeRatios(expected, [{ name: 'register / pgbench @ 64', value: Number.NaN }]);
     expect(verdicts.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured']);
   });
+});
+
+test.each([
+  [24, 'as expected'],
+  [24.1, 'doubled'],
+  [1, 'as expected'],
+  [Number.NaN, 'not measured'],
+])('a request that is expected to cost 12 times bare Fastify and costs %p times is %s', (value, verdict) => {
+  expect(judgeCosts({ register: 12 }, [{ name: 'register', value }])).toMatchObject([{ verdict }]);
 });
