@@ -18,6 +18,7 @@ import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { MeasureRequests } from '../platform/http/http-metrics.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import { chooseLanguage } from '../platform/http/language-cookie.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
 import { PageProblem } from './page-problem.ts';
@@ -44,6 +45,8 @@ export interface CheckoutOptions {
   readonly timeZone: string;
   readonly logger: Logger;
   readonly measureRequests?: MeasureRequests;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   readonly now: () => Date;

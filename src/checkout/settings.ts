@@ -3,10 +3,12 @@ import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...metricsSettings,
   ...clientSettings,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),

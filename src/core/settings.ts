@@ -5,10 +5,12 @@ import { namedKeys } from '../platform/settings/named-keys.ts';
 import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { currencies, requiredCertification } from './name-settings.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...serverSettings,
   ...brokerSettings,
   ...walletsFileSettings,

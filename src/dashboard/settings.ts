@@ -9,10 +9,12 @@ import {
   readSettings,
 } from '../platform/settings/read-settings.ts';
 import { timeZone } from '../platform/settings/time-zone-setting.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...metricsSettings,
   ...clientSettings,
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),

@@ -15,6 +15,7 @@ import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 /** One every two seconds. A customer with a broken link stays below it, and it is useless for guessing a 256-bit token. */
 const unknownLinksPerMinute = 30;
@@ -22,7 +23,8 @@ const unknownLinksPerMinute = 30;
 const paymentsPerPage = 20;
 
 const config = readSettingsOrExit(readCheckoutSettings);
-const { logger } = startLogging('checkout', config);
+const { instance, logger } = startLogging('checkout', config);
+const { tracing, part: tracingPart } = await startTracing('checkout', config, { instance, logger });
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
@@ -42,6 +44,7 @@ const checkout = await buildCheckout({
   health: createClient(Health, transport),
   baseUrl: () => config.GATEHOUSE_CHECKOUT_BASE_URL ?? checkout.listeningOrigin,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  tracing,
   unknownLinksPerMinute,
   paymentLimits: { perPage: paymentsPerPage, perNetwork: config.GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK },
   timeZone: config.GATEHOUSE_TIME_ZONE,
@@ -59,6 +62,7 @@ stopOnSignal(logger, [
   { name: 'listener', timeoutMs: 8_500, stop: () => checkout.close() },
   { name: 'metrics', timeoutMs: 200, stop: () => metricsListener.close() },
   { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
+  tracingPart,
 ]);
 
 await checkout.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_CHECKOUT_PORT });

@@ -44,6 +44,7 @@ import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
 import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
 import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
 import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
+import { createFindTraces, findNoTraces } from '../core/payments/attempts/find-traces.ts';
 import { createLeaseAttempts } from '../core/payments/attempts/lease-attempts.ts';
 import { paymentAttemptService } from '../core/payments/attempts/payment-attempt-service.ts';
 import { createPaymentReader } from '../core/payments/attempts/payment-reader.ts';
@@ -97,6 +98,7 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { orderStories } from './order-stories.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -110,6 +112,7 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
   };
 });
 const { instance, logger } = startLogging('core', config);
+const { tracing, part: tracingPart } = await startTracing('core', config, { instance, logger });
 
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,
@@ -228,6 +231,7 @@ const services = [
   paymentAttemptService({
     checkoutUrlOf: tokens.urlOf,
     leaseAttempts: createLeaseAttempts(paymentParts),
+    findTraces: tracing === undefined ? findNoTraces : createFindTraces(database.pool, logger),
     recordOutcome: createRecordOutcome(paymentParts),
     makeAttemptDue,
     reader: createPaymentReader(database),
@@ -326,6 +330,7 @@ const servers = await startRpcServers({
   newRequestId: v7,
   explain: explainDatabaseError,
   measure: createRpcMetrics(metrics),
+  tracing,
 });
 
 const { resealed, problem } = await walletAccounts.reseal();
@@ -336,7 +341,10 @@ const working = startBackgroundWork(
   { ...paymentParts, database, clock, changes, wallets, logger },
   stopping.signal,
 );
-const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
+const relaying = relayEvents(
+  { database, publisher: bus, signal: eventSignal, tracing, logger },
+  stopping.signal,
+);
 
 logger.info(servers.addresses, 'ready');
 
@@ -357,4 +365,5 @@ stopOnSignal(logger, [
   },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
   { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
+  tracingPart,
 ]);

@@ -15,6 +15,7 @@ import { repeatEvery } from '../platform/repeat-every.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 const minutes = 60_000;
 /** The longest wait of a user for a mail that an operator requested. */
@@ -23,7 +24,8 @@ const accountMailsEveryMs = 2_000;
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
 const config = readSettingsOrExit(readDashboardSettings);
-const { logger } = startLogging('dashboard', config);
+const { instance, logger } = startLogging('dashboard', config);
+const { tracing, part: tracingPart } = await startTracing('dashboard', config, { instance, logger });
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
 const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });
@@ -44,6 +46,7 @@ const dashboard = await buildDashboard({
   clients,
   baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  tracing,
   restUrls: {
     sandbox: config.GATEHOUSE_REST_SANDBOX_URL,
     production: config.GATEHOUSE_REST_PRODUCTION_URL,
@@ -85,6 +88,7 @@ stopOnSignal(logger, [
       webhooks.close();
     },
   },
+  tracingPart,
 ]);
 
 await dashboard.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_DASHBOARD_PORT });

@@ -26,12 +26,14 @@ import { randomIdsFrom } from '../contract/public-id.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 /** The time limit at shutdown for sending the rest of the request log to core. */
 const lastEntriesMs = 500;
 
 const config = readSettingsOrExit(readRestFacadeSettings);
-const { logger } = startLogging('rest-facade', config);
+const { instance, logger } = startLogging('rest-facade', config);
+const { tracing, part: tracingPart } = await startTracing('rest-facade', config, { instance, logger });
 const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN };
 const transport = createGrpcTransport(cores);
 // A separate transport, so that its rotation over the cores counts streams only.
@@ -91,6 +93,7 @@ const shared = {
   },
   apiRequestLog,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  tracing,
   logger,
   draining: draining.signal,
   nowMs: () => performance.now(),
@@ -142,6 +145,7 @@ stopOnSignal(logger, [
       streamTransport.close();
     },
   },
+  tracingPart,
 ]);
 
 const host = config.GATEHOUSE_HOST;

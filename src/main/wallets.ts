@@ -43,6 +43,7 @@ import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 const idleMs = 500;
 /** Statements are read once a day. A manual start wakes this worker at once. */
@@ -68,6 +69,7 @@ const { config, wallets } = readSettingsOrExit((environment) => {
   return { config: settings, wallets };
 });
 const { instance, logger } = startLogging('wallets', config);
+const { tracing, part: tracingPart } = await startTracing('wallets', config, { instance, logger });
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
@@ -178,6 +180,7 @@ const app = buildCallbackApp({
   refunds,
   payerPayments,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  tracing,
   logger,
   measureRequests: createHttpMetrics(metrics)('callbacks'),
   now,
@@ -216,7 +219,7 @@ const workers = served.flatMap((one) => {
     maxInFlight,
     stop: leaving.signal,
   };
-  const options = { maxInFlight, idleMs, breaker, logger };
+  const options = { maxInFlight, idleMs, breaker, tracing, logger };
   const signals = {
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
@@ -249,6 +252,7 @@ const workers = served.flatMap((one) => {
       checking,
       {
         maxInFlight: checksAtOnce,
+        tracing,
         idleMs: checkIdleMs,
         // A check does not change the state of the breaker, and also runs while the circuit is open.
         breaker: {
@@ -266,6 +270,7 @@ const workers = served.flatMap((one) => {
       reconciling,
       {
         maxInFlight: 1,
+        tracing,
         idleMs: reconcileIdleMs,
         // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
         breaker: createWalletBreaker({
@@ -323,6 +328,7 @@ stopOnSignal(logger, [
   { name: 'metrics', stop: () => metricsListener.close(), timeoutMs: 200 },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
   { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },
+  tracingPart,
 ]);
 
 logger.info(

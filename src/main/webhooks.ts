@@ -28,6 +28,7 @@ import { createWakeSignal } from '../platform/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
+import { createDeliveryTraces } from '../webhooks/delivery/delivery-traces.ts';
 import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
 import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
@@ -46,6 +47,7 @@ import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 /** The time limit of an attempt, whatever the receiver does. */
 const attemptMs = 15_000;
@@ -67,6 +69,7 @@ const signOfLifeMs = 15_000;
 
 const config = readSettingsOrExit(readWebhooksSettings);
 const { instance, logger } = startLogging('webhooks', config);
+const { tracing, part: tracingPart } = await startTracing('webhooks', config, { instance, logger });
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
 const database = await openDatabase({
@@ -171,6 +174,7 @@ const servers = await startRpcServers({
   newRequestId: v7,
   explain: explainDatabaseError,
   measure: createRpcMetrics(metrics),
+  tracing,
 });
 
 const stop = stopping.signal;
@@ -192,12 +196,14 @@ const reconcile = createReconcileDeliveries({
   now,
 });
 
+const traces = createDeliveryTraces(tracing);
 const work = [
   ingestEvents(
     {
       database,
       writer,
       consumer: bus.eventConsumer({ name: 'webhooks', ackWaitMs }),
+      traces,
       orders,
       onDeliveries: announceDeliveries,
       logger,
@@ -209,6 +215,7 @@ const work = [
     {
       store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
       sender,
+      traces,
       secrets,
       metrics: createAttemptMetrics(metrics),
       signal: deliverySignal,
@@ -270,4 +277,5 @@ stopOnSignal(logger, [
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
   { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
   { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },
+  tracingPart,
 ]);

@@ -2,8 +2,12 @@ import type { ConnectError } from '@connectrpc/connect';
 import DataLoader from 'dataloader';
 import { createFewPerTurn } from './few-per-turn.ts';
 import { rpcError } from './rpc/rpc-error.ts';
+import { activeSpan, inSharedSpan } from './tracing/span.ts';
+import type { Span } from './tracing/span.ts';
 
 export interface BatcherOptions<Item, Outcome> {
+  /** The name of a batch in traces, such as "insert orders"; "batch" by default. */
+  readonly name?: string;
   /** Processes all items at once, for example in one statement and one commit. Outcomes are in the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
   /** Whether one item may have caused an error of `run`, so that the other items can be retried without it. */
@@ -32,6 +36,8 @@ export interface Batcher<Item, Outcome> {
 interface Entry<Item> {
   readonly item: Item;
   readonly signal: Leaving;
+  /** The span of the caller. */
+  readonly span: Span | undefined;
 }
 
 /**
@@ -40,7 +46,7 @@ interface Entry<Item> {
  * Errors: RESOURCE_EXHAUSTED OVERLOADED; the error of `dropped`; whatever `run` throws for the item.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
-  const { run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;
+  const { name = 'batch', run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;
   const { dropped = cancelled } = options;
   const refuse = createFewPerTurn(maxRefusedPerTurn);
   const ready: (() => void)[] = [];
@@ -59,7 +65,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     async (entries) => {
       waiting -= entries.length;
       try {
-        return await settle(entries, run, isOneItemsFault, dropped);
+        const spans = entries.map(({ span }) => span);
+        return await inSharedSpan(name, spans, () => settle(entries, run, isOneItemsFault, dropped));
       } finally {
         inFlight -= 1;
         dispatch();
@@ -78,7 +85,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   const add = (item: Item, signal: Leaving): Promise<Outcome> => {
     if (isFull()) return new Promise((_, reject) => refuse(() => reject(overloaded())));
     waiting += 1;
-    return loader.load({ item, signal });
+    return loader.load({ item, signal, span: activeSpan() });
   };
   return Object.assign(add, { isFull });
 }

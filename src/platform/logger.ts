@@ -2,6 +2,7 @@ import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
 import { maskFields, maskPhone, maskSensitive } from './mask-sensitive.ts';
+import { activeSpan, traceFields } from './tracing/span.ts';
 
 export type { Logger } from 'pino';
 
@@ -53,12 +54,18 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: {
       level: (label: string) => ({ level: label }),
-      log: (fields: Record<string, unknown>) => maskFields(fields),
+      log: (fields: Record<string, unknown>) => withTrace(maskFields(fields)),
     },
     serializers: { err: describeError },
     hooks: { streamWrite: (line: string) => line.replace(secretMembers, '$1"[masked]"') },
   };
   return destination === undefined ? pino(settings) : pino(settings, destination);
+}
+
+/** Adds the ids of the active span, so that a line leads to its trace. */
+function withTrace(fields: Record<string, unknown>): Record<string, unknown> {
+  const trace = traceFields(activeSpan());
+  return trace === undefined ? fields : { ...fields, ...trace };
 }
 
 /** The members of a process that its log needs. */

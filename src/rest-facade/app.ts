@@ -21,6 +21,7 @@ import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { MeasureRequests } from '../platform/http/http-metrics.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import type { PublicUrls } from './reference/openapi-document.ts';
@@ -63,6 +64,8 @@ export interface RestFacadeOptions {
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly measureRequests?: MeasureRequests;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   /** A monotonic clock, in milliseconds. */

@@ -14,6 +14,7 @@ import type { Status } from '../gen/google/rpc/status_pb.js';
 import { createBatcher, overloaded } from '../platform/batcher.ts';
 import { rpcError } from '../contract/error-reason.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
+import { activeTraceparent } from '../platform/tracing/span.ts';
 import type { OrderStreams } from './order-streams.ts';
 
 type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
@@ -75,21 +76,28 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
     register: gather<RegisterOrder, RegisterOrderResponse>({
       nowMs,
       overStream: async (requests, options) => {
-        const outcome = await streams.send({ case: 'registerOrders', value: { requests } }, options);
+        const { traceparents } = options;
+        const outcome = await streams.send(
+          { case: 'registerOrders', value: { requests, traceparents } },
+          options,
+        );
         return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
       },
       one: (request, options) => orders.registerOrder(request, options),
-      many: async (requests, options) => (await orders.batchRegisterOrders({ requests }, options)).results,
+      many: async (requests, options, traceparents) =>
+        (await orders.batchRegisterOrders({ requests, traceparents }, options)).results,
     }),
     startDirectPayment: gather<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
       overStream: async (requests, options) => {
-        const outcome = await streams.send({ case: 'startDirectPayments', value: { requests } }, options);
+        const { traceparents } = options;
+        const value = { requests, traceparents };
+        const outcome = await streams.send({ case: 'startDirectPayments', value }, options);
         return outcome?.case === 'startDirectPayments' ? outcome.value.results : undefined;
       },
       one: (request, options) => orders.startDirectPayment(request, options),
-      many: async (requests, options) =>
-        (await orders.batchStartDirectPayments({ requests }, options)).results,
+      many: async (requests, options, traceparents) =>
+        (await orders.batchStartDirectPayments({ requests, traceparents }, options)).results,
     }),
     find: gather(findMethods),
     findAwaited: gather(findMethods, awaitedLimits),
@@ -108,15 +116,25 @@ interface Methods<Request, Response> {
   /** Undefined when the batch must be sent as a call. */
   readonly overStream: (
     requests: Request[],
-    options: { readonly timeoutMs: number; readonly requestId: string },
+    options: {
+      readonly timeoutMs: number;
+      readonly requestId: string;
+      readonly traceparents: string[];
+    },
   ) => Promise<readonly Result<Response>[] | undefined>;
   readonly one: (request: Request, options: CallOptions) => Promise<Response>;
-  readonly many: (requests: Request[], options: CallOptions) => Promise<readonly Result<Response>[]>;
+  readonly many: (
+    requests: Request[],
+    options: CallOptions,
+    traceparents: string[],
+  ) => Promise<readonly Result<Response>[]>;
 }
 
 interface Waiting<Request> {
   readonly request: Request;
   readonly requestId: string;
+  /** Empty when tracing is off. */
+  readonly traceparent: string;
   /** On the monotonic clock. */
   readonly deadline: number;
 }
@@ -134,15 +152,22 @@ function gather<Request extends object, Response>(
     if (first === undefined) return [];
     const { requestId } = first;
     const requests = items.map((item) => ({ ...item.request, requestId: item.requestId }));
-    const answered = await overStream(requests, { timeoutMs: timeLeft(items), requestId }).catch(retryable);
+    const traceparents = traceparentsOf(items);
+    const sent = { timeoutMs: timeLeft(items), requestId, traceparents };
+    const answered = await overStream(requests, sent).catch(retryable);
     if (answered !== undefined) return items.map((_, index) => outcomeOf(answered[index]));
     const options: CallOptions = { timeoutMs: timeLeft(items), headers: { 'x-request-id': requestId } };
     if (others.length === 0) return [await one(first.request, options)];
-    const results = await many(requests, options);
+    const results = await many(requests, options, traceparents);
     return items.map((_, index) => outcomeOf(results[index]));
   };
   // Core never saw a request that waited here until its deadline, so the merchant may repeat it.
-  const call = createBatcher({ ...batchLimits, run: answerAll, dropped: overloaded });
+  const call = createBatcher({
+    ...batchLimits,
+    name: 'send orders to core',
+    run: answerAll,
+    dropped: overloaded,
+  });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
     const deadline = nowMs() + deadlineMs;
     const isLate = {
@@ -150,12 +175,16 @@ function gather<Request extends object, Response>(
         return nowMs() >= deadline;
       },
     };
-    const outcome = await call({ request, requestId, deadline }, isLate);
+    const outcome = await call({ request, requestId, traceparent: activeTraceparent(), deadline }, isLate);
     if (outcome instanceof ConnectError) throw outcome;
     return outcome;
   };
   return Object.assign(ask, { isFull: call.isFull });
 }
+
+/** Those of all items, or none when tracing is off. */
+const traceparentsOf = (items: readonly { readonly traceparent: string }[]): string[] =>
+  items.some(({ traceparent }) => traceparent !== '') ? items.map(({ traceparent }) => traceparent) : [];
 
 /** Returns undefined for errors of an unavailable core, after which another core is tried. Throws all other errors. */
 function retryable(error: unknown): undefined {

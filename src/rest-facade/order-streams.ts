@@ -12,6 +12,7 @@ import type {
 import type { Logger } from '../platform/logger.ts';
 import { pause } from '../platform/pause.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
+import { activeTraceparent } from '../platform/tracing/span.ts';
 
 type StreamRequest = MessageInitShape<typeof StreamOrderBatchesRequestSchema>;
 /** One message on a stream to core. */
@@ -103,7 +104,8 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
     send: async (batch, { timeoutMs, requestId }) => {
       const streams = closing.signal.aborted ? [] : [...open];
       const stream = streams[(turn = (turn + 1) % Math.max(1, streams.length))];
-      return stream?.send({ batch, requestId, timeout: durationFromMs(timeoutMs) }, timeoutMs);
+      const traceparent = activeTraceparent();
+      return stream?.send({ batch, requestId, traceparent, timeout: durationFromMs(timeoutMs) }, timeoutMs);
     },
     close: async () => {
       closing.abort();

@@ -2,10 +2,12 @@ import { clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { places, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...metricsSettings,
   ...clientSettings,
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),

@@ -9,6 +9,7 @@ import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { MeasureRequests } from '../platform/http/http-metrics.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
@@ -40,6 +41,8 @@ export interface CallbackAppOptions {
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly measureRequests?: MeasureRequests;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   readonly now: () => Date;
   readonly newRequestId: () => string;
   readonly isDraining: () => boolean;

@@ -2,6 +2,8 @@ import { ConnectError } from '@connectrpc/connect';
 import type { Code } from '@connectrpc/connect';
 import type { Logger } from '../platform/logger.ts';
 import type { WakeSignal } from '../platform/wake-signal.ts';
+import { untilEnd } from '../platform/tracing/span.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
 /** Work that is leased from core, one item at a time. */
@@ -9,6 +11,8 @@ export interface LeasedWork<Item> {
   /** The name in the log. */
   readonly name: string;
   readonly lease: (limit: number) => Promise<readonly Item[]>;
+  /** The W3C traceparent of an item's trace, if its rows have one. */
+  readonly traceparentOf?: (item: Item) => string;
   /** Executes one item and records its outcome. Returns whether the wallet is healthy; undefined if that is not known. */
   readonly serve: (item: Item) => Promise<boolean | undefined>;
 }
@@ -19,6 +23,8 @@ export interface LeaseWorkerOptions {
   readonly idleMs: number;
   readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
 }
 
@@ -31,11 +37,15 @@ export async function runLeaseWorker<Item>(
   options: LeaseWorkerOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { maxInFlight, idleMs, breaker, signal, logger } = options;
+  const { maxInFlight, idleMs, breaker, signal, tracing, logger } = options;
+  const serve = (item: Item): Promise<boolean | undefined> => {
+    const span = tracing?.follow(work.name, work.traceparentOf?.(item), { kind: 'consumer' });
+    return span === undefined ? work.serve(item) : untilEnd(span, () => work.serve(item));
+  };
   const inFlight = new Set<Promise<void>>();
   const begin = (item: Item): void => {
     const running = breaker
-      .watch(() => work.serve(item))
+      .watch(() => serve(item))
       // An item that was leased but not done is due again when its lease expires.
       .catch((error: unknown) =>
         logger.warn({ err: error, work: work.name }, 'work failed; it is repeated when its lease expires'),

@@ -3,10 +3,12 @@ import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...metricsSettings,
   ...brokerSettings,
   ...clientSettings,

@@ -11,6 +11,7 @@ import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.
 import type { LeasedRefund, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
+import { activeSpan } from '../platform/tracing/span.ts';
 import type { AccountConnectors } from './account-connectors.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
@@ -72,6 +73,11 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
   };
   const serve = async (leased: LeasedPaymentAttempt): Promise<boolean | undefined> => {
     const startedAt = performance.now();
+    activeSpan()?.set({
+      'gatehouse.payment_attempt_id': leased.paymentAttempt?.paymentAttemptId,
+      'gatehouse.order_id': leased.paymentAttempt?.orderId,
+      'gatehouse.merchant_id': leased.merchantId,
+    });
     const requestId = newRequestId();
     const served = await callWallet(leased);
     const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
@@ -119,6 +125,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       for (const { merchantId } of attempts) share.take(merchantId);
       return attempts;
     },
+    traceparentOf: ({ traceparent }) => traceparent,
     serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
   };
 }

@@ -3,10 +3,12 @@ import { databaseUrl, networks } from '../platform/settings/address-settings.ts'
 import { poolSize, port, retentionDays, webhooksPoolSize } from '../platform/settings/number-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
+  ...tracingVariables,
   ...serverSettings,
   ...brokerSettings,
   ...clientSettings,

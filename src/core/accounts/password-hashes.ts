@@ -24,6 +24,7 @@ const maxWaiting = 64;
 export async function createPasswordHashes(): Promise<PasswordHashes> {
   const ofNobody = await hash('nobody has this password', cost);
   const run = createBatcher<() => Promise<string | boolean>, string | boolean>({
+    name: 'hash a password',
     run: (works) => Promise.all(works.map((work) => work())),
     maxItems: 1,
     maxInFlight: atATime,

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { EventPublisher } from '../../platform/nats-event-bus.ts';
+import type { EventMessage } from '../../platform/nats-publish-stored.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
 import { pause } from '../../platform/pause.ts';
@@ -9,6 +10,11 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { beginning, formatCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
+import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
+import type { Span } from '../../platform/tracing/span.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
+import { errorType } from '../../platform/tracing/span.ts';
+import { beginPublishing } from './trace-published.ts';
 import { readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
 
@@ -16,6 +22,8 @@ export interface RelayOptions {
   readonly database: Database;
   readonly publisher: EventPublisher;
   readonly signal: WakeSignal;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
 }
 
@@ -88,7 +96,10 @@ async function relayUntilStopped(
       continue;
     }
     const before = [cursor, ...events.map((event) => event.cursor)];
-    await publisher.publish(events.map((event, index) => messageOf(event, before[index] ?? cursor)));
+    const from = cursor;
+    await publishTraced(options, events, (event, index, span) =>
+      messageOf(event, before[index] ?? from, span),
+    );
     cursor = last.cursor;
     if (performance.now() - keptAt >= keepCursorMs) await keep();
     if (events.length < batchSize) await rest();
@@ -107,14 +118,32 @@ async function keepToTheIndex(client: PoolClient): Promise<void> {
 
 const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
 
+/** Publishes events. Those of recorded traces have a span each, whose traceparent is a header of the message. */
+async function publishTraced(
+  { publisher, tracing }: RelayOptions,
+  events: readonly StoredEvent[],
+  messageOf: (event: StoredEvent, index: number, span: Span | undefined) => EventMessage,
+): Promise<void> {
+  const spans = events.map((event) => beginPublishing(tracing, event, publisher.stream));
+  const end = (error?: string): void => spans.forEach((span) => span?.end(error));
+  try {
+    await publisher.publish(events.map((event, index) => messageOf(event, index, spans[index])));
+    end();
+  } catch (error) {
+    end(errorType(error));
+    throw error;
+  }
+}
+
 /** Adds the positions of the event and of its predecessor, so that a reader can detect a gap. */
-function messageOf(event: StoredEvent, previous: EventCursor) {
+function messageOf(event: StoredEvent, previous: EventCursor, span: Span | undefined): EventMessage {
   return {
     subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,
     id: publicId('evt', event.id),
     headers: {
       'Gatehouse-Cursor': formatCursor(event.cursor),
       'Gatehouse-Previous-Cursor': formatCursor(previous),
+      ...(span === undefined ? {} : { traceparent: formatTraceparent(span.context) }),
     },
     body: event.payload,
   };

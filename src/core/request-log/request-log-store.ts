@@ -67,6 +67,7 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
     return id >= lowest && id < highest ? id : storedId('req', newId('req', at));
   };
   const record = createBatcher<RequestReport, true>({
+    name: 'record requests',
     isOneItemsFault: isDataRefused,
     ...limits,
     run: async (reports) => {

@@ -126,7 +126,12 @@ export function attemptMessage(order: Pick<Order, 'id'>, attempt: PaymentAttempt
   });
 }
 
-export function eventMessage(event: OrderEvent, eventId: string, requestId: string): OrderEventMessage {
+export function eventMessage(
+  event: OrderEvent,
+  eventId: string,
+  requestId: string,
+  traceparent = '',
+): OrderEventMessage {
   const message = create(OrderEventSchema, {
     eventId,
     type: eventTypes[event.type],
@@ -138,6 +143,7 @@ export function eventMessage(event: OrderEvent, eventId: string, requestId: stri
     requestId,
     strayPaymentId: event.strayPaymentId ?? '',
     settlementId: event.settlementId ?? '',
+    traceparent,
   });
   if (event.refund !== undefined) message.refund = refundMessage(event.refund);
   if (event.attempt !== null) message.paymentAttempt = attemptMessage(event.order, event.attempt);

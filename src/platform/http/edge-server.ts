@@ -10,6 +10,8 @@ import { httpTimeoutsMs } from './http-timeouts.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
+import { traceRequests } from './trace-requests.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 
 /** The settings that all our HTTP listeners share. */
 export interface EdgeServerSettings {
@@ -19,6 +21,8 @@ export interface EdgeServerSettings {
   readonly newRequestId: () => string;
   /** Measures every request. */
   readonly measureRequests?: MeasureRequests;
+  /** Traces every request; undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
   /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
 }
@@ -75,6 +79,7 @@ export function protectEdge(
 ): void {
   answerEveryRequest(app.server, rawRepliesOf(settings));
   settings.measureRequests?.(app);
+  if (settings.tracing !== undefined) traceRequests(app, settings.tracing);
   app.addHook('onRequest', (request, reply, done) => {
     const problem = httpProblemOf(request.raw);
     if (problem === undefined) {

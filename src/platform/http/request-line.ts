@@ -1,6 +1,8 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
+import { traceFields } from '../tracing/span.ts';
+import { spanOf } from './trace-requests.ts';
 
 export interface RequestLineOptions {
   readonly logger: Logger;
@@ -38,6 +40,7 @@ export function logLineWhenOver(
         client_gone: response.writableFinished ? undefined : true,
         duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
         ip: request.ip,
+        ...traceFields(spanOf(request.raw)),
         ...found,
         cause: undefined,
         ...causeFields(found.cause),

@@ -1,7 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Logger } from '../logger.ts';
-import { callerKey, logFieldsKey, uneventfulKey } from './call-context.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { runInSpan } from '../tracing/span.ts';
+import { callerKey, logFieldsKey, spanKey, uneventfulKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
+import { endCallSpan } from './call-span.ts';
 import { reasonOf, rpcError } from './rpc-error.ts';
 import type { MeasureCall } from './rpc-metrics.ts';
 
@@ -10,6 +13,8 @@ export interface AnswerOptions {
   /** Translates errors of a handler's dependencies, such as the database, into RPC errors; undefined for other errors. */
   readonly explain: (error: unknown) => ConnectError | undefined;
   readonly measure: MeasureCall;
+  /** Undefined when tracing is off. */
+  readonly tracing?: Tracing | undefined;
 }
 
 type ErrorLevel = 'warn' | 'error' | 'info';
@@ -105,22 +110,26 @@ export function logCall(
       seconds: durationMs / 1000,
     });
   }
+  endCallSpan(context, code, levelOf(error));
   if (caller.role === 'anyone' && error === undefined) return;
-  options.logger[error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error)](
-    {
-      request_id: caller.requestId,
-      rpc: `${context.service.name}/${context.method.name}`,
-      protocol: context.protocolName,
-      role: caller.role,
-      ...(caller.actor === '' ? {} : { actor: caller.actor }),
-      code,
-      ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
-      ...(error?.cause === undefined ? {} : { err: error.cause }),
-      duration_ms: Math.round(durationMs * 100) / 100,
-      ...context.values.get(logFieldsKey),
-    },
-    'rpc',
-  );
+  const level = error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error);
+  const log = (): void =>
+    options.logger[level](
+      {
+        request_id: caller.requestId,
+        rpc: `${context.service.name}/${context.method.name}`,
+        protocol: context.protocolName,
+        role: caller.role,
+        ...(caller.actor === '' ? {} : { actor: caller.actor }),
+        code,
+        ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
+        ...(error?.cause === undefined ? {} : { err: error.cause }),
+        duration_ms: Math.round(durationMs * 100) / 100,
+        ...context.values.get(logFieldsKey),
+      },
+      'rpc',
+    );
+  runInSpan(context.values.get(spanKey), log);
 }
 
 /** Whether this is the call of a stream itself, which ends when its caller leaves. */

@@ -3,6 +3,7 @@ import { answerCall, unlessAborted } from './answer-call.ts';
 import type { AnswerOptions } from './answer-call.ts';
 import { isRequestId } from '../request-id.ts';
 import { callerKey, callerOf, logFieldsKey } from './call-context.ts';
+import { inCallSpan } from './call-span.ts';
 import type { AnswerWithin, CallContext } from './call-context.ts';
 
 const timeIsOver = new ConnectError('the time of a call on a stream is over', Code.DeadlineExceeded);
@@ -10,7 +11,7 @@ const timeIsOver = new ConnectError('the time of a call on a stream is over', Co
 /** Answers calls that arrive as messages of an authenticated stream. Each is answered like a separate call. */
 export function answerWithin(stream: CallContext, options: AnswerOptions): AnswerWithin {
   const caller = callerOf(stream);
-  return async ({ method, requestId, timeoutMs }, handle) => {
+  return async ({ method, requestId, traceparent, timeoutMs }, handle) => {
     const deadline = performance.now() + timeoutMs;
     const over = new AbortController();
     const leave = (): void => over.abort(stream.signal.reason);
@@ -29,7 +30,11 @@ export function answerWithin(stream: CallContext, options: AnswerOptions): Answe
       values,
     };
     try {
-      return await answerCall(() => unlessAborted(() => handle(context), context), context, options);
+      return await answerCall(
+        () => inCallSpan(context, traceparent, options, () => unlessAborted(() => handle(context), context)),
+        context,
+        options,
+      );
     } finally {
       clearTimeout(timer);
       stream.signal.removeEventListener('abort', leave);

@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createContextKey } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
+import type { Span } from '../tracing/span.ts';
 
 /** The facts about a call that its handler may use. */
 export type CallContext = Pick<
@@ -31,6 +32,9 @@ export const uneventfulKey = createContextKey(false, { description: 'uneventful'
 /** Logs the call at level debug if it succeeds. */
 export const markUneventful = (context: CallContext): void => void context.values.set(uneventfulKey, true);
 
+/** The span of a call; undefined while tracing is off, and for the calls of streams themselves. */
+export const spanKey = createContextKey<Span | undefined>(undefined, { description: 'span' });
+
 export const callerOf = (context: CallContext): Caller => context.values.get(callerKey);
 
 /** Adds fields to the call's log line. They must not contain secrets or unmasked phone numbers. */
@@ -44,6 +48,8 @@ export interface InnerCall {
   readonly method: DescMethod;
   /** The request id for the log. If it is not usable, the log has the stream's id. */
   readonly requestId: string;
+  /** The W3C traceparent of the message, if it has one. */
+  readonly traceparent: string;
   readonly timeoutMs: number;
 }
 

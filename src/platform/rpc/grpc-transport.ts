@@ -13,6 +13,7 @@ import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { activeTraceparent, inChildSpan } from '../tracing/span.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { fromStatus } from './rpc-error.ts';
 import { untilDrained } from './until-drained.ts';
@@ -76,11 +77,13 @@ export function createGrpcTransport({
     const metadata = new Metadata();
     new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
     metadata.set('authorization', `Bearer ${token}`);
+    const traceparent = activeTraceparent();
+    if (traceparent !== '') metadata.set('traceparent', traceparent);
     return metadata;
   };
   return {
     unary: (method, signal, timeoutMs, header, input) =>
-      unary(client, method, signal, timeoutMs, metadataOf(header), input),
+      inCallSpan(method, () => unary(client, method, signal, timeoutMs, metadataOf(header), input)),
     stream: (method, signal, timeoutMs, header, input) =>
       stream(client, method, signal, timeoutMs, metadataOf(header), input),
     close: () => client.close(),
@@ -98,6 +101,13 @@ function targetOf(addresses: readonly string[]): string {
 
 const pathOf = (method: DescMethodUnary | DescMethodStreaming): string =>
   `/${method.parent.typeName}/${method.name}`;
+
+/** A call in a span of its own, when the caller has one. */
+function inCallSpan<Response>(method: DescMethodUnary, call: () => Promise<Response>): Promise<Response> {
+  const name = `${method.parent.typeName}/${method.name}`;
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': name };
+  return inChildSpan(name, { kind: 'client', attributes }, call);
+}
 
 function unary<I extends DescMessage, O extends DescMessage>(
   client: Client,

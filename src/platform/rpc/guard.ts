@@ -3,6 +3,7 @@ import type { ConnectError, HandlerContext, MethodImplSpec, ServiceImplSpec } fr
 import { abortError, answerCall, explainFailure, logCall, unlessAborted } from './answer-call.ts';
 import type { AnswerOptions } from './answer-call.ts';
 import { answerWithin } from './answer-within.ts';
+import { inCallSpan } from './call-span.ts';
 import { isRequestId } from '../request-id.ts';
 import { answerWithinKey, callerKey, logFieldsKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
@@ -65,7 +66,8 @@ function once(
   return answerCall(
     () => {
       admit(context, access, options);
-      return unlessAborted(handle, context);
+      const traceparent = context.requestHeader.get('traceparent') ?? '';
+      return inCallSpan(context, traceparent, options, () => unlessAborted(handle, context));
     },
     context,
     options,

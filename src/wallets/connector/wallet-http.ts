@@ -1,6 +1,8 @@
 import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { runInSpan } from '../../platform/tracing/span.ts';
+import { beginWalletSpan, endWalletSpan, withTraceparent } from './wallet-span.ts';
 import type { NotSentWhy } from './outcomes.ts';
 import type { ExchangePurpose, RawExchange } from './raw-exchange.ts';
 import { keptBodyLength, maskBody } from './mask-text.ts';
@@ -110,7 +112,9 @@ export class WalletHttp {
     signal: AbortSignal,
   ): Promise<{ readonly reply: WalletReply; readonly exchange: RawExchange }> {
     const startedAt = this.#now();
-    const { reply, seen } = await this.#send(request, signal);
+    const span = beginWalletSpan(request);
+    const { reply, seen } = await runInSpan(span, () => this.#send(request, signal));
+    endWalletSpan(span, reply);
     return { reply, exchange: describe(request, reply, seen, startedAt, this.#now()) };
   }
 
@@ -192,7 +196,7 @@ export class WalletHttp {
             origin: request.url.origin,
             path: request.url.pathname + request.url.search,
             method: request.method,
-            headers: request.headers,
+            headers: withTraceparent(request.headers),
             body: request.body ?? null,
           },
           handler,

@@ -1,15 +1,20 @@
 import type { Logger } from '../../platform/logger.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
-import type { OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
+import { runInSpan, traceFields } from '../../platform/tracing/span.ts';
+import type { Span } from '../../platform/tracing/span.ts';
+import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
+import type { DeliveryTraces } from './delivery-traces.ts';
 import { afterAttempt } from './after-attempt.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
 export interface AttemptParts {
   readonly sender: Pick<WebhookSender, 'send'>;
   readonly secrets: Pick<SigningSecrets, 'live'>;
+  readonly traces?: Pick<DeliveryTraces, 'beginAttempt'>;
   readonly now: () => Date;
   readonly random: () => number;
 }
@@ -35,7 +40,7 @@ export type Attempted =
 
 /** Signs a delivery and sends it once. Never rejects. */
 export async function attemptDelivery(
-  { sender, secrets, now, random }: AttemptParts,
+  { sender, secrets, traces, now, random }: AttemptParts,
   delivery: OutgoingDelivery,
   { mayBegin, databaseTime, cut }: AttemptTerms,
 ): Promise<Attempted> {
@@ -49,23 +54,47 @@ export async function attemptDelivery(
       at: now(),
       secrets: live,
     });
-    const report = await sender.send(delivery, headers, cut);
+    const span = traces?.beginAttempt(delivery);
+    const report = await sendInSpan(span, () =>
+      sender.send(delivery, { ...headers, ...traceHeader(span) }, cut),
+    );
     const endedAt = databaseTime();
     const startedAt = new Date(endedAt.getTime() - report.durationMs);
     const next = afterAttempt(delivery, report, endedAt, random);
-    return { type: 'ended', attempt: { delivery, report: { ...report, startedAt }, endedAt, next } };
+    return { type: 'ended', attempt: { delivery, report: { ...report, startedAt }, endedAt, next, span } };
   } catch (error) {
     return cut.aborted ? { type: 'cut' } : { type: 'failed', error };
+  }
+}
+
+/** The receiver gets the traceparent of a recorded trace only: another tells it nothing. */
+const traceHeader = (span: Span | undefined): Record<string, string> =>
+  span?.context.isSampled === true ? { traceparent: formatTraceparent(span.context) } : {};
+
+/** An attempt whose result is not known ends its span as cut off. */
+async function sendInSpan(
+  span: Span | undefined,
+  send: () => Promise<AttemptReport>,
+): Promise<AttemptReport> {
+  try {
+    const report = await runInSpan(span, send);
+    if (report.statusCode !== 0) span?.set({ 'http.response.status_code': report.statusCode });
+    span?.end(report.result === 'DELIVERED' ? undefined : report.result.toLowerCase());
+    return report;
+  } catch (error) {
+    span?.end('cut_off');
+    throw error;
   }
 }
 
 /** One log line per attempt. It omits the path and query of the URL, which may contain secrets. */
 export function logAttempt(
   logger: Logger,
-  { delivery, report, next }: EndedAttempt,
+  { delivery, report, next, span }: EndedAttempt,
   isRecorded: boolean,
 ): void {
   const line = {
+    ...traceFields(span),
     delivery_id: delivery.id,
     merchant_id: delivery.merchantId,
     environment: delivery.environment.toLowerCase(),

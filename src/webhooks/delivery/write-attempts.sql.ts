@@ -1,3 +1,4 @@
+import type { Span } from '../../platform/tracing/span.ts';
 import type { PoolClient } from 'pg';
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
@@ -14,6 +15,8 @@ export interface EndedAttempt {
   readonly report: AttemptReport;
   readonly endedAt: Date;
   readonly next: NextStep;
+  /** The span of the attempt, for its log line. */
+  readonly span?: Span | undefined;
 }
 
 /** The effect of attempts on their lane. */

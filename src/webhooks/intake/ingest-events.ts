@@ -16,12 +16,14 @@ import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { PlacedEvent, ReaderPosition } from './reader-position.ts';
 import { occurredAt } from './write-deliveries.ts';
+import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
 export interface IntakeParts {
   readonly database: Database;
   readonly writer: DeliveryWriter;
   readonly consumer: EventConsumer;
+  readonly traces?: Pick<DeliveryTraces, 'beginIntake'>;
   readonly orders: Client<typeof OrderService>;
   /** Called when there are new deliveries to send. */
   readonly onDeliveries: () => void;
@@ -141,7 +143,11 @@ const linkOf = (received: ReceivedEvent) => ({
 /** Undefined for bytes that are not an event. The event is then read from core's list. */
 function placedEvent({ cursor, received }: ReturnType<typeof linkOf>): PlacedEvent | undefined {
   try {
-    return { cursor, event: fromBinary(OrderEventSchema, received.body) };
+    return {
+      cursor,
+      event: fromBinary(OrderEventSchema, received.body),
+      traceparent: received.header('traceparent'),
+    };
   } catch {
     return undefined;
   }
@@ -196,10 +202,11 @@ async function advance(
   events: readonly PlacedEvent[],
   source: 'the broker' | "core's list",
   position: ReaderPosition,
-  { onDeliveries, logger }: IntakeParts,
+  { traces, onDeliveries, logger }: IntakeParts,
 ): Promise<void> {
   if (events.length === 0) return;
-  const deliveries = await position.advance(events);
+  const spans = events.map(({ event, traceparent = '' }) => traces?.beginIntake(event, traceparent));
+  const deliveries = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
   logger.debug({ events: events.length, deliveries, source }, 'ingested events');
   if (deliveries > 0) onDeliveries();
 }

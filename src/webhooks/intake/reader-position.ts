@@ -8,6 +8,8 @@ import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 export interface PlacedEvent {
   readonly cursor: string;
   readonly event: OrderEvent;
+  /** The header of the broker's message, for an event that came by it. */
+  readonly traceparent?: string;
 }
 
 /** The position of a reader of core's list, in memory and in the database. */

@@ -29,6 +29,7 @@ import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
+import type { FindTraces } from './find-traces.ts';
 import type { MakeAttemptDue } from './make-attempt-due.ts';
 import type { LeaseAttempts, LeasedAttempt } from './lease-attempts.ts';
 import type { PaymentReader } from './payment-reader.ts';
@@ -39,6 +40,7 @@ type CheckoutUrlOf = (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) =
 export interface PaymentAttemptServiceParts {
   readonly checkoutUrlOf: CheckoutUrlOf;
   readonly leaseAttempts: LeaseAttempts;
+  readonly findTraces: FindTraces;
   readonly recordOutcome: RecordOutcome;
   readonly makeAttemptDue: MakeAttemptDue;
   readonly reader: PaymentReader;
@@ -58,7 +60,13 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         const attempts = await parts.leaseAttempts(parseLeaseRequest(request));
         annotate(context, { items: attempts.length });
         if (attempts.length === 0) markUneventful(context);
-        return { attempts: attempts.map((attempt) => leasedMessage(attempt, parts.checkoutUrlOf)) };
+        const traceOf = await parts.findTraces(attempts);
+        return {
+          attempts: attempts.map((attempt) => ({
+            ...leasedMessage(attempt, parts.checkoutUrlOf),
+            traceparent: traceOf(attempt),
+          })),
+        };
       },
       async recordPaymentOutcome(request, context) {
         const report = parseReport(request);

@@ -69,10 +69,12 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
     };
   const add = createBatcher({
     ...batchLimits,
+    name: 'insert orders',
     run: adding((items: readonly NewOrderRows[]) => insertEach(pool, items)),
   });
   const addPaying = createBatcher<PayingOrderRows, AddedPaying>({
     ...batchLimits,
+    name: 'insert paying orders',
     run: adding((items: readonly PayingOrderRows[]) =>
       phoneLimit.isSet ? insertIfFree(pool, phoneLimit, items) : insertEach(pool, items),
     ),

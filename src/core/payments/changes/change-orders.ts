@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { NewId } from '../../../contract/public-id.ts';
+import { inChildSpan } from '../../../platform/tracing/span.ts';
+import type { SpanOptions } from '../../../platform/tracing/span.ts';
 import type { Database } from '../../database/database.ts';
 import type { OrderRow } from '../../database/entities.ts';
 import { readClock } from '../../database/read-clock.ts';
@@ -53,6 +55,8 @@ export interface OrderChangesParts {
   readonly onAttempts: () => void;
 }
 
+const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } };
+
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
   const { database, phoneLimit, now, onEvents, onAttempts } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
@@ -61,13 +65,16 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     if (hasDueAttempts) onAttempts();
   };
 
+  const inTransaction = <Made>(run: (em: EntityManager) => Promise<Made>): Promise<Made> =>
+    inChildSpan('change orders', databaseSpan, () => database.fork().transactional(run));
+
   /** Writes the attempt of a changed order. Returns the rest, which is written for all orders of the transaction at once. */
   const writeAttempt = async (
     em: EntityManager,
     row: OrderRow,
     before: OrderInFull,
     { order, events }: Changed,
-    { requestId, network = null }: Caller,
+    { requestId, network = null, traceparent }: Caller,
   ): Promise<OrderToWrite> => {
     const attempt = newAttemptOf(before, order);
     let prompt: NewPrompt | undefined;
@@ -77,12 +84,12 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       prompt = { network, place: await phoneLimit.demand(em, asked) };
     }
     await writeLatestAttempt(em, before, order, prompt);
-    return { row, order, events: events.map((event) => eventValuesOf(event, requestId)) };
+    return { row, order, events: events.map((event) => eventValuesOf(event, requestId, traceparent)) };
   };
 
   const commit: Commit = async (take, timeOf, callerOf, steps) => {
     const made: (Decision & { readonly before: OrderInFull })[] = [];
-    const answers = await database.fork().transactional(async (em) => {
+    const answers = await inTransaction(async (em) => {
       const all = await take(em);
       if (all.length === 0) return [];
       const at = await timeOf(em);

@@ -50,6 +50,8 @@ export interface Caller {
   readonly requestId: string;
   /** The network of the paying customer; null for all other callers. */
   readonly network?: string | null;
+  /** The trace of the call, when other calls share its transaction; that of the running code by default. */
+  readonly traceparent?: string;
 }
 
 /** A change of an existing order. */

@@ -5,14 +5,23 @@ import type { OrderRow } from '../../database/entities.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { err } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
-import type { ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
+import { recordedTraceparent } from '../../../platform/tracing/span.ts';
+import type { Caller, ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
 import { readLatestAttempts } from './read-order.ts';
 import type { OrderLock } from './read-order.ts';
 
 /** A locked order, with the call that changes it and what was read for all calls of the transaction. */
 export interface SharedLock<Call, Loaded> extends Locked {
   readonly call: Call;
+  readonly traceparent: string;
   readonly loaded: Loaded;
+}
+
+/** A call that waits for its transaction, with its own trace. */
+interface Traced<Call> {
+  readonly call: Call;
+  /** Empty when the trace is not recorded. */
+  readonly traceparent: string;
 }
 
 /** A change whose concurrent calls share a transaction. Its steps take no other locks, because they would hold up the other calls. */
@@ -60,27 +69,34 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     type Shared = SharedLock<Call, Loaded>;
     type Outcome = Result<Answer, Refusal> | typeof leftOut;
     const { orders, nameOf, requestIdOf, load } = change;
-    const callerOf = ({ call }: Shared): { requestId: string } => ({ requestId: requestIdOf(call) });
+    const callerOf = ({ call, traceparent }: Shared): Caller => ({
+      requestId: requestIdOf(call),
+      traceparent,
+    });
 
-    const makeAlone = async (call: Call): Promise<Result<Answer, Refusal | 'not_found'>> => {
+    const makeAlone = async ({
+      call,
+      traceparent,
+    }: Traced<Call>): Promise<Result<Answer, Refusal | 'not_found'>> => {
       const take = async (em: EntityManager): Promise<Shared[]> => {
         const row = await orders.one(nameOf(call))(em);
-        return row === undefined ? [] : [{ row, call, loaded: await load(em, [call]) }];
+        return row === undefined ? [] : [{ row, call, traceparent, loaded: await load(em, [call]) }];
       };
       const [answer] = await commit(take, now, callerOf, change);
       return answer ?? err('not_found');
     };
 
-    const makeTogether = async (calls: readonly Call[]): Promise<Outcome[]> => {
+    const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
       // The place of the call that changes an order.
       const places = new Map<OrderRow['id'], number>();
       const take = async (em: EntityManager): Promise<Shared[]> => {
-        const free: { row: OrderRow; call: Call }[] = [];
-        for (const [place, row] of (await orders.free(em, calls.map(nameOf))).entries()) {
+        const free: (Traced<Call> & Locked)[] = [];
+        const names = calls.map(({ call }) => nameOf(call));
+        for (const [place, row] of (await orders.free(em, names)).entries()) {
           const call = calls[place];
           if (call === undefined || row === undefined || places.has(row.id)) continue;
           places.set(row.id, place);
-          free.push({ row, call });
+          free.push({ row, ...call });
         }
         if (free.length === 0) return [];
         await readLatestAttempts(
@@ -103,10 +119,16 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
       }
     };
 
-    const together = createBatcher({ ...batchLimits, maxItems: maxCalls, run: makeTogether });
+    const together = createBatcher({
+      ...batchLimits,
+      name: 'change orders together',
+      maxItems: maxCalls,
+      run: makeTogether,
+    });
     return async (call: Call) => {
-      const outcome = await together(call, { aborted: false });
-      return outcome === leftOut ? makeAlone(call) : outcome;
+      const traced = { call, traceparent: recordedTraceparent() };
+      const outcome = await together(traced, { aborted: false });
+      return outcome === leftOut ? makeAlone(traced) : outcome;
     };
   };
 }

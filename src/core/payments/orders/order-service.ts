@@ -62,6 +62,7 @@ import type { FoundOrders } from '../search/read-found-orders.ts';
 import type { SearchOrders } from '../search/search-orders.ts';
 import type { RegisterOrder, Registered } from './register-order.ts';
 import type { StartDirectPayment, StartedPayment } from './start-direct-payment.ts';
+import { itemSpans } from './item-spans.ts';
 import { streamOrderBatches } from './stream-order-batches.ts';
 import type { BatchMethods } from './stream-order-batches.ts';
 import type { WaitForOrder } from './wait-for-order.ts';
@@ -175,20 +176,26 @@ export function orderService(parts: OrderServiceParts): RpcService {
 
   const resultsOf = async <Request extends Asked, Response extends Answered>(
     context: CallContext,
-    requests: readonly Request[],
+    {
+      requests,
+      traceparents = [],
+    }: { readonly requests: readonly Request[]; readonly traceparents?: string[] },
     answer: (request: Request, scope: CallScope) => Promise<Response>,
   ) => {
     const scope = scopeOf(context);
-    const results = await answerEach(context, requests, (request) => answer(request, scope));
+    const inOwnTrace = itemSpans(context, requests, traceparents);
+    const results = await answerEach(context, requests, (request) =>
+      inOwnTrace(request, () => answer(request, scope)),
+    );
     annotateBatch(context, requests, results);
     return { results };
   };
   const batches: BatchMethods = {
-    registerOrders: ({ requests }, context) => resultsOf(context, requests, registerOne),
-    startDirectPayments: ({ requests }, context) => resultsOf(context, requests, startOne),
-    getOrders: ({ requests }, context) => {
+    registerOrders: (batch, context) => resultsOf(context, batch, registerOne),
+    startDirectPayments: (batch, context) => resultsOf(context, batch, startOne),
+    getOrders: (batch, context) => {
       const { role } = callerOf(context);
-      return resultsOf(context, requests, (request, scope) => getOne(request, scope, role));
+      return resultsOf(context, batch, (request, scope) => getOne(request, scope, role));
     },
   };
 

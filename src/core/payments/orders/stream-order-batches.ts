@@ -48,7 +48,8 @@ export function streamOrderBatches(methods: BatchMethods, draining: AbortSignal)
   const outcomeOf = async (request: StreamOrderBatchesRequest, stream: HandlerContext): Promise<Outcome> => {
     const { batch } = request;
     const answerWithin = stream.values.get(answerWithinKey);
-    const call = { requestId: request.requestId, timeoutMs: timeoutMsOf(request) };
+    const { requestId, traceparent } = request;
+    const call = { requestId, traceparent, timeoutMs: timeoutMsOf(request) };
     const { method } = OrderService;
     switch (batch.case) {
       case 'registerOrders':

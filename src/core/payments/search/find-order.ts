@@ -23,6 +23,7 @@ export type FindOrder = (
 
 export function createFindOrder(database: Database): FindOrder {
   const find = createBatcher<OrderKey, FoundOrder | 'none'>({
+    name: 'find orders',
     run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
     ...batchLimits,
   });

@@ -485,6 +485,13 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
    * @generated from field: string settlement_id = 11;
    */
   settlementId: string;
+
+  /**
+   * The W3C traceparent of the work that caused the event, if tracing is on and records it; empty otherwise.
+   *
+   * @generated from field: string traceparent = 12;
+   */
+  traceparent: string;
 };
 
 /**

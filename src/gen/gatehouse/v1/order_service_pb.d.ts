@@ -182,6 +182,14 @@ export declare type BatchRegisterOrdersRequest = Message<"gatehouse.v1.BatchRegi
    * @generated from field: repeated gatehouse.v1.RegisterOrderRequest requests = 1;
    */
   requests: RegisterOrderRequest[];
+
+  /**
+   * The W3C traceparent of each request, in the same order; empty when the caller does not trace. Requests of different traces
+   * share a batch, and its call has only one. An invalid value is ignored.
+   *
+   * @generated from field: repeated string traceparents = 2;
+   */
+  traceparents: string[];
 };
 
 /**
@@ -375,6 +383,13 @@ export declare type BatchStartDirectPaymentsRequest = Message<"gatehouse.v1.Batc
    * @generated from field: repeated gatehouse.v1.StartDirectPaymentRequest requests = 1;
    */
   requests: StartDirectPaymentRequest[];
+
+  /**
+   * As in BatchRegisterOrdersRequest.
+   *
+   * @generated from field: repeated string traceparents = 2;
+   */
+  traceparents: string[];
 };
 
 /**
@@ -808,6 +823,14 @@ export declare type StreamOrderBatchesRequest = Message<"gatehouse.v1.StreamOrde
    * @generated from field: string request_id = 3;
    */
   requestId: string;
+
+  /**
+   * The W3C traceparent of the batch, because a stream has one set of headers for all its batches; empty when the caller does not
+   * trace.
+   *
+   * @generated from field: string traceparent = 7;
+   */
+  traceparent: string;
 
   /**
    * Exactly one is required.

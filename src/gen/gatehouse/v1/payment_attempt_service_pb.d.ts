@@ -197,6 +197,14 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
    * @generated from field: string wallet_account_id = 16;
    */
   walletAccountId: string;
+
+  /**
+   * The W3C traceparent of the order's latest event with one, so that the wallet's call belongs to the trace of the payment; empty
+   * when there is none.
+   *
+   * @generated from field: string traceparent = 17;
+   */
+  traceparent: string;
 };
 
 /**

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { runInSpan } from '../tracing/span.ts';
+import type { Span } from '../tracing/span.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+
+/** The span of a request, for its log line. Outside of its handlers, no span is active. */
+const spans = new WeakMap<IncomingMessage, Span>();
+
+export const spanOf = (request: IncomingMessage): Span | undefined => spans.get(request);
+
+/** Orchestrators call them every few seconds. */
+const probes = new Set(['/healthz', '/readyz']);
+
+/**
+ * Runs every request of a listener, except probes, in a span. Its name has the route of the program, never a path of clients. Neither its address
+ * nor its headers nor its query become attributes, because they may contain personal data and secrets.
+ */
+export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { method } = request;
+    const route = request.routeOptions.url;
+    if (route !== undefined && probes.has(route)) {
+      done();
+      return;
+    }
+    const { traceparent } = request.headers;
+    const span = tracing.beginAtEdge(
+      route === undefined ? method : `${method} ${route}`,
+      typeof traceparent === 'string' ? traceparent : undefined,
+      {
+        kind: 'server',
+        attributes: {
+          'http.request.method': method,
+          'http.route': route,
+          'url.scheme': request.protocol,
+          'gatehouse.request_id': request.id,
+        },
+      },
+    );
+    spans.set(request.raw, span);
+    const response = reply.raw;
+    response.once('close', () => {
+      if (!response.writableFinished) {
+        span.end('client_disconnected');
+        return;
+      }
+      const status = response.statusCode;
+      span.set({ 'http.response.status_code': status });
+      span.end(status >= 500 ? String(status) : undefined);
+    });
+    runInSpan(span, done);
+  });
+  // The body arrives in events of the connection, outside of the span.
+  app.addHook('preValidation', (request, _reply, done) => {
+    runInSpan(spans.get(request.raw), done);
+  });
+}

@@ -1,0 +1,169 @@
+import { ROOT_CONTEXT, SpanKind as ApiSpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import type { Context, Link, Span as ApiSpan, SpanContext } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { Logger } from '../logger.ts';
+import type { Span, SpanKind, SpanOptions } from './span.ts';
+import type { TraceContext } from './trace-context.ts';
+import type { TracingSettings } from './tracing-settings.ts';
+
+/*
+ * The only file that loads OpenTelemetry's packages. It is imported when tracing is on. The packages read no other settings than
+ * those that are passed here, and some rarely used variables of OpenTelemetry, such as OTEL_BSP_MAX_QUEUE_SIZE.
+ */
+
+/** Spans that are recorded and sent to the collector. */
+export interface SampledSpans {
+  /** `unsampled` continues a trace that is not recorded. */
+  readonly begin: (
+    name: string,
+    parent: TraceContext | undefined,
+    options: SpanOptions,
+    unsampled: (context: TraceContext) => Span,
+  ) => Span;
+  readonly close: () => Promise<void>;
+}
+
+export interface SampledSpansOptions {
+  readonly settings: TracingSettings;
+  readonly endpoint: string;
+  readonly process: string;
+  readonly instance: string;
+  readonly version: string;
+  readonly logger: Logger;
+}
+
+/** ExportResultCode.SUCCESS of OpenTelemetry. */
+const succeeded = 0;
+/** How often an unreachable collector is logged. */
+const complainEveryMs = 60_000;
+/** The time limit of one request to the collector, retries included. */
+const exportMs = 5_000;
+/** Longer values are cut. No attribute of ours is that long. */
+const longestValue = 256;
+
+const kinds = {
+  internal: ApiSpanKind.INTERNAL,
+  server: ApiSpanKind.SERVER,
+  client: ApiSpanKind.CLIENT,
+  producer: ApiSpanKind.PRODUCER,
+  consumer: ApiSpanKind.CONSUMER,
+} as const satisfies Record<SpanKind, ApiSpanKind>;
+
+/** Sends spans in the background. At most 2,048 wait; more are dropped, so a missing collector costs no memory. */
+export function createSampledSpans(options: SampledSpansOptions): SampledSpans {
+  const { settings, endpoint, logger } = options;
+  const exporter = new OTLPTraceExporter({
+    url: endpoint,
+    headers: { ...settings.headers },
+    timeoutMillis: exportMs,
+    concurrencyLimit: 2,
+  });
+  const provider = new BasicTracerProvider({
+    // Whether a trace is recorded is decided before its spans are created.
+    sampler: new AlwaysOnSampler(),
+    spanLimits: { attributeValueLengthLimit: longestValue },
+    resource: resourceFromAttributes({
+      ...settings.resourceAttributes,
+      'service.name': settings.serviceName ?? `gatehouse-${options.process}`,
+      'service.version': options.version,
+      'service.instance.id': options.instance,
+    }),
+    spanProcessors: [
+      new BatchSpanProcessor(complainRarely(exporter, logger), {
+        scheduledDelayMillis: settings.delayMs,
+        exportTimeoutMillis: 2 * exportMs,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('gatehouse', options.version);
+
+  const start = (
+    name: string,
+    below: Context,
+    { kind = 'internal', attributes = {}, links = [] }: SpanOptions,
+    unsampled: (context: TraceContext) => Span,
+  ): Span => {
+    const recorded = tracer.startSpan(
+      name,
+      { kind: kinds[kind], attributes, links: links.map((each): Link => ({ context: apiContext(each) })) },
+      below,
+    );
+    return spanOf(recorded, unsampled);
+  };
+  const spanOf = (recorded: ApiSpan, unsampled: (context: TraceContext) => Span): Span => {
+    const { traceId, spanId } = recorded.spanContext();
+    const context = { traceId, spanId, isSampled: true };
+    return {
+      context,
+      begin(name, begun = {}) {
+        const { parent } = begun;
+        if (parent === undefined) return start(name, trace.setSpan(ROOT_CONTEXT, recorded), begun, unsampled);
+        if (!parent.isSampled) return unsampled(parent);
+        return start(name, trace.setSpanContext(ROOT_CONTEXT, apiContext(parent)), begun, unsampled);
+      },
+      set: (attributes) => void recorded.setAttributes(attributes),
+      rename: (name) => void recorded.updateName(name),
+      link: (other) => void recorded.addLink({ context: apiContext(other) }),
+      end(error) {
+        if (error !== undefined) {
+          recorded.setAttribute('error.type', error);
+          recorded.setStatus({ code: SpanStatusCode.ERROR });
+        }
+        recorded.end();
+      },
+    };
+  };
+
+  return {
+    begin(name, parent, begun, unsampled) {
+      const below =
+        parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, apiContext(parent));
+      return start(name, below, begun, unsampled);
+    },
+    // The last batch may fail. That was logged, and the process stops.
+    close: () => provider.shutdown().catch(() => undefined),
+  };
+}
+
+const apiContext = ({ traceId, spanId }: TraceContext): SpanContext => ({
+  traceId,
+  spanId,
+  traceFlags: TraceFlags.SAMPLED,
+  isRemote: true,
+});
+
+/** Logs the first failed batch, then at most one a minute, and the end of the failures. */
+function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
+  let lost = 0;
+  let saidAt: number | undefined;
+  const complain = (error: Error | undefined): void => {
+    const now = performance.now();
+    if (saidAt !== undefined && now - saidAt < complainEveryMs) return;
+    saidAt = now;
+    logger.warn(
+      { err: error, lost_spans: lost },
+      'the collector took no spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
+    );
+  };
+  return {
+    export(spans: ReadableSpan[], done) {
+      exporter.export(spans, (result) => {
+        const code: number = result.code;
+        if (code === succeeded) {
+          if (lost > 0) logger.info({ lost_spans: lost }, 'the collector takes spans again');
+          lost = 0;
+          saidAt = undefined;
+        } else {
+          lost += spans.length;
+          complain(result.error);
+        }
+        // The processor would write its own lines about a failure.
+        done({ code: succeeded });
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}

@@ -1,0 +1,106 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { formatTraceparent } from './trace-context.ts';
+import type { TraceContext } from './trace-context.ts';
+
+export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+/** Attributes by their name in OpenTelemetry's semantic conventions. Never secrets, phone numbers, bodies, queries or free text. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface SpanOptions {
+  /** internal by default. */
+  readonly kind?: SpanKind;
+  readonly attributes?: SpanAttributes;
+  /** The parent, if it is not the span itself: a span of another process, whose sampling is followed. */
+  readonly parent?: TraceContext | undefined;
+  /** Spans of other traces that share the work. */
+  readonly links?: readonly TraceContext[];
+}
+
+/** A step of a trace. One that is not sampled has ids for logs and headers, and records nothing. */
+export interface Span {
+  readonly context: TraceContext;
+  /** Begins a span below this one, which the caller ends. */
+  readonly begin: (name: string, options?: SpanOptions) => Span;
+  readonly set: (attributes: SpanAttributes) => void;
+  readonly rename: (name: string) => void;
+  /** Refers to a span of another trace. */
+  readonly link: (context: TraceContext) => void;
+  /** Ends the span. `error` names a failure in a word, such as "timeout" or "500". Its details are in the log. */
+  readonly end: (error?: string) => void;
+}
+
+/** The span of the running code, in all processes' code. It is empty while tracing is off, and then costs nothing. */
+const active = new AsyncLocalStorage<Span | undefined>();
+
+export const activeSpan = (): Span | undefined => active.getStore();
+
+/** Runs code, and all that it starts, in a span; with undefined, in none. */
+export const runInSpan = <Result>(span: Span | undefined, run: () => Result): Result =>
+  span === active.getStore() ? run() : active.run(span, run);
+
+/** Runs work in a new span below the active one, and ends it with the work. Without an active span it only runs the work. */
+export const inChildSpan = <Result>(
+  name: string,
+  options: SpanOptions,
+  run: () => Promise<Result>,
+): Promise<Result> => {
+  const span = active.getStore()?.begin(name, options);
+  return span === undefined ? run() : untilEnd(span, run);
+};
+
+/** Runs work in a span, and ends the span with the work. */
+export async function untilEnd<Result>(span: Span, run: () => Promise<Result>): Promise<Result> {
+  try {
+    const result = await runInSpan(span, run);
+    span.end();
+    return result;
+  } catch (error) {
+    span.end(errorType(error));
+    throw error;
+  }
+}
+
+/** The class or the code of an error. Its message may quote data. */
+export const errorType = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** The traceparent header of the active span; empty without one. */
+export const activeTraceparent = (): string => {
+  const span = active.getStore();
+  return span === undefined ? '' : formatTraceparent(span.context);
+};
+
+/**
+ * The same, but empty if the trace is not recorded. For rows, messages and systems of others, to which a trace that nobody can
+ * look up says nothing.
+ */
+export const recordedTraceparent = (): string => {
+  const span = active.getStore();
+  return span?.context.isSampled === true ? formatTraceparent(span.context) : '';
+};
+
+/**
+ * Runs work that several callers share. Its span belongs to the trace of the first caller that is recorded. It and the other
+ * callers' spans refer to each other, so each trace leads to the work.
+ */
+export function inSharedSpan<Result>(
+  name: string,
+  callers: readonly (Span | undefined)[],
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const spans = callers.filter((span) => span !== undefined);
+  const recorded = spans.filter(({ context }) => context.isSampled);
+  const [first, ...others] = recorded;
+  // The work may be started by code of another caller, whose span must not be used.
+  if (first === undefined) return runInSpan(spans[0], run);
+  const shared = first.begin(name, {
+    attributes: { 'gatehouse.batch.items': callers.length },
+    links: others.map(({ context }) => context),
+  });
+  for (const other of others) other.link(shared.context);
+  return untilEnd(shared, run);
+}
+
+/** The fields of a log line that name the active span. */
+export function traceFields(span: Span | undefined): { trace_id: string; span_id: string } | undefined {
+  return span === undefined ? undefined : { trace_id: span.context.traceId, span_id: span.context.spanId };
+}

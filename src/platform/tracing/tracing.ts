@@ -1,0 +1,91 @@
+import type { Logger } from '../logger.ts';
+import type { Span, SpanOptions } from './span.ts';
+import type { SampledSpans } from './otlp-spans.ts';
+import { parseTraceparent } from './trace-context.ts';
+import type { TraceContext } from './trace-context.ts';
+import type { TracingSettings } from './tracing-settings.ts';
+
+/** Begins the traces of a process. */
+export interface Tracing {
+  /**
+   * Begins the first span of a request from outside. It continues the trace that the client names. Whether it is recorded is
+   * decided here, because a stranger must not make us record everything.
+   */
+  readonly beginAtEdge: (name: string, traceparent: string | undefined, options: SpanOptions) => Span;
+  /**
+   * Begins a span below the span of a trusted peer, and records it if the peer does. Without a usable traceparent a new trace
+   * begins.
+   */
+  readonly follow: (name: string, traceparent: string | undefined, options: SpanOptions) => Span;
+  /** Sends the remaining spans. */
+  readonly close: () => Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly settings: TracingSettings;
+  /** The name of the process, such as "core". */
+  readonly process: string;
+  readonly instance: string;
+  readonly version: string;
+  readonly logger: Logger;
+  /** Fills a buffer with random bytes. */
+  readonly fillRandom: (bytes: Buffer) => void;
+  /** A number from 0 to 1, excluding 1. */
+  readonly random: () => number;
+}
+
+/** The tracing of a process; undefined when it is off. Only then are OpenTelemetry's packages not loaded. */
+export async function startTracing(options: TracingOptions): Promise<Tracing | undefined> {
+  const { endpoint, ratio } = options.settings;
+  if (endpoint === undefined) return undefined;
+  const { createSampledSpans } = await import('./otlp-spans.ts');
+  return createTracing(createSampledSpans({ ...options, endpoint }), { ...options, ratio });
+}
+
+function createTracing(
+  sampled: SampledSpans,
+  { ratio, fillRandom, random }: Pick<TracingOptions, 'fillRandom' | 'random'> & { readonly ratio: number },
+): Tracing {
+  const pool = Buffer.alloc(24 * 256);
+  let used = pool.length;
+  /** Random bytes in hexadecimal form. All of them being zero, which is no id, will not happen. */
+  const randomHex = (length: number): string => {
+    if (used + length > pool.length) {
+      fillRandom(pool);
+      used = 0;
+    }
+    return pool.toString('hex', used, (used += length));
+  };
+
+  const beginBelow = (name: string, parent: TraceContext | undefined, options: SpanOptions): Span => {
+    const isSampled = parent?.isSampled ?? random() < ratio;
+    if (isSampled) return sampled.begin(name, parent, options, beginUnsampled);
+    return beginUnsampled({ traceId: parent?.traceId ?? randomHex(16), spanId: randomHex(8), isSampled });
+  };
+  /** Spans below it share its id: nothing records them. */
+  const beginUnsampled = (context: TraceContext): Span => {
+    const span: Span = {
+      context,
+      begin: (name, options = {}) =>
+        options.parent === undefined ? span : beginBelow(name, options.parent, options),
+      set: ignore,
+      rename: ignore,
+      link: ignore,
+      end: ignore,
+    };
+    return span;
+  };
+
+  return {
+    beginAtEdge(name, traceparent, options) {
+      const named = parseTraceparent(traceparent);
+      // By chance, not by the trace's id, which the client may have chosen so that it is recorded.
+      const parent = named === undefined ? undefined : { ...named, isSampled: random() < ratio };
+      return beginBelow(name, parent, options);
+    },
+    follow: (name, traceparent, options) => beginBelow(name, parseTraceparent(traceparent), options),
+    close: sampled.close,
+  };
+}
+
+const ignore = (): void => undefined;

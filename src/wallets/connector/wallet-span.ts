@@ -1,0 +1,39 @@
+import { activeSpan, recordedTraceparent } from '../../platform/tracing/span.ts';
+import type { Span } from '../../platform/tracing/span.ts';
+
+interface Request {
+  readonly method: string;
+  readonly purpose: string;
+  readonly url: URL;
+}
+
+type Reply =
+  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'not_sent' | 'lost'; readonly why: string };
+
+/** Begins the span of a request to a wallet. The path, the query and the body may contain the payer's phone number. */
+export const beginWalletSpan = ({ method, purpose, url }: Request): Span | undefined =>
+  activeSpan()?.begin(`${method} ${purpose}`, {
+    kind: 'client',
+    attributes: {
+      'http.request.method': method,
+      'server.address': url.hostname,
+      'server.port': Number(url.port) || undefined,
+      'gatehouse.wallet.purpose': purpose,
+    },
+  });
+
+export function endWalletSpan(span: Span | undefined, reply: Reply): void {
+  if (reply.kind !== 'answered') {
+    span?.end(reply.why);
+    return;
+  }
+  span?.set({ 'http.response.status_code': reply.status });
+  span?.end(reply.status >= 400 ? String(reply.status) : undefined);
+}
+
+/** Adds the traceparent of a recorded trace. Another tells the wallet nothing. */
+export function withTraceparent(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const traceparent = recordedTraceparent();
+  return traceparent === '' ? headers : { ...headers, traceparent };
+}

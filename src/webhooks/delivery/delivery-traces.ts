@@ -1,0 +1,57 @@
+import { LRUCache } from 'lru-cache';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Span } from '../../platform/tracing/span.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
+import { formatTraceparent, parseTraceparent } from '../../platform/tracing/trace-context.ts';
+import type { OutgoingDelivery } from '../domain/delivery.ts';
+
+/** The traces of webhooks. They are only in memory: see docs/adr/0041. */
+export interface DeliveryTraces {
+  /** Begins the span in which deliveries of events are written; undefined for an event without a recorded trace. */
+  readonly beginIntake: (event: OrderEvent, traceparent: string) => Span | undefined;
+  /** Begins the span of an attempt, in the trace of its event if this process ingested the event not long ago. */
+  readonly beginAttempt: (delivery: OutgoingDelivery) => Span | undefined;
+}
+
+/** Enough for the events of recorded traces that are being delivered, and few MB. */
+const remembered = 10_000;
+const stream = 'ORDERS';
+
+export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTraces {
+  const known = new LRUCache<string, string>({ max: remembered });
+  return {
+    beginIntake(event, traceparent) {
+      const { eventId, order } = event;
+      const published = traceparent === '' ? event.traceparent : traceparent;
+      if (tracing === undefined || parseTraceparent(published)?.isSampled !== true) return undefined;
+      const span = tracing.follow(`process ${stream}`, published, {
+        kind: 'consumer',
+        attributes: {
+          'messaging.system': 'nats',
+          'messaging.destination.name': stream,
+          'messaging.operation.type': 'process',
+          'messaging.message.id': eventId,
+          'gatehouse.order_id': order?.orderId,
+          'gatehouse.merchant_id': order?.merchantId,
+        },
+      });
+      known.set(eventId, formatTraceparent(span.context));
+      return span;
+    },
+    beginAttempt: ({ eventId, eventType, orderId, merchantId, id, url, attemptNumber }) =>
+      tracing?.follow('POST webhook', known.get(eventId), {
+        kind: 'client',
+        attributes: {
+          'http.request.method': 'POST',
+          // The path and the query may contain secrets.
+          'server.address': URL.parse(url)?.hostname,
+          'http.request.resend_count': attemptNumber - 1,
+          'gatehouse.event_id': eventId,
+          'gatehouse.event_type': eventType,
+          'gatehouse.order_id': orderId,
+          'gatehouse.merchant_id': merchantId,
+          'gatehouse.delivery_id': id,
+        },
+      }),
+  };
+}

@@ -1,0 +1,122 @@
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A span as a collector receives it. Ids are hexadecimal; the parent of a root is empty. */
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string;
+  readonly name: string;
+  readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly isError: boolean;
+}
+
+/** A collector of OpenTelemetry over HTTP, which keeps what it receives. */
+export interface SpanCollector {
+  readonly url: string;
+  readonly spans: readonly ReceivedSpan[];
+  /** All bodies, as sent. */
+  readonly bytes: () => Buffer;
+  /** The headers of the latest request. */
+  readonly headers: () => Readonly<Record<string, unknown>>;
+  readonly close: () => Promise<void>;
+}
+
+/** @param port - 0 takes any free one */
+export async function startSpanCollector(port = 0): Promise<SpanCollector> {
+  const spans: ReceivedSpan[] = [];
+  const bodies: Buffer[] = [];
+  let headers: Readonly<Record<string, unknown>> = {};
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      ({ headers } = request);
+      bodies.push(body);
+      if (request.url === '/v1/traces') spans.push(...spansOf(body));
+      response.writeHead(request.url === '/v1/traces' ? 200 : 404).end();
+    });
+  });
+  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    bytes: () => Buffer.concat(bodies),
+    headers: () => headers,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/*
+ * The message ExportTraceServiceRequest by its field numbers (opentelemetry-proto, trace/v1/trace.proto). No package of this
+ * project contains its schema.
+ */
+
+type Fields = ReadonlyMap<number, readonly (Uint8Array | bigint)[]>;
+
+/** The fields of a message: bytes of those with a length, numbers of all others. */
+function fieldsOf(bytes: Uint8Array): Fields {
+  const fields = new Map<number, (Uint8Array | bigint)[]>();
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const wireType: number = type;
+    const value =
+      wireType === 2
+        ? reader.bytes()
+        : wireType === 0
+          ? BigInt(reader.uint64())
+          : wireType === 1
+            ? BigInt(reader.fixed64())
+            : BigInt(reader.fixed32());
+    fields.set(number, [...(fields.get(number) ?? []), value]);
+  }
+  return fields;
+}
+
+const messages = (fields: Fields, number: number): Fields[] =>
+  (fields.get(number) ?? []).map((value) => fieldsOf(value as Uint8Array));
+const hex = (fields: Fields, number: number): string =>
+  Buffer.from((fields.get(number)?.[0] as Uint8Array | undefined) ?? []).toString('hex');
+const text = (fields: Fields, number: number): string =>
+  Buffer.from((fields.get(number)?.[0] as Uint8Array | undefined) ?? []).toString();
+
+const kinds = ['internal', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
+
+const spansOf = (body: Uint8Array): ReceivedSpan[] =>
+  messages(fieldsOf(body), 1).flatMap((resourceSpans) => {
+    const [resource] = messages(resourceSpans, 1);
+    const service = String(resource && attributesOf(messages(resource, 1))['service.name']);
+    return messages(resourceSpans, 2)
+      .flatMap((scope) => messages(scope, 2))
+      .map((span) => ({
+        service,
+        traceId: hex(span, 1),
+        spanId: hex(span, 2),
+        parentId: hex(span, 4),
+        name: text(span, 5),
+        kind: kinds[Number(span.get(6)?.[0] ?? 0)] ?? 'internal',
+        attributes: attributesOf(messages(span, 9)),
+        links: messages(span, 13).map((link) => ({ traceId: hex(link, 1), spanId: hex(link, 2) })),
+        isError: messages(span, 15).some((status) => status.get(3)?.[0] === 2n),
+      }));
+  });
+
+function attributesOf(pairs: readonly Fields[]): Record<string, unknown> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [value] = messages(pair, 2);
+      if (value === undefined) return [text(pair, 1), undefined];
+      return [text(pair, 1), value.has(1) ? text(value, 1) : Number(value.get(3)?.[0] ?? value.get(2)?.[0])];
+    }),
+  );
+}
