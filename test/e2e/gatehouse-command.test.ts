@@ -34,7 +34,7 @@ test('the command that package.json names runs from any folder, by a link, on th
 test('in the image, it is on the PATH, and runs on the Node of the image, as the pinned one is left out there', async () => {
   const image = await newFolder();
   const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
-  const [, link = ''] = / ln -s \/app\/(\S+) \/usr\/local\/bin\/gatehouse$/m.exec(dockerfile) ?? [];
+  const [, link = ''] = / ln -s \/app\/(\S+) \/usr\/local\/bin\/gatehouse(?: \\)?$/m.exec(dockerfile) ?? [];
   const copied = [...dockerfile.matchAll(/^COPY (.*) \S+$/gm)].flatMap(([, files = '']) => files.split(' '));
   expect(copied).toContain(link);
   expect(await readFile(join(root, '.dockerignore'), 'utf8')).toContain(`\n!${link}\n`);
