@@ -135,14 +135,16 @@ const apiContext = ({ traceId, spanId }: TraceContext): SpanContext => ({
   isRemote: true,
 });
 
-/** Logs the first failed batch, then at most one a minute, and the end of the failures. */
+/** Logs a failed batch at most once a minute, and then the end of the failures. */
 function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
   let lost = 0;
   let saidAt: number | undefined;
+  let isSaid = false;
   const complain = (error: Error | undefined): void => {
     const now = performance.now();
     if (saidAt !== undefined && now - saidAt < complainEveryMs) return;
     saidAt = now;
+    isSaid = true;
     logger.warn(
       { err: error, lost_spans: lost },
       'the collector took no spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -151,17 +153,19 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
   return {
     export(spans: ReadableSpan[], done) {
       exporter.export(spans, (result) => {
+        // The processor would write its own lines about a failure.
+        done({ code: succeeded });
         const code: number = result.code;
         if (code === succeeded) {
-          if (lost > 0) logger.info({ lost_spans: lost }, 'the collector takes spans again');
+          // The minute goes on, so that a collector that fails every other time is not logged each time.
+          if (!isSaid) return;
+          logger.info({ lost_spans: lost }, 'the collector takes spans again');
           lost = 0;
-          saidAt = undefined;
+          isSaid = false;
         } else {
           lost += spans.length;
           complain(result.error);
         }
-        // The processor would write its own lines about a failure.
-        done({ code: succeeded });
       });
     },
     shutdown: () => exporter.shutdown(),
