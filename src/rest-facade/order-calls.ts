@@ -14,7 +14,7 @@ import type { Status } from '../gen/google/rpc/status_pb.js';
 import { createBatcher, overloaded } from '../platform/batcher.ts';
 import { rpcError } from '../contract/error-reason.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
-import { activeTraceparent } from '../platform/tracing/span.ts';
+import { recordedTraceparent } from '../platform/tracing/span.ts';
 import type { OrderStreams } from './order-streams.ts';
 
 type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
@@ -133,7 +133,7 @@ interface Methods<Request, Response> {
 interface Waiting<Request> {
   readonly request: Request;
   readonly requestId: string;
-  /** Empty when tracing is off. */
+  /** Empty unless the trace is recorded. */
   readonly traceparent: string;
   /** On the monotonic clock. */
   readonly deadline: number;
@@ -175,14 +175,14 @@ function gather<Request extends object, Response>(
         return nowMs() >= deadline;
       },
     };
-    const outcome = await call({ request, requestId, traceparent: activeTraceparent(), deadline }, isLate);
+    const outcome = await call({ request, requestId, traceparent: recordedTraceparent(), deadline }, isLate);
     if (outcome instanceof ConnectError) throw outcome;
     return outcome;
   };
   return Object.assign(ask, { isFull: call.isFull });
 }
 
-/** Those of all items, or none when tracing is off. */
+/** Those of all items, or none when no trace is recorded. */
 const traceparentsOf = (items: readonly { readonly traceparent: string }[]): string[] =>
   items.some(({ traceparent }) => traceparent !== '') ? items.map(({ traceparent }) => traceparent) : [];
 

@@ -1,13 +1,15 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { runInSpan } from '../tracing/span.ts';
-import type { Span } from '../tracing/span.ts';
+import type { Span, SpanOptions } from '../tracing/span.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 
 /** The span of a request, for its log line. Outside of its handlers, no span is active. */
 const spans = new WeakMap<IncomingMessage, Span>();
 
 export const spanOf = (request: IncomingMessage): Span | undefined => spans.get(request);
+
+const server: SpanOptions = { kind: 'server' };
 
 /** Orchestrators call them every few seconds. */
 const probes = new Set(['/healthz', '/readyz']);
@@ -28,31 +30,33 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
     const span = tracing.beginAtEdge(
       route === undefined ? method : `${method} ${route}`,
       typeof traceparent === 'string' ? traceparent : undefined,
-      {
-        kind: 'server',
-        attributes: {
-          'http.request.method': method,
-          'http.route': route,
-          'url.scheme': request.protocol,
-          'gatehouse.request_id': request.id,
-        },
-      },
+      server,
     );
     spans.set(request.raw, span);
-    const response = reply.raw;
-    response.once('close', () => {
-      if (!response.writableFinished) {
-        span.end('client_disconnected');
-        return;
-      }
-      const status = response.statusCode;
-      span.set({ 'http.response.status_code': status });
-      span.end(status >= 500 ? String(status) : undefined);
-    });
+    if (span.context.isSampled) record(span, request, reply.raw);
     runInSpan(span, done);
   });
   // The body arrives in events of the connection, outside of the span.
   app.addHook('preValidation', (request, _reply, done) => {
     runInSpan(spans.get(request.raw), done);
+  });
+}
+
+/** Describes a request in its span, and ends the span with the answer. */
+function record(span: Span, request: FastifyRequest, response: ServerResponse): void {
+  span.set({
+    'http.request.method': request.method,
+    'http.route': request.routeOptions.url,
+    'url.scheme': request.protocol,
+    'gatehouse.request_id': request.id,
+  });
+  response.once('close', () => {
+    if (!response.writableFinished) {
+      span.end('client_disconnected');
+      return;
+    }
+    const status = response.statusCode;
+    span.set({ 'http.response.status_code': status });
+    span.end(status >= 500 ? String(status) : undefined);
   });
 }

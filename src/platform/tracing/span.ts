@@ -44,8 +44,8 @@ export const inChildSpan = <Result>(
   options: SpanOptions,
   run: () => Promise<Result>,
 ): Promise<Result> => {
-  const span = active.getStore()?.begin(name, options);
-  return span === undefined ? run() : untilEnd(span, run);
+  const above = active.getStore();
+  return above?.context.isSampled === true ? untilEnd(above.begin(name, options), run) : run();
 };
 
 /** Runs work in a span, and ends the span with the work. */
@@ -78,6 +78,8 @@ export const recordedTraceparent = (): string => {
   return span?.context.isSampled === true ? formatTraceparent(span.context) : '';
 };
 
+const isRecorded = (span: Span | undefined): span is Span => span?.context.isSampled === true;
+
 /**
  * Runs work that several callers share. Its span belongs to the trace of the first caller that is recorded. It and the other
  * callers' spans refer to each other, so each trace leads to the work.
@@ -87,11 +89,9 @@ export function inSharedSpan<Result>(
   callers: readonly (Span | undefined)[],
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const spans = callers.filter((span) => span !== undefined);
-  const recorded = spans.filter(({ context }) => context.isSampled);
-  const [first, ...others] = recorded;
+  const [first, ...others] = callers.filter(isRecorded);
   // The work may be started by code of another caller, whose span must not be used.
-  if (first === undefined) return runInSpan(spans[0], run);
+  if (first === undefined) return runInSpan(callers[0], run);
   const shared = first.begin(name, {
     attributes: { 'gatehouse.batch.items': callers.length },
     links: others.map(({ context }) => context),

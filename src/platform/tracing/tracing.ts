@@ -66,8 +66,8 @@ function createTracing(
   const beginUnsampled = (context: TraceContext): Span => {
     const span: Span = {
       context,
-      begin: (name, options = {}) =>
-        options.parent === undefined ? span : beginBelow(name, options.parent, options),
+      begin: (name, options) =>
+        options?.parent === undefined ? span : beginBelow(name, options.parent, options),
       set: ignore,
       rename: ignore,
       link: ignore,

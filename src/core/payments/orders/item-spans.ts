@@ -6,8 +6,8 @@ import { parseTraceparent } from '../../../platform/tracing/trace-context.ts';
 type InOwnTrace<Request> = <Response>(request: Request, answer: () => Promise<Response>) => Promise<Response>;
 
 /**
- * Answers each request of a batch in a span of the request's own trace, which refers to the span of the batch. A request without a
- * traceparent is answered in the span of the batch.
+ * Answers each request of a batch in a span of the request's own trace, which refers to the span of the batch. A request whose
+ * trace is not recorded is answered in the span of the batch.
  */
 export function itemSpans<Request extends object>(
   context: CallContext,
@@ -23,6 +23,6 @@ export function itemSpans<Request extends object>(
   const links = batch.context.isSampled ? [batch.context] : [];
   return (request, answer) => {
     const parent = parents.get(request);
-    return parent === undefined ? answer() : untilEnd(batch.begin(name, { parent, links }), answer);
+    return parent?.isSampled !== true ? answer() : untilEnd(batch.begin(name, { parent, links }), answer);
   };
 }
