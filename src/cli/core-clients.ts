@@ -11,6 +11,7 @@ import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js
 import { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RecoveryService } from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { SettlementService } from '../gen/gatehouse/v1/settlement_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -32,6 +33,7 @@ export interface CoreClients {
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly payerPayments: Client<typeof PayerPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly recoveries: Client<typeof RecoveryService>;
   readonly accounts: Client<typeof AccountService>;
   readonly merchantWallets: Client<typeof MerchantWalletService>;
   readonly wallets: Client<typeof WalletService>;
@@ -62,6 +64,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     strayPayments: createClient(StrayPaymentService, transport),
     payerPayments: createClient(PayerPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
+    recoveries: createClient(RecoveryService, transport),
     accounts: createClient(AccountService, transport),
     merchantWallets: createClient(MerchantWalletService, transport),
     wallets: createClient(WalletService, transport),

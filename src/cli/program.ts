@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import type { CliSettings } from './settings.ts';
 import { addAuditCommands } from './audit-commands.ts';
+import { addBackupCommands, addRestoreCommand } from './backup-commands.ts';
+import type { BackupTools } from './backup-commands.ts';
 import { addCertifyCommand } from './certify-command.ts';
 import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
@@ -16,6 +18,7 @@ import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
+import { addRecoveryCommands } from './recovery-commands.ts';
 import { addRefundCommands } from './refund-commands.ts';
 import type { Server } from './rpc-failure.ts';
 import { addSettlementCommands } from './settlement-commands.ts';
@@ -35,6 +38,7 @@ export interface Surroundings {
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly walletTools: WalletTools;
+  readonly backupTools: BackupTools;
   /** Reads a file as text, or the standard input for `-`. */
   readonly readInput: (file: string) => Promise<string>;
   readonly stdout: (text: string) => void;
@@ -151,6 +155,19 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     print(output);
     exitCode = output.exitCode ?? exitCodes.ok;
   });
+  const backupParts = {
+    tools: surroundings.backupTools,
+    report,
+    nowMs: () => surroundings.now().getTime(),
+    databaseUrl: () => surroundings.readConfig().GATEHOUSE_DATABASE_URL,
+    finish: print,
+  };
+  addBackupCommands(program, backupParts);
+  const restore = program
+    .command('restore')
+    .description('restore a backup, and see what a restored gateway waits for');
+  addRestoreCommand(restore, backupParts);
+  addRecoveryCommands(restore, run);
   addReconcileCommands(program, { run, now: surroundings.now, report });
   addWebhookCommands(program, { ...surroundings, run: runWebhooks, report, findMerchant });
   addListenCommand(program, {

@@ -1,5 +1,5 @@
 import { str } from 'envalid';
-import { addresses, origin } from '../platform/settings/address-settings.ts';
+import { addresses, databaseUrl, origin } from '../platform/settings/address-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
@@ -9,6 +9,11 @@ const settings = {
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
   GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
   GATEHOUSE_WEBHOOK_SECRET: str({ default: undefined }),
+  GATEHOUSE_DATABASE_URL: databaseUrl({
+    default: undefined,
+    desc: 'where PostgreSQL is',
+    example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
+  }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
 };
 

@@ -49,6 +49,7 @@ export const errorReasons = {
   SETTLEMENT_OPEN: failedPrecondition,
   SETTLEMENT_NOT_OPEN: failedPrecondition,
   NOT_UNSETTLED: failedPrecondition,
+  NOT_RECOVERING: failedPrecondition,
   PAYER_PAYMENT_NOT_FOUND: notFound,
   RECONCILIATION_NOT_FOUND: notFound,
   CHECKOUT_NOT_FOUND: notFound,
@@ -91,6 +92,8 @@ export const errorReasons = {
   REDELIVERY_RUNNING: failedPrecondition,
   CHECKOUT_IN_USE: failedPrecondition,
   CORE_UNAVAILABLE: unavailable,
+  // A restored gateway asks the wallets first. Waiting helps.
+  RECOVERING: unavailable,
 } as const satisfies Record<string, ReasonStatus>;
 
 export type ErrorReason = keyof typeof errorReasons;

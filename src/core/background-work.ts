@@ -4,6 +4,7 @@ import { repeatEvery } from '../platform/repeat-every.ts';
 import { sweepAccounts } from './accounts/sweep-accounts.ts';
 import { analyzeNewTables } from './database/analyze-new-tables.ts';
 import type { Database } from './database/database.ts';
+import type { PaymentGate } from './database/payment-gate.ts';
 import { sweepExpired } from './database/sweep-expired.ts';
 import { expireOrders } from './payments/orders/expire-orders.ts';
 import type { OrderChanges } from './payments/changes/change-orders.ts';
@@ -16,12 +17,15 @@ export interface BackgroundWorkParts extends ScheduleParts {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  /** Notices a restore, and carries a recovery on. */
+  readonly lookAfterDatabase: () => Promise<unknown>;
   readonly logger: Logger;
 }
 
 /** Starts what core does by itself at intervals. Several cores may do it at the same time. Resolves when `stop` has ended all. */
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
-  const { database, clock, changes, logger } = parts;
+  const { database, clock, changes, gate, logger } = parts;
   const { pool } = database;
   const every = (
     seconds: number,
@@ -29,7 +33,11 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     run: (stop: AbortSignal) => Promise<unknown>,
   ): Promise<void> => repeatEvery({ task, intervalMs: seconds * 1000, logger, stop }, run);
   return Promise.all([
-    every(1, 'expiring orders', (stopping) => expireOrders(changes, stopping)),
+    every(1, 'expiring orders', async (stopping) => {
+      // A lost payment may have paid an order whose session has expired.
+      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, stopping);
+    }),
+    every(2, 'looking after the database', parts.lookAfterDatabase),
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),
     every(5, "reading the database's clock", clock.adjust),
     every(5, 'analyzing new tables', () => analyzeNewTables(pool)),

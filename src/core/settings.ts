@@ -30,6 +30,8 @@ const settings = {
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  // Longer than a prompt of three minutes, so that statements contain the payments of the lost time.
+  GATEHOUSE_RECOVERY_SETTLE_SECONDS: wholeNumber({ default: 240 }),
 };
 
 /** Settings of the `core` process. @throws SettingsError */

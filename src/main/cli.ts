@@ -39,6 +39,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openWebhooks: (addresses, token) =>
     openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
   walletTools: walletTools(process.env),
+  // Few commands work on the database. The others start faster without its code.
+  backupTools: {
+    write: async (...parts) => (await import('./backup-tools.ts')).backupTools.write(...parts),
+    verify: async (...parts) => (await import('./backup-tools.ts')).backupTools.verify(...parts),
+    restore: async (...parts) => (await import('./backup-tools.ts')).backupTools.restore(...parts),
+  },
   readInput: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),

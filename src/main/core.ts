@@ -13,6 +13,7 @@ import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
+import { createPaymentGate } from '../core/database/payment-gate.ts';
 import { explainDatabaseError } from '../platform/database/explain-error.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
 import { randomIdsFrom } from '../contract/public-id.ts';
@@ -27,6 +28,8 @@ import { createFindMerchant } from '../core/merchants/find-merchant.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createCertificationStore } from '../core/merchants/certifications.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
+import { createAttemptIds } from '../core/payments/changes/attempt-ids.ts';
+import { createClaimPayments } from '../core/payments/changes/claim-payments.ts';
 import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
 import { findActorEmails } from '../core/audit/find-actor-emails.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
@@ -58,6 +61,7 @@ import { createReportPayerPayment } from '../core/payments/payer-payments/report
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
+import { beginLife } from '../core/recovery/database-life.sql.ts';
 import { strayPaymentService } from '../core/payments/stray-payments/stray-payment-service.ts';
 import { walletStatusService } from '../core/wallet-status/wallet-status-service.ts';
 import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
@@ -79,6 +83,7 @@ import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
+import { createCoreRecovery } from './core-recovery.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
@@ -95,10 +100,13 @@ import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-
 import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { waitForBroker } from './wait-for-broker.ts';
 import { orderStories } from './order-stories.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
+
+const brokerStartMs = 2_000;
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -121,6 +129,7 @@ const database = await openDatabase({
   logger,
 });
 await migrateWhenReachable(database, logger);
+await beginLife(database.pool, randomUUID());
 const clock = await openDatabaseClock(database.pool, () => performance.now());
 const { now } = clock;
 
@@ -148,14 +157,28 @@ const changes = createOrderChanges({
   onEvents: announceEvents,
   onAttempts: announceAttempts,
 });
+const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
 const answerOnce = createAnswerOnce(database.pool);
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const walletStatuses = createWalletStatusStore({ database, now });
 const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
 const findRole = createFindRefundingRole(database);
+const gate = createPaymentGate(database);
 const feed = createEventFeed(database, eventSignal);
-const orderParts = { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now };
+const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets });
+const orderParts = {
+  changes,
+  attemptIds,
+  claims,
+  findOrder,
+  findMerchant,
+  phoneLimit,
+  gate,
+  wallets,
+  newId,
+  now,
+};
 const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
   deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
@@ -209,6 +232,26 @@ const changedOrders = createChangedOrders({ database, signal: eventSignal, stop:
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addCoreMetrics(metrics, { database, bus, now });
 
+const reconciliations = createReconciliationStore({
+  ...paymentParts,
+  makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
+  hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
+});
+const recovery = createCoreRecovery({
+  ...paymentParts,
+  bus,
+  gate,
+  wallets,
+  startReconciliation: reconciliations.start,
+  claimAll: claims.claimAll,
+  onChange: () => {
+    announceEvents();
+    announceAttempts();
+  },
+  logger,
+  settleMs: config.GATEHOUSE_RECOVERY_SETTLE_SECONDS * 1_000,
+});
+
 const services = [
   orderService({
     findOrder,
@@ -219,6 +262,8 @@ const services = [
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
     answerOnce,
+    gate,
+    claims,
     waitForOrder: createWaitForOrder({ findOrder, changedOrders, draining: draining.signal }),
     changedOrders,
     feed,
@@ -242,7 +287,7 @@ const services = [
     reversals: createReversals(paymentParts),
   }),
   refundService({
-    createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, wallets }),
+    createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, gate, wallets }),
     findRole,
     watchRefunds: createWatchRefunds(feed, draining.signal),
     answerOnce,
@@ -261,11 +306,7 @@ const services = [
     reader: createPayerPaymentReader(database),
   }),
   reconciliationService({
-    store: createReconciliationStore({
-      ...paymentParts,
-      makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
-      hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
-    }),
+    store: reconciliations,
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,
     wallets,
@@ -276,6 +317,9 @@ const services = [
       tokens,
       findMerchant: merchants.terms,
       phoneLimit,
+      gate,
+      attemptIds,
+      claims,
       wallets,
       findPaybills: createFindPaybills({ database, wallets, validate: validatePayerPayment }),
       hashNetwork: (network) =>
@@ -308,6 +352,7 @@ const services = [
   auditService(database),
   accountService(accountParts),
   sessionService(createSessionStore(accountParts), now),
+  recovery.service,
   walletStatusService({ store: walletStatuses, now }),
   requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
   // Compares the two clocks, so it needs this machine's own.
@@ -318,6 +363,9 @@ const services = [
     now: () => new Date(),
   }),
 ];
+// The newest event of the stream shows whether the database is older than it. Orders do not wait for a broker that is unavailable.
+await waitForBroker(bus.isConnected, brokerStartMs);
+await recovery.lookAfterDatabase();
 const servers = await startRpcServers({
   host: config.GATEHOUSE_HOST,
   ports: { grpc: config.GATEHOUSE_CORE_GRPC_PORT, connect: config.GATEHOUSE_CORE_CONNECT_PORT },
@@ -338,11 +386,20 @@ if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted agai
 if (problem !== undefined)
   logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
 const working = startBackgroundWork(
-  { ...paymentParts, database, clock, changes, wallets, logger },
+  {
+    ...paymentParts,
+    database,
+    clock,
+    changes,
+    gate,
+    lookAfterDatabase: recovery.lookAfterDatabase,
+    wallets,
+    logger,
+  },
   stopping.signal,
 );
 const relaying = relayEvents(
-  { database, publisher: bus, signal: eventSignal, tracing, logger },
+  { database, publisher: bus, signal: eventSignal, tracing, logger, mayRelay: gate.mayRelay },
   stopping.signal,
 );
 

@@ -6,7 +6,8 @@ type Purpose =
   | 'totp-secret'
   | 'recovery-code-hash'
   | 'customer-network'
-  | 'wallet-account';
+  | 'wallet-account'
+  | 'payment-attempt-id';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). Knowledge of one derived key reveals

@@ -40,7 +40,7 @@ export interface ErrorEnvelope {
 }
 
 /** The statuses an error of the merchant API can have. */
-export type ErrorStatus = 400 | 401 | 403 | 404 | 422 | 429 | 500;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 422 | 429 | 500 | 503;
 
 /** The refusals of HTTP itself, before a request reaches an endpoint, with their messages. */
 export const transportErrors = {
@@ -60,6 +60,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'Internal server error',
+    503: 'The gateway recovers from a failure; send the same request again later',
   },
   direct: {
     400: 'Invalid request parameters',
@@ -69,6 +70,7 @@ const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, 
     422: 'Unprocessable request',
     429: 'Too many requests',
     500: 'The payment could not be processed',
+    503: 'The gateway recovers from a failure; send the same request again later',
   },
 };
 

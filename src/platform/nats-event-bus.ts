@@ -7,6 +7,8 @@ import { brokerAnswerMs, createEventStream } from './nats-event-stream.ts';
 import type { EventStream } from './nats-event-stream.ts';
 import { pause } from './pause.ts';
 import { publishStored } from './nats-publish-stored.ts';
+import { openStoredStream } from './nats-stored-events.ts';
+import type { StoredStream } from './nats-stored-events.ts';
 import type { EventMessage } from './nats-publish-stored.ts';
 
 /*
@@ -29,6 +31,8 @@ export interface EventBus<WakeTopic extends string = string> extends EventPublis
   readonly onWake: (topic: WakeTopic, listener: () => void) => void;
   /** The position in the stream that the broker stores under this name. */
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
+  /** The stored events; undefined while the broker is unavailable. */
+  readonly storedStream: () => Promise<StoredStream | undefined>;
   readonly close: () => Promise<void>;
 }
 
@@ -123,6 +127,8 @@ export function openEventBus<WakeTopic extends string>(
         reached: () => (isReached ? connection : undefined),
         logger,
       }),
+    storedStream: async () =>
+      connection !== undefined && isReached ? openStoredStream(connection, stream.name) : undefined,
     async close() {
       closing.abort();
       isReached = false;

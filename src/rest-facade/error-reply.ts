@@ -35,7 +35,7 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
   }
   const dialect = request.routeOptions.config.errorDialect ?? 'standard';
   const { status, body } = envelopeOf(failure, dialect);
-  if (failure.kind === 'too_many_requests') reply.header('retry-after', failure.retryAfterSeconds);
+  if ('retryAfterSeconds' in failure) reply.header('retry-after', failure.retryAfterSeconds);
   reply.code(status).type(jsonType).send(body);
 }
 
@@ -58,6 +58,8 @@ function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorSta
       return { status: 422, body: keyReusedEnvelope };
     case 'too_many_requests':
       return { status: 429, body: tooManyRequestsEnvelope(failure.limit ?? 'requests') };
+    case 'recovering':
+      return plain(503);
     case 'internal':
       return plain(500);
   }

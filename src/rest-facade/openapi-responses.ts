@@ -27,6 +27,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
   429: 'A limit was reached; `message` says which. Wait for as long as `Retry-After` says.',
   500: 'Something went wrong on our side. The request may be repeated as it was.',
+  503: 'The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`.',
 };
 
 /** What errors mean at the endpoints for refunds, where it differs. */
@@ -74,7 +75,8 @@ export function errorResponses(
           : status === 422
             ? keyReusedEnvelope
             : errorEnvelope(dialect, status);
-    const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
+    const headers =
+      status === 429 || status === 503 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
     return [
       status,
       { description: own[status] ?? descriptions[status], headers, content: errorBody(example) },

@@ -21,6 +21,8 @@ export type Failure =
       /** The reached limit; by default that of requests. */
       readonly limit?: ReachedLimit;
     }
+  /** The gateway was restored from a backup, and does not know yet what the wallets did since. */
+  | { readonly kind: 'recovering'; readonly retryAfterSeconds: number }
   | { readonly kind: 'internal' };
 
 /** A request that is answered with an error. Only the log contains the cause and the reason. */

@@ -43,6 +43,7 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   API_KEY_NOT_ALLOWED: () => ({ kind: 'forbidden', scope: 'refunds' }),
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
+  RECOVERING: (error) => ({ kind: 'recovering', retryAfterSeconds: retryAfterSecondsOf(error) ?? 30 }),
   PHONE_BUSY: (error) => ({ ...tooManyRequests(error), limit: 'open_prompts' }),
   PHONE_LIMIT: (error) => ({ ...tooManyRequests(error), limit: 'recent_prompts' }),
 };

@@ -58,7 +58,7 @@ export function addVerifyEndpoint(
       body: { $ref: 'VerifyRequest#' },
       response: {
         200: successResponse('VerifyReply', 'The order as it stands.', appliedHeader),
-        ...errorResponses([400, 401, 403, 404, 429, 500]),
+        ...errorResponses([400, 401, 403, 404, 429, 500, 503]),
       },
     },
     handler: async (request, reply) => {

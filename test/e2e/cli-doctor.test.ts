@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
+import { backupTools } from '../../src/main/backup-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
@@ -113,6 +114,7 @@ describe('everything is up', () => {
       openWebhooks: (addresses, token) =>
         openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       walletTools: walletTools({}),
+      backupTools,
       readInput: () => Promise.resolve('{}'),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
+import { backupTools } from '../../src/main/backup-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
@@ -78,6 +79,7 @@ async function runInline(args: readonly string[], settings: ProcessEnvironment):
     openCore: (addresses, token) => openCore({ addresses, token, ...identity }),
     openWebhooks: (addresses, token) => openWebhooks({ addresses, token, ...identity }),
     walletTools: walletTools(settings),
+    backupTools,
     readInput: (file) => readFile(file, 'utf8'),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),

@@ -1097,6 +1097,25 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     startDirectPayment: {
@@ -1286,6 +1305,25 @@ export interface operations {
                      * @example {
                      *       "code": 500,
                      *       "message": "The payment could not be processed"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -1485,6 +1523,25 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     startDirectPaymentAlias2: {
@@ -1679,6 +1736,25 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     verifyOrder: {
@@ -1858,6 +1934,25 @@ export interface operations {
                      * @example {
                      *       "code": 500,
                      *       "message": "Internal server error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -2239,6 +2334,25 @@ export interface operations {
                      * @example {
                      *       "code": 500,
                      *       "message": "Internal server error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

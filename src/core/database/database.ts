@@ -29,6 +29,7 @@ import { Migration028IdempotencyKeys } from './migrations/migration-028-idempote
 import { Migration030SettledStraysWithoutOrder } from './migrations/migration-030-settled-strays-without-order.ts';
 import { Migration031Certifications } from './migrations/migration-031-certifications.ts';
 import { Migration032ExplainRequests } from './migrations/migration-032-explain-requests.ts';
+import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -67,6 +68,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration030SettledStraysWithoutOrder,
         Migration031Certifications,
         Migration032ExplainRequests,
+        Migration033Recovery,
       ],
       migrationLock: 7_142_001,
     },

@@ -20,6 +20,7 @@ import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
 import { WalletAccountRow } from './wallet-account-entity.ts';
 import { payerPaymentEntities } from './payer-payment-entities.ts';
+import { recoveryEntities } from './recovery-entities.ts';
 import { environment, idOf, leaseColumns, returnColumns, schema, time } from './columns.ts';
 
 /*
@@ -430,6 +431,7 @@ export const entities = [
   RefundRow,
   SettlementRow,
   ...payerPaymentEntities,
+  ...recoveryEntities,
   ReconciliationRow,
   StatementEntryRow,
   ReconciliationDifferenceRow,

@@ -174,6 +174,8 @@ export interface OrderEvent {
   readonly strayPaymentId?: StrayPaymentId;
   /** The settlement that caused the event, if operators decided instead of a wallet. */
   readonly settlementId?: SettlementId;
+  /** The wallet's transaction that paid, on COMPLETED. */
+  readonly providerTransactionId?: string;
 }
 
 /** An order after a change, and the events the change adds to its history. The two are stored together or not at all. */
@@ -185,6 +187,12 @@ export interface Changed {
 /** Two changes, one after the other, as a single change. */
 export const followedBy = (first: Changed | undefined, next: Changed): Changed =>
   first === undefined ? next : { order: next.order, events: [...first.events, ...next.events] };
+
+/** The change with the wallet's transaction in the event that it completed the order with. */
+export const paidBy = ({ order, events }: Changed, providerTransactionId: string): Changed => ({
+  order,
+  events: events.map((event) => (event.type === 'COMPLETED' ? { ...event, providerTransactionId } : event)),
+});
 
 /** The PENDING order that registering these facts gives, and its first event. */
 export function registerOrder(facts: OrderFacts): Changed {

@@ -1,6 +1,6 @@
 import { Money } from './money.ts';
 import type { AttemptId, Changed, Order, OrderInFull, PaymentOption } from './order.ts';
-import { isInFlight, moneyNotReturned } from './order.ts';
+import { isInFlight, moneyNotReturned, paidBy } from './order.ts';
 import { transition } from './transition.ts';
 import { unreachable } from './unreachable.ts';
 import type { FoundMoney } from './wallet-outcome.ts';
@@ -72,7 +72,8 @@ export function settlePayerPayment(
   const debited = parseDebited(money);
   if (debited === undefined) return { type: 'stray', kind: 'WRONG_AMOUNT' };
   const received = transition(order, { type: 'receive_payment', ...payment, debited }, now);
-  if (received.ok) return { type: 'order_paid', changed: received.value };
+  if (received.ok)
+    return { type: 'order_paid', changed: paidBy(received.value, money.providerTransactionId) };
   switch (received.error.type) {
     case 'order_is_final':
       return { type: 'stray', kind: 'LATE' };

@@ -5,7 +5,7 @@ import { Money } from './money.ts';
 import type { NextAction } from './next-action.ts';
 import { nextQueryTime } from './next-query.ts';
 import type { Changed, Order, OrderInFull, PaymentAttempt, WalletDeclineReason } from './order.ts';
-import { isInFlight } from './order.ts';
+import { isInFlight, paidBy } from './order.ts';
 import { type Result, err, ok } from './result.ts';
 import type { CommandOf } from './transition.ts';
 import { transition } from './transition.ts';
@@ -180,7 +180,7 @@ function complete(
     debited === undefined
       ? err({ type: 'amount_mismatch' } as const)
       : transition(order, { type: 'confirm_attempt', attemptId, debited }, now);
-  if (confirmed.ok) return { changed: confirmed.value, updates };
+  if (confirmed.ok) return { changed: paidBy(confirmed.value, transaction), updates };
   if (confirmed.error.type !== 'amount_mismatch')
     return { changed: undefined, updates, stray: { kind: 'LATE', money } };
   // The attempt ends without paying the order, because the wallet debited another amount.

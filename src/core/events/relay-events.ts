@@ -25,6 +25,8 @@ export interface RelayOptions {
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
+  /** False while a restored database is compared with the stream, which therefore must not grow. */
+  readonly mayRelay: () => boolean;
 }
 
 const batchSize = 500;
@@ -51,6 +53,7 @@ export async function relayEvents(options: RelayOptions, stop: AbortSignal): Pro
 }
 
 async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise<void> {
+  if (!options.mayRelay()) return pause(idleMs, stop);
   try {
     const held = await withAdvisoryLock(options.database.pool, relayLock, (client, lost) =>
       relayUntilStopped(client, options, AbortSignal.any([stop, lost])),
@@ -74,6 +77,7 @@ async function relayUntilStopped(
   const { publisher, signal, logger } = options;
   logger.info('relaying events');
   await keepToTheIndex(client);
+  const lineage = await readLineage(client);
   let cursor = await readRelayCursor(client, publisher.stream);
   let kept = cursor;
   let keptAt = performance.now();
@@ -82,7 +86,7 @@ async function relayUntilStopped(
     kept = cursor;
     keptAt = performance.now();
   };
-  while (!stop.aborted) {
+  while (!stop.aborted && options.mayRelay()) {
     const rings = signal.rings();
     const readAt = performance.now();
     const { events } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
@@ -98,7 +102,7 @@ async function relayUntilStopped(
     const before = [cursor, ...events.map((event) => event.cursor)];
     const from = cursor;
     await publishTraced(options, events, (event, index, span) =>
-      messageOf(event, before[index] ?? from, span),
+      messageOf(event, before[index] ?? from, lineage, span),
     );
     cursor = last.cursor;
     if (performance.now() - keptAt >= keepCursorMs) await keep();
@@ -135,8 +139,16 @@ async function publishTraced(
   }
 }
 
-/** Adds the positions of the event and of its predecessor, so that a reader can detect a gap. */
-function messageOf(event: StoredEvent, previous: EventCursor, span: Span | undefined): EventMessage {
+/**
+ * Adds the positions of the event and of its predecessor, so that a reader can detect a gap, and the database of the event, so
+ * that a restored database finds its own events.
+ */
+function messageOf(
+  event: StoredEvent,
+  previous: EventCursor,
+  lineage: string,
+  span: Span | undefined,
+): EventMessage {
   return {
     subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,
     id: publicId('evt', event.id),
@@ -144,9 +156,18 @@ function messageOf(event: StoredEvent, previous: EventCursor, span: Span | undef
       'Gatehouse-Cursor': formatCursor(event.cursor),
       'Gatehouse-Previous-Cursor': formatCursor(previous),
       ...(span === undefined ? {} : { traceparent: formatTraceparent(span.context) }),
+      ...(lineage === '' ? {} : { 'Gatehouse-Lineage': lineage }),
     },
     body: event.payload,
   };
+}
+
+/** The mark of this database's events; '' before the first core has written it. */
+async function readLineage(client: PoolClient): Promise<string> {
+  const rows = await runStatement<{ lineage: string }>(client, {
+    text: 'select lineage::text as lineage from core.database_life',
+  });
+  return rows[0]?.lineage ?? '';
 }
 
 async function readRelayCursor(client: PoolClient, stream: string): Promise<EventCursor> {

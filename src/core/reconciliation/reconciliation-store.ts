@@ -24,6 +24,7 @@ import { compareStatement } from './compare-statement.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
+import { keepUnclaimed } from './keep-unclaimed.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
 
@@ -182,7 +183,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const { row, run } = found.value;
         const at = now();
         if (error === '') {
-          const { count, doubtful } = await compare(em, row, run.period.to);
+          const { count, doubtful } = await compare(em, row, run.period.to, at);
           doubted.push(...doubtful);
           em.assign(row, runColumns(completeRun(run, count, at)));
         } else em.assign(row, runColumns(failRun(run, error, at)));
@@ -258,6 +259,7 @@ async function compare(
   em: EntityManager,
   row: ReconciliationRow,
   readUntil: Date,
+  at: Date,
 ): Promise<{ count: number; doubtful: readonly FoundDifference[] }> {
   const period = { day: dayOf(row.day), readUntil };
   const doubtful: FoundDifference[] = [];
@@ -265,6 +267,7 @@ async function compare(
   let count = 0;
   for await (const found of compareStatement(em, row.id, scopeOf(row), period)) {
     count += 1;
+    await keepUnclaimed(em, row, found, at);
     if (count > mostKept) continue;
     kept.push(differenceRow(row.id, count, found));
     if (isDoubtful(found)) doubtful.push(found);

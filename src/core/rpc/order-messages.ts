@@ -84,6 +84,8 @@ export const attemptStatusOf = (number: PaymentAttemptStatusMessage): PaymentAtt
   wordOf(attemptStatuses, number);
 export const paymentTypeOf = (number: PaymentTypeMessage): PaymentType | undefined =>
   wordOf(paymentTypes, number);
+export const eventTypeOf = (number: OrderEventTypeMessage): OrderEventType | undefined =>
+  wordOf(eventTypes, number);
 export const paymentOptionOf = (text: string): PaymentOption | undefined =>
   isPaymentOption(text) ? text : undefined;
 
@@ -144,6 +146,7 @@ export function eventMessage(
     strayPaymentId: event.strayPaymentId ?? '',
     settlementId: event.settlementId ?? '',
     traceparent,
+    providerTransactionId: event.providerTransactionId ?? '',
   });
   if (event.refund !== undefined) message.refund = refundMessage(event.refund);
   if (event.attempt !== null) message.paymentAttempt = attemptMessage(event.order, event.attempt);

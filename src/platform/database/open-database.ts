@@ -34,8 +34,11 @@ export interface Database {
   readonly pool: Pool;
   /** The state of the pool, and whether it provides connections. */
   readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
-  /** Runs the pending migrations. Several processes may call it at once: one migrates, and the others wait. */
-  readonly migrate: () => Promise<void>;
+  /**
+   * Runs the pending migrations, up to the named one if there is a name. Several processes may call it at once: one migrates, and
+   * the others wait.
+   */
+  readonly migrate: (last?: string) => Promise<void>;
   /** Names of this version's migrations that have not run on the database. */
   readonly pendingMigrations: () => Promise<string[]>;
   readonly close: () => Promise<void>;
@@ -82,7 +85,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     fork: () => orm.em.fork({ clear: true }),
     pool,
     poolWatch,
-    migrate: () => migrate(orm, pool, own),
+    migrate: (last) => migrate(orm, pool, own, last),
     pendingMigrations: async () => (await orm.migrator.getPending()).map(({ name }) => name),
     close: async () => {
       poolWatch.stop();
@@ -91,7 +94,12 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
   };
 }
 
-async function migrate(orm: MikroORM, pool: Pool, { schema, migrationLock }: DatabaseSchema): Promise<void> {
+async function migrate(
+  orm: MikroORM,
+  pool: Pool,
+  { schema, migrationLock }: DatabaseSchema,
+  last: string | undefined,
+): Promise<void> {
   const client = await pool.connect();
   try {
     // A migration, in this process or in another one that this one waits for, may take longer than other statements.
@@ -99,7 +107,7 @@ async function migrate(orm: MikroORM, pool: Pool, { schema, migrationLock }: Dat
     await client.query('set statement_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await client.query(`create schema if not exists ${schema}`);
-    await orm.migrator.up();
+    await orm.migrator.up(last === undefined ? undefined : { to: last });
   } finally {
     // Closes the connection, which releases the lock and resets the setting.
     client.release(true);

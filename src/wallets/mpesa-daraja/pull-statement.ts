@@ -15,7 +15,7 @@ import type {
   StatementPeriod,
   UnreadableEntry,
 } from '../connector/wallet-connector.ts';
-import { accountReference } from './account-reference.ts';
+import { accountReference, attemptIdEnd } from './account-reference.ts';
 import { spacedTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
@@ -168,6 +168,8 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
   if (amount === undefined) return 'the amount is not a decimal number';
   if (!isReceipt(item.transactionId)) return 'the transaction id is not a receipt number';
   const occurredAt = new Date(item.trxDate ?? Number.NaN);
+  // The prompts carry the end of the attempt's id as the account reference.
+  const requestId = attemptIdEnd(item.billreference?.trim() ?? '');
   const type = (item.transactiontype ?? '').toLowerCase();
   return {
     providerTransactionId: item.transactionId,
@@ -175,6 +177,7 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
     status: 'completed',
     amount,
     currency,
+    ...(requestId === undefined ? {} : { requestId }),
     ...(Number.isNaN(occurredAt.getTime()) ? {} : { occurredAt }),
     fees: [],
   };

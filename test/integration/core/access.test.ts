@@ -17,6 +17,7 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -160,6 +161,9 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.MerchantWalletService/LeaseWalletAccountChecks': '- - Y - - - - -',
   'gatehouse.v1.MerchantWalletService/RecordWalletAccountCheck': '- - Y - - - - -',
   'gatehouse.v1.MerchantWalletService/GetWalletAccountSettings': '- - Y - - - - -',
+  'gatehouse.v1.RecoveryService/GetRecovery': /*           */ '- - - - Y Y - Y',
+  'gatehouse.v1.RecoveryService/BeginRecovery': /*         */ '- - - - - Y - -',
+  'gatehouse.v1.RecoveryService/AcceptRecovery': /*        */ '- - - - - Y - -',
   'gatehouse.v1.WalletStatusService/ReportWalletStatus': /* */ '- - Y - - - - -',
   'gatehouse.v1.WalletStatusService/ListWalletStatuses': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',
@@ -196,6 +200,7 @@ const services: readonly DescService[] = [
   RequestLogService,
   MerchantWalletService,
   WalletService,
+  RecoveryService,
   WalletStatusService,
   Health,
   ServerReflection,

@@ -29,6 +29,7 @@ const definitions = loadSync(
     'request_log_service',
     'merchant_wallet_service',
     'wallet_service',
+    'recovery_service',
     'wallet_status_service',
   ]
     .map((name) => `gatehouse/v1/${name}.proto`)

@@ -37,6 +37,7 @@ const servedServices = [
   'gatehouse.v1.ReportService',
   'gatehouse.v1.MerchantWalletService',
   'gatehouse.v1.WalletService',
+  'gatehouse.v1.RecoveryService',
   'gatehouse.v1.WalletStatusService',
 ];
 

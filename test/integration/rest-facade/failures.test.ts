@@ -110,6 +110,10 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
   }),
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
+  RECOVERING: everywhere({
+    code: 503,
+    message: 'The gateway recovers from a failure; send the same request again later',
+  }),
   OVERLOADED: everywhere({ code: 429, message: 'Too many requests' }),
   TOO_MANY_TRIES: everywhere({ code: 429, message: 'Too many requests' }),
   PHONE_BUSY: everywhere({ code: 429, message: 'The phone has another payment to confirm' }),

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { coreClientsOn } from '../../../src/cli/core-clients.ts';
+import { backupTools } from '../../../src/main/backup-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
@@ -52,6 +53,7 @@ async function run(
     openCore: () => coreClientsOn(transport, () => undefined),
     openWebhooks: () => webhookClientsOn(transport, () => undefined),
     walletTools: walletTools({}),
+    backupTools,
     readInput: () => Promise.resolve('{}'),
     stdout: () => undefined,
     stderr: (text) => (stderr += text),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { backupTools } from '../../../src/main/backup-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
@@ -19,6 +20,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
       throw new Error('a webhooks process was called');
     },
     walletTools: walletTools({}),
+    backupTools,
     readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),

@@ -50,6 +50,7 @@ async function parse(args: readonly string[]) {
       check: async () => [goodWallet],
       registerUrls: async () => [goodRegistration],
     },
+    backupTools: { write: call, verify: call, restore: call },
     readInput: (file) => Promise.resolve(/secret/.test(file) ? 'whsec_c2VjcmV0' : '{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),

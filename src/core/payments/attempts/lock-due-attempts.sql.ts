@@ -11,7 +11,7 @@ export interface DueAttempt {
 
 /**
  * Locks the orders of due attempts without a lease. Orders locked by other transactions are skipped until the next
- * call, which also prevents deadlocks.
+ * call, which also prevents deadlocks. A restored database gives none before its recovery has finished.
  */
 const statement = `
 select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptId"
@@ -22,6 +22,7 @@ where a.environment = ?::core.environment
   and a.due_at <= now()
   and (a.leased_until is null or a.leased_until <= now())
   and a.merchant_id <> all(?::uuid[])
+  and (select core.takes_payments(?::core.environment))
 order by a.due_at
 limit ?
 for update of o skip locked`;
@@ -36,7 +37,7 @@ export interface DueAttemptFilter {
 
 export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilter): Promise<DueAttempt[]> {
   const { environment, paymentOptions, exceptMerchantIds, limit } = filter;
-  const values = [environment, listOf(paymentOptions), listOf(exceptMerchantIds), limit];
+  const values = [environment, listOf(paymentOptions), listOf(exceptMerchantIds), environment, limit];
   return em.execute<DueAttempt[]>(statement, values);
 }
 

@@ -5,8 +5,8 @@ import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
 import type { NextAction } from '../../domain/next-action.ts';
 import type { Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
@@ -22,6 +22,8 @@ import { optionsThatTake } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import type { FindPaybills, Paybill } from './find-paybills.ts';
+import type { AttemptIds } from '../changes/attempt-ids.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
@@ -57,7 +59,7 @@ export interface CheckoutPayment {
 export interface Checkouts {
   /** Changes nothing. @throws CHECKOUT_NOT_FOUND */
   readonly get: (token: string, browserSecret: string) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED */
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING */
   readonly pay: (
     token: string,
     browserSecret: string,
@@ -71,16 +73,18 @@ export interface Checkouts {
 export interface CheckoutParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change' | 'share'>;
+  readonly attemptIds: AttemptIds;
+  readonly claims: Pick<ClaimPayments, 'claim'>;
   readonly tokens: CheckoutTokens;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
   /** The configured wallets. */
   readonly wallets: readonly Wallet[];
   readonly findPaybills: FindPaybills;
-  readonly newId: NewId;
 }
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
@@ -89,7 +93,7 @@ const notOffered = () =>
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit, newId } = parts;
+  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -101,6 +105,14 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     merchantId: storedId('mer', merchantId),
     id: storedId('ord', orderId),
   });
+  /** An order may have been paid before the database was restored. Then it gets that payment, and no other starts. */
+  const claimLost = async (subject: TokenSubject, requestId: string): Promise<void> => {
+    const { merchantId, environment, orderId: id } = subject;
+    if (!parts.gate.hasUnclaimed(environment)) return;
+    const row = await database.fork().findOne(OrderRow, rowKey(subject));
+    if (row !== null)
+      await parts.claims.claim({ id, merchantId, environment, orderNumber: row.orderNumber }, requestId);
+  };
   const describe = async (
     order: OrderInFull,
     seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
@@ -193,9 +205,11 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     async pay(token, browserSecret, { customerNetwork, paymentOption, phone }, requestId) {
       const subject = open(token);
       const { environment } = subject;
+      parts.gate.requireOpen(environment);
       const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
       const allowed = allowedOptions(merchant, environment, parts.wallets);
       if (!allowed.includes(paymentOption)) throw notOffered();
+      await claimLost(subject, requestId);
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
         startPayment(subject, { browserSecret, requestId, network }, (order, now) => {
@@ -204,7 +218,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
             return err('not_offered');
           const start: CommandOf<'start_payment'> = {
             type: 'start_payment',
-            attemptId: newId('pat', now),
+            attemptId: parts.attemptIds.next(order, order.attemptCount + 1, now),
             origin: 'CHECKOUT',
             paymentOption,
             phone,

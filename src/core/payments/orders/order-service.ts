@@ -45,6 +45,8 @@ import type { FindOrdersAnywhere } from '../search/find-orders-anywhere.ts';
 import { parseFindOrders } from '../search/find-orders-request.ts';
 import { parseOrderFilter } from '../search/list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import {
@@ -55,9 +57,10 @@ import {
   readForTerms,
 } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
 import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
-import type { FindOrder } from '../search/find-order.ts';
+import type { FindOrder, OrderName } from '../search/find-order.ts';
 import type { FoundOrders } from '../search/read-found-orders.ts';
 import type { SearchOrders } from '../search/search-orders.ts';
 import type { RegisterOrder, Registered } from './register-order.ts';
@@ -80,6 +83,8 @@ export interface OrderServiceParts {
   readonly waitForOrder: WaitForOrder;
   readonly changedOrders: ChangedOrders;
   readonly feed: EventFeed;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly claims: Pick<ClaimPayments, 'isPaid'>;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
   /** The ISO 4217 codes that this deployment accepts. */
@@ -110,6 +115,15 @@ const maxEventPageSize = 500;
 /** gatehouse.v1.OrderService. Each method parses a request, calls one function and translates its result into the contract. */
 export function orderService(parts: OrderServiceParts): RpcService {
   const { findOrder, feed, draining } = parts;
+
+  /** A restored gateway may have lost the order, so it does not say yet that there is none. */
+  const notThere = async (name: OrderName): Promise<Error> => {
+    const { merchantId, environment, by, value: orderNumber } = name;
+    if (!parts.gate.isOpen(environment)) return recovering();
+    const isPaid =
+      by === 'order_number' && (await parts.claims.isPaid({ merchantId, environment, orderNumber }));
+    return isPaid ? recovering() : orderNotFound();
+  };
 
   const registerOne = async (
     request: RegisterOrderRequest,
@@ -168,8 +182,9 @@ export function orderService(parts: OrderServiceParts): RpcService {
     role: Caller['role'],
   ): Promise<GetOrderResponse> => {
     if (request.withCheckoutUrl) requireRegistrar(role);
-    const order = await findOrder(valuesOrThrow(parseOrderName(request)), scope);
-    if (order === undefined) throw orderNotFound();
+    const name = valuesOrThrow(parseOrderName(request));
+    const order = await findOrder(name, scope);
+    if (order === undefined) throw await notThere(name);
     const checkoutUrl = request.withCheckoutUrl ? parts.openCheckoutUrlOf(order) : '';
     return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
   };
@@ -235,7 +250,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
         const leftMs = (context.timeoutMs() ?? defaultDeadlineMs) - answerBeforeDeadlineMs;
         const bounded = { ...wait, timeoutMs: Math.max(0, Math.min(timeoutMs, leftMs)) };
         const awaited = await parts.waitForOrder(bounded, scopeOf(context));
-        if (awaited === undefined) throw orderNotFound();
+        if (awaited === undefined) throw await notThere(wait.name);
         return { order: orderMessage(awaited.order), timedOut: awaited.timedOut };
       },
       watchEndedOrders: (_request, context) =>

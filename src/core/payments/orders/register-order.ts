@@ -11,9 +11,12 @@ import { payableIssues } from '../../domain/merchant-terms.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { Registration } from './order-requests.ts';
 import type { AddOrders, CallScope } from '../changes/add-orders.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { commitOf } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { FindOrder } from '../search/find-order.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 
 export interface Registered {
   readonly order: Order;
@@ -30,8 +33,10 @@ export type RegisterOrder = (
 
 export interface RegisterOrderParts {
   readonly changes: Pick<AddOrders, 'add'>;
+  readonly claims: Pick<ClaimPayments, 'isPaid' | 'claim'>;
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
@@ -41,10 +46,10 @@ export interface RegisterOrderParts {
  * Registers an order for the hosted checkout. A repeat with the same values returns the order while it is PENDING or
  * COMPLETED. So a merchant that lost the answer can send the request again, even if the merchant's terms have changed
  * since. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's
- * terms or because no wallet takes the money, ORDER_NUMBER_TAKEN, OVERLOADED.
+ * terms or because no wallet takes the money, ORDER_NUMBER_TAKEN, OVERLOADED, RECOVERING for an unknown order while the gateway recovers from a restore.
  */
 export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
-  const { changes, findOrder, findMerchant, wallets, newId, now } = parts;
+  const { changes, claims, findOrder, findMerchant, gate, wallets, newId, now } = parts;
   return async ({ sessionLifetimeMs, ...registration }, scope, keyed) => {
     const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
     const createdAt = now();
@@ -56,14 +61,26 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
     };
     const issues = payableIssues(terms, registration.environment, registration.amount, wallets);
     const asked = { facts, sessionLifetimeMs };
-    if (issues.length > 0) {
+    const isOpen = gate.isOpen(facts.environment);
+    if (issues.length > 0 || !isOpen) {
       const { merchantId, environment, orderNumber: value } = facts;
       const earlier = await findOrder({ merchantId, environment, by: 'order_number', value }, scope);
-      if (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
+      if (
+        issues.length > 0 &&
+        (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
+      )
         throw invalidFields(issues);
+      // The order may be one of those that the database has lost, and that a wallet has charged.
+      if (earlier === undefined) throw recovering();
       return repeatedOrThrow(earlier, asked);
     }
     const changed = registerOrder(facts);
+    // The order was paid before it was lost. It gets its payment before its answer.
+    if (await claims.isPaid(facts)) {
+      await changes.add(changed, scope);
+      const order = await findTaken(findOrder, facts, scope);
+      await claims.claim(order, scope.requestId);
+    }
     const registered = { order: changed.order, repeated: false };
     if ((await changes.add(changed, scope, commitOf(keyed, registered))) === 'added') return registered;
     return repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);

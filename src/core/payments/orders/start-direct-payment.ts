@@ -14,6 +14,8 @@ import { optionIssues, payableIssues } from '../../domain/merchant-terms.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
+import type { AttemptIds } from '../changes/attempt-ids.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
@@ -22,6 +24,8 @@ import { commitOf, executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
 
 export interface StartedPayment {
@@ -39,10 +43,13 @@ export type StartDirectPayment = (
 ) => Promise<StartedPayment>;
 
 export interface StartDirectPaymentParts {
-  readonly changes: Pick<OrderChanges, 'addPaying' | 'change'>;
+  readonly changes: Pick<OrderChanges, 'add' | 'addPaying' | 'change'>;
+  readonly attemptIds: AttemptIds;
+  readonly claims: Pick<ClaimPayments, 'isPaid' | 'claim'>;
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
@@ -52,10 +59,12 @@ export interface StartDirectPaymentParts {
  * Commits a payment attempt on a new DIRECT order. If a PENDING order with this order_number, amount and currency
  * exists and nothing is in flight, the attempt belongs to that order. A repeat returns the attempt of the first call
  * and the order's present state. Errors: those of registering an order; INVALID_FIELDS for an option outside the
- * merchant's terms, or whose wallet does not take the money; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ * merchant's terms, or whose wallet does not take the money; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT; RECOVERING for a
+ * new attempt while the gateway recovers from a restore.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now } = parts;
+  const { changes, attemptIds, claims, findOrder, findMerchant, phoneLimit, gate, wallets, newId, now } =
+    parts;
 
   /** The attempt on an existing order. Without `start`, it only finds a repeat. */
   const startOn = async (
@@ -77,7 +86,15 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     const started = await changes.change(locked, {
       requestId,
       read: () => undefined,
-      decide: (order, _context, now) => decideStart(order, payment, start, now),
+      decide: (order, _context, now) =>
+        decideStart(
+          order,
+          payment,
+          start === undefined
+            ? undefined
+            : { ...start, attemptId: attemptIds.next(order, order.attemptCount + 1, now) },
+          now,
+        ),
       async write(em, { changed, repeat }) {
         const result = repeat ?? { ...attemptOn(changed.order), repeated: false };
         await keyed?.store(executeIn(em), result);
@@ -98,24 +115,30 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       ...optionIssues(terms, environment, payment.paymentOption),
       ...payableIssues(terms, environment, payment.amount, wallets, payment.paymentOption),
     ];
-    if (issues.length > 0) {
+    const refused = (): Error => (issues.length > 0 ? invalidFields(issues) : recovering());
+    if (issues.length > 0 || !gate.isOpen(environment)) {
       const existing = await findExisting();
       if (existing === undefined || answerDirectPayment(existing, [], payment).type === 'differs')
-        throw invalidFields(issues);
+        throw refused();
       const repeat = await startOn(existing, payment, undefined, scope, keyed);
-      if (!repeat.ok) throw invalidFields(issues);
+      if (!repeat.ok) throw refused();
       return repeat.value;
     }
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
     const start: StartPayment = {
       type: 'start_payment',
-      attemptId: newId('pat', createdAt),
+      attemptId: attemptIds.next(facts, 1, createdAt),
       origin: 'DIRECT',
       paymentOption: payment.paymentOption,
       phone: payment.phone,
     };
 
+    // The order was paid before it was lost. It gets its payment, and this call is then a repeat.
+    if (await claims.isPaid(facts)) {
+      await changes.add(registerOrder(facts), scope);
+      await claims.claim(await findTaken(findOrder, facts, scope), scope.requestId);
+    }
     const asked = { ...payment, phone: payment.phone.e164, network: null };
     return phoneLimit.inTurn(asked, async () => {
       const created = startOnNewOrder(facts, start, createdAt);

@@ -6,6 +6,8 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { RefundRow } from '../../database/entities.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import type { Changed, Environment, OrderInFull } from '../../domain/order.ts';
@@ -48,7 +50,7 @@ export interface CreatedRefund {
 
 /**
  * Creates a refund under the order's lock. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED,
- * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE. With `keyed`, the answer is stored with the refund.
+ * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE, RECOVERING. With `keyed`, the answer is stored with the refund.
  */
 export type CreateRefund = (
   request: RefundRequest,
@@ -60,6 +62,7 @@ export interface CreateRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly findMerchant: FindMerchant;
   readonly findRole: FindRefundingRole;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
 }
@@ -67,7 +70,9 @@ export interface CreateRefundParts {
 type Refusal =
   | { readonly type: 'invalid'; readonly issue: Issue }
   | { readonly type: 'taken'; readonly fields: readonly string[]; readonly refund: Refund }
-  | { readonly type: NotRefundable; readonly status: OrderInFull['status'] };
+  | { readonly type: NotRefundable; readonly status: OrderInFull['status'] }
+  /** The refund may be one that the database has lost, and that the wallet has paid. */
+  | { readonly type: 'recovering' };
 
 interface Decided {
   readonly changed: Changed | undefined;
@@ -80,6 +85,7 @@ export function createCreateRefund({
   changes,
   findMerchant,
   findRole,
+  gate,
   wallets,
   newId,
 }: CreateRefundParts): CreateRefund {
@@ -117,6 +123,7 @@ export function createCreateRefund({
             if (fields.length > 0) return err({ type: 'taken', fields, refund: existing });
             return ok({ changed: undefined, makesDue: false, refund: existing, repeated: true });
           }
+          if (!gate.isOpen(environment)) return err({ type: 'recovering' });
           const basis: RefundBasis = { ...known, order, wallet: walletOf(wallets, order) };
           const possible = refundable(basis);
           if (!possible.ok) return err({ type: possible.error, status: order.status });
@@ -168,6 +175,7 @@ export function createCreateRefund({
       },
     );
     if (created.ok) return created.value;
+    if (created.error === 'not_found' && !gate.isOpen(environment)) throw recovering();
     throw refusal(created.error, request);
   };
 }
@@ -190,6 +198,8 @@ function refusal(refused: Refusal | 'not_found', { refundNumber }: RefundRequest
   if (refused === 'not_found')
     return rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
   switch (refused.type) {
+    case 'recovering':
+      return recovering();
     case 'invalid':
       return invalidFields([refused.issue]);
     case 'taken': {

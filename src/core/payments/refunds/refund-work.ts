@@ -6,6 +6,7 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
 import { readClock } from '../../database/read-clock.ts';
+import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import {
   failureReason,
@@ -84,6 +85,7 @@ export function createRefundWork({
   return {
     lease: (environment, paymentOptions, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
+        if (!(await takesPayments(em, environment))) return [];
         const at = await readClock(em);
         const rows = await em.find(
           RefundRow,

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
+import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -93,6 +94,7 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
   return {
     lease: (environment, paymentOptions, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
+        if (!(await takesPayments(em, environment))) return [];
         const at = await readClock(em);
         const rows = await em.find(
           StrayPaymentRow,

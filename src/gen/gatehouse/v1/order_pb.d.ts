@@ -492,6 +492,13 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
    * @generated from field: string traceparent = 12;
    */
   traceparent: string;
+
+  /**
+   * The wallet's id of the transaction that paid, for COMPLETED; empty for other events and for those of earlier versions.
+   *
+   * @generated from field: string provider_transaction_id = 13;
+   */
+  providerTransactionId: string;
 };
 
 /**

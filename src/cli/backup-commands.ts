@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { Output } from './output.ts';
+import { fields } from './table.ts';
+
+/** The addresses of the databases with the tables of core and of `webhooks`; usually the same. */
+export interface DatabaseUrls {
+  readonly core: string;
+  readonly webhooks: string;
+}
+
+/** What a backup contains. */
+export interface BackupSummary {
+  /** ISO 8601, by the database's clock. */
+  readonly takenAt: string;
+  readonly schemas: readonly string[];
+  readonly tables: number;
+  readonly rows: number;
+  readonly orders: number;
+  readonly deliveries: number;
+}
+
+/** The work on the databases and the files of a backup. Every function throws an Error with a message for operators. */
+export interface BackupTools {
+  /** Writes all rows into an empty folder. */
+  readonly write: (
+    urls: DatabaseUrls,
+    folder: string,
+    report: (line: string) => void,
+  ) => Promise<BackupSummary>;
+  /** Compares all files with their checksums. */
+  readonly verify: (folder: string) => Promise<BackupSummary>;
+  /** Loads a backup into databases without tables of Gatehouse. */
+  readonly restore: (
+    urls: DatabaseUrls,
+    folder: string,
+    report: (line: string) => void,
+  ) => Promise<BackupSummary>;
+}
+
+export interface BackupParts {
+  readonly tools: BackupTools;
+  readonly report: (line: string) => void;
+  readonly nowMs: () => number;
+  /** The database of this machine's settings; undefined without one. */
+  readonly databaseUrl: () => string | undefined;
+  readonly finish: (output: Output) => void;
+}
+
+interface UrlOptions {
+  readonly databaseUrl?: string;
+  readonly webhooksDatabaseUrl?: string;
+}
+
+/** `backup …` */
+export function addBackupCommands(program: Command, parts: BackupParts): void {
+  const backup = program
+    .command('backup')
+    .description('copy the databases of core and webhooks into a folder, while Gatehouse runs');
+
+  withUrls(backup.command('write', { isDefault: true }))
+    .description('write a backup (the default command)')
+    .requiredOption('--output <folder>', 'an empty folder, which is created if it does not exist')
+    .action(async ({ output, ...options }: UrlOptions & { readonly output: string }) => {
+      const startedAt = parts.nowMs();
+      const summary = await explained(parts.tools.write(urlsOf(options, parts), output, parts.report));
+      parts.finish(describe(summary, 'Backup', output, parts.nowMs() - startedAt));
+    });
+
+  backup
+    .command('verify')
+    .description('compare every file of a backup with its checksum')
+    .argument('<folder>', 'the folder of the backup')
+    .action(async (folder: string) => {
+      const startedAt = parts.nowMs();
+      const summary = await explained(parts.tools.verify(folder));
+      parts.finish(describe(summary, 'Undamaged backup', folder, parts.nowMs() - startedAt));
+    });
+}
+
+/** `restore run`. The caller adds the other commands of `restore`. */
+export function addRestoreCommand(restore: Command, parts: BackupParts): void {
+  withUrls(restore.command('run', { isDefault: true }))
+    .description('load a backup into an empty database, while Gatehouse is stopped (the default command)')
+    .requiredOption('--from <folder>', 'the folder of the backup')
+    .action(async ({ from, ...options }: UrlOptions & { readonly from: string }) => {
+      const startedAt = parts.nowMs();
+      const summary = await explained(parts.tools.restore(urlsOf(options, parts), from, parts.report));
+      const output = describe(summary, 'Restored backup', from, parts.nowMs() - startedAt);
+      const text = `${String(output.text)}\n\n${afterRestore}`;
+      parts.finish({ ...output, text });
+    });
+}
+
+const afterRestore = [
+  'Start Gatehouse with the master key and the secrets of the time of the backup. It asks the wallets what they did since, and',
+  'takes no payments before that. See what it waits for:',
+  '  gatehouse restore status',
+].join('\n');
+
+const withUrls = (command: Command): Command =>
+  command
+    .option('--database-url <url>', 'the database of core; default: GATEHOUSE_DATABASE_URL')
+    .option('--webhooks-database-url <url>', 'the database of webhooks; default: the same database');
+
+function urlsOf({ databaseUrl, webhooksDatabaseUrl }: UrlOptions, parts: BackupParts): DatabaseUrls {
+  const core = databaseUrl ?? parts.databaseUrl();
+  if (core === undefined)
+    throw new CliError(
+      exitCodes.invalidInput,
+      'no database is named',
+      'Set GATEHOUSE_DATABASE_URL, or give --database-url postgres://user:password@host:port/name.',
+    );
+  return { core, webhooks: webhooksDatabaseUrl ?? core };
+}
+
+/** Errors of files and databases are for the operator, who can correct them. */
+async function explained<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const isUnreachable = 'code' in error && error.code === 'ECONNREFUSED';
+    throw new CliError(
+      isUnreachable ? exitCodes.unreachable : exitCodes.refused,
+      error.message === '' ? 'the database does not answer' : error.message,
+      isUnreachable ? 'Check the address of the database, and that PostgreSQL runs.' : '',
+    );
+  }
+}
+
+function describe(summary: BackupSummary, title: string, folder: string, tookMs: number): Output {
+  const { takenAt, schemas, tables, rows, orders, deliveries } = summary;
+  return {
+    json: {
+      folder,
+      taken_at: takenAt,
+      schemas: [...schemas],
+      tables,
+      rows,
+      orders,
+      deliveries,
+      took_ms: Math.round(tookMs),
+    },
+    text: fields([
+      [title, folder],
+      ['State of', takenAt],
+      ['Schemas', schemas.join(', ')],
+      ['Tables', `${tables}, with ${rows} rows`],
+      ['Orders', String(orders)],
+      ['Deliveries', String(deliveries)],
+      ['Time', `${(tookMs / 1000).toFixed(1)} s`],
+    ]),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  RecoveredWalletProblem,
+  RecoveredWalletState,
+  RecoveredWalletStateSchema,
+  RecoveryCause,
+  RecoverySchema,
+  RecoveryStream,
+} from '../gen/gatehouse/v1/recovery_service_pb.js';
+import type { RecoveredWallet, Recovery } from '../gen/gatehouse/v1/recovery_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import { environmentOption, environmentWord, showEnvironment, timeOption, walletOption } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+interface AcceptOptions {
+  readonly wallet?: string;
+  readonly environment?: Environment;
+  readonly conflicts?: true;
+  readonly reason: string;
+}
+
+/** `restore status`, `restore accept`, `restore begin` */
+export function addRecoveryCommands(restore: Command, run: Runner): void {
+  restore
+    .command('status')
+    .description('show what a restored gateway knows of the time since its backup, and what it waits for')
+    .action(() => run(async ({ recoveries }) => describe((await recoveries.getRecovery({})).recovery)));
+
+  restore
+    .command('accept')
+    .description('record that you have looked where Gatehouse cannot, so that it takes payments again')
+    .addOption(walletOption())
+    .addOption(environmentOption())
+    .option('--conflicts', 'you have settled the orders that cannot be rebuilt, which the log of core names')
+    .requiredOption('--reason <text>', 'what you have compared, for the audit log')
+    .action((options: AcceptOptions) =>
+      run(async ({ recoveries }) => {
+        const subject = subjectOf(options);
+        return describe((await recoveries.acceptRecovery({ subject, reason: options.reason })).recovery);
+      }),
+    );
+
+  restore
+    .command('begin')
+    .description(
+      'say that the database was restored, for a copy that core cannot recognise: a folder or a disk',
+    )
+    .addOption(timeOption('--backup-time <time>', 'the time of the copy').makeOptionMandatory())
+    .action(({ backupTime }: { backupTime: Timestamp }) =>
+      run(async ({ recoveries }) => describe((await recoveries.beginRecovery({ backupTime })).recovery)),
+    );
+}
+
+function subjectOf({ wallet, environment, conflicts }: AcceptOptions) {
+  if (conflicts === true && wallet === undefined) return { case: 'conflicts', value: true } as const;
+  if (conflicts === undefined && wallet !== undefined && environment !== undefined)
+    return { case: 'wallet', value: { wallet, environment } } as const;
+  throw new CliError(
+    exitCodes.invalidInput,
+    'the subject of the decision is missing',
+    'Give --wallet and --environment, or --conflicts.',
+  );
+}
+
+const causes: Readonly<Record<RecoveryCause, string>> = {
+  [RecoveryCause.UNSPECIFIED]: 'unknown',
+  [RecoveryCause.NEW_HOME]: 'the database is in another place than before',
+  [RecoveryCause.STREAM_AHEAD]: 'the broker has an event that the database does not have',
+  [RecoveryCause.OPERATOR]: 'an operator said so',
+};
+
+function streamText({ stream, streamUntilTime }: Recovery): string {
+  const until = streamUntilTime === undefined ? '' : `, up to ${showTime(streamUntilTime)}`;
+  switch (stream) {
+    case RecoveryStream.WAITING:
+      return 'not read yet: the broker must be available';
+    case RecoveryStream.COMPLETE:
+      return `without a gap${until}`;
+    case RecoveryStream.PARTIAL:
+      return `with gaps${until}`;
+    default:
+      return 'none: the broker has no events of the lost time';
+  }
+}
+
+const problems: Readonly<Partial<Record<RecoveredWalletProblem, string>>> = {
+  [RecoveredWalletProblem.NO_STATEMENT]: 'this wallet gives no statement',
+  [RecoveredWalletProblem.OWN_ACCOUNTS]: 'merchants have accounts of their own, which your statement lacks',
+  [RecoveredWalletProblem.TOO_LONG]: 'the lost time is longer than statements are read back',
+};
+
+function walletText(wallet: RecoveredWallet): string {
+  switch (wallet.state) {
+    case RecoveredWalletState.READ:
+      return wallet.unclaimedPaymentCount === 0
+        ? 'its statements were read'
+        : `its statements were read; ${wallet.unclaimedPaymentCount} payments of lost orders wait for the shops to repeat them`;
+    case RecoveredWalletState.ACCEPTED:
+      return `accepted by ${wallet.decidedBy}`;
+    default: {
+      const problem = problems[wallet.problem];
+      if (problem === undefined)
+        return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
+      return `${problem}\n> compare its payments of the lost time with the orders, then: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
+    }
+  }
+}
+
+function describe(recovery: Recovery | undefined): Output {
+  if (recovery === undefined)
+    return { json: { recovery: null }, text: 'This database was never restored. Payments are taken.' };
+  const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = answered(recovery);
+  const closed = closedEnvironments.map(showEnvironment).join(', ');
+  const summary = fields([
+    ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
+    ['Restored', causes[recovery.cause]],
+    ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
+    ['Events of the broker', streamText(recovery)],
+    ['Rebuilt', `${recovery.rebuiltOrderCount} orders, ${recovery.rebuiltEventCount} events`],
+    ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
+    ['Finished', showTime(recovery.finishTime)],
+  ]);
+  const rows = recovery.wallets.map((wallet) => [
+    showEnvironment(wallet.environment),
+    wallet.wallet,
+    wordOf(RecoveredWalletStateSchema, wallet.state) ?? '',
+    walletText(wallet),
+  ]);
+  const columns = [
+    { head: 'ENVIRONMENT' },
+    { head: 'WALLET' },
+    { head: 'STATE' },
+    { head: 'WHAT IS KNOWN', gives: true },
+  ];
+  return {
+    json: { recovery: plainJson(RecoverySchema, recovery) },
+    text: (width) => (rows.length === 0 ? summary : `${summary}\n\n${table(columns, rows, width)}`),
+  };
+}
+
+const conflictText = (count: number, acceptedBy: string): string =>
+  count === 0
+    ? ''
+    : acceptedBy === ''
+      ? `${count} orders, which the log of core names; settle them, then: gatehouse restore accept --conflicts --reason <text>`
+      : `${count} orders, settled by ${acceptedBy}`;

@@ -1,0 +1,71 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
+import type { Environment } from '../domain/order.ts';
+import type { RecoveryCause, StreamState, WalletCheck } from '../domain/recovery.ts';
+import { environment, schema, time } from './columns.ts';
+
+/** What core does after it found that its database was restored. At most one has no end. */
+export const RecoveryRow = defineEntity({
+  name: 'RecoveryRow',
+  tableName: 'recoveries',
+  schema,
+  properties: {
+    id: p.uuid().primary(),
+    cause: p.text().$type<RecoveryCause>(),
+    lostFrom: time(),
+    lostUntil: time(),
+    stream: p.text().$type<StreamState>(),
+    /** The time of the newest event in the stream; null without a stream. */
+    streamUntil: time().nullable(),
+    rebuiltOrders: p.integer().default(0),
+    rebuiltEvents: p.integer().default(0),
+    conflictingOrders: p.integer().default(0),
+    conflictsAcceptedBy: p.text().default(''),
+    closed: p.array().columnType('text[]').$type<Environment[]>(),
+    finishedAt: time().nullable(),
+  },
+});
+export type RecoveryRow = InferEntity<typeof RecoveryRow>;
+
+/** `own_accounts`: of merchants, which the operator's statement lacks. `too_long`: statements do not reach back that far. */
+export type RecoveredWalletProblem = '' | 'no_statement' | 'own_accounts' | 'too_long';
+
+export const RecoveryWalletRow = defineEntity({
+  name: 'RecoveryWalletRow',
+  tableName: 'recovery_wallets',
+  schema,
+  properties: {
+    recoveryId: p.uuid().primary(),
+    environment: environment().primary(),
+    wallet: p.text().primary(),
+    state: p.text().$type<WalletCheck['state']>(),
+    hasStatement: p.boolean(),
+    /** Why it gives no complete statement; '' when it does. */
+    obstacle: p.text().$type<RecoveredWalletProblem>().default(''),
+    unclaimedPayments: p.integer().default(0),
+    decidedBy: p.text().default(''),
+  },
+});
+export type RecoveryWalletRow = InferEntity<typeof RecoveryWalletRow>;
+
+/** Money at a wallet under a reference of ours that no record has. */
+export const UnclaimedPaymentRow = defineEntity({
+  name: 'UnclaimedPaymentRow',
+  tableName: 'unclaimed_payments',
+  schema,
+  properties: {
+    environment: environment().primary(),
+    wallet: p.text().primary(),
+    providerTransactionId: p.text().primary(),
+    requestId: p.text(),
+    referenceEnd: p.text(),
+    amount: p.text(),
+    currency: p.text(),
+    occurredAt: time().nullable(),
+    foundAt: time(),
+    claimedAt: time().nullable(),
+  },
+});
+export type UnclaimedPaymentRow = InferEntity<typeof UnclaimedPaymentRow>;
+
+export const recoveryEntities = [RecoveryRow, RecoveryWalletRow, UnclaimedPaymentRow];

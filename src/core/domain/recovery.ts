@@ -1,0 +1,103 @@
+import type { Environment } from './order.ts';
+
+/*
+ * A recovery begins when the database is older than the gateway has been: it was restored from a backup. What happened since
+ * the backup is lost here, and the wallets have carried it out. So no new money moves before the gateway knows what they did.
+ *
+ *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
+ *
+ * An environment opens as soon as the stream is read, and each of its wallets has been read or accepted by an operator.
+ */
+
+/** Why the database counts as restored. */
+export type RecoveryCause =
+  /** The database is in another place than when a core last used it. */
+  | 'NEW_HOME'
+  /** The broker has an event of this database that the database does not have. */
+  | 'STREAM_AHEAD'
+  /** An operator said so. */
+  | 'OPERATOR';
+
+/** What the broker's stream told. COMPLETE: it continues the database's events without a gap. */
+export type StreamState = 'WAITING' | 'COMPLETE' | 'PARTIAL' | 'LOST';
+
+export interface WalletCheck {
+  readonly environment: Environment;
+  readonly wallet: string;
+  readonly hasStatement: boolean;
+  readonly state: 'WAITING' | 'READ' | 'ACCEPTED';
+}
+
+export interface Recovery {
+  readonly stream: StreamState;
+  /** Orders whose events contradict the database, and which no operator has settled. */
+  readonly openConflicts: number;
+  readonly wallets: readonly WalletCheck[];
+}
+
+/** What core sees of its database and of the stream. */
+export interface Witnesses {
+  /** Where the database was when a core last used it; undefined before the first core. */
+  readonly knownHome: string | undefined;
+  readonly home: string;
+  /** Whether the database has the newest event of the stream; undefined when the stream has none of this database. */
+  readonly hasNewestEvent: boolean | undefined;
+}
+
+/** Why the database counts as restored; undefined when nothing says so. */
+export function causeOfRecovery({
+  knownHome,
+  home,
+  hasNewestEvent,
+}: Witnesses): Exclude<RecoveryCause, 'OPERATOR'> | undefined {
+  if (knownHome !== undefined && knownHome !== home) return 'NEW_HOME';
+  return hasNewestEvent === false ? 'STREAM_AHEAD' : undefined;
+}
+
+/** Something that keeps an environment closed. */
+export type Blocker =
+  | { readonly type: 'stream' }
+  | { readonly type: 'conflicts' }
+  | { readonly type: 'statement'; readonly wallet: string }
+  /** The wallet gives no statement, so only an operator can look. */
+  | { readonly type: 'operator'; readonly wallet: string };
+
+/** Why the environment takes no payments; empty when it does. */
+export const blockersOf = (recovery: Recovery, environment: Environment): readonly Blocker[] => [
+  ...(recovery.stream === 'WAITING' ? [{ type: 'stream' } as const] : []),
+  ...(recovery.openConflicts > 0 ? [{ type: 'conflicts' } as const] : []),
+  ...recovery.wallets
+    .filter((check) => check.environment === environment && check.state === 'WAITING')
+    .map(({ wallet, hasStatement }): Blocker => ({ type: hasStatement ? 'statement' : 'operator', wallet })),
+];
+
+const environments = ['SANDBOX', 'PRODUCTION'] as const;
+
+/** The environments that take no payments yet. The recovery has finished when there is none. */
+export const closedEnvironments = (recovery: Recovery): readonly Environment[] =>
+  environments.filter((environment) => blockersOf(recovery, environment).length > 0);
+
+/** A part of the stream that was read, oldest first. */
+export interface ReadStream {
+  /** Whether the first message is in the database, or nothing comes before it. */
+  readonly beginsInDatabase: boolean;
+  /** Whether every message names its predecessor, or an earlier one. */
+  readonly isContinuous: boolean;
+  readonly messages: number;
+}
+
+/** What a read stream is worth. */
+export const streamAfter = ({ beginsInDatabase, isContinuous, messages }: ReadStream): StreamState =>
+  messages === 0 ? 'LOST' : beginsInDatabase && isContinuous ? 'COMPLETE' : 'PARTIAL';
+
+const dayMs = 24 * 60 * 60_000;
+
+/** The dates, UTC, of the lost time, whose statements are read. A database that is older than `most` days needs an operator. */
+export function datesOf(lostFrom: Date, until: Date, most: number): readonly string[] | undefined {
+  const first = Math.floor(lostFrom.getTime() / dayMs);
+  const days = Math.floor(until.getTime() / dayMs) - first + 1;
+  if (days > most) return undefined;
+  return Array.from({ length: days }, (_, index) =>
+    new Date((first + index) * dayMs).toISOString().slice(0, 10),
+  );
+}

@@ -1,0 +1,148 @@
+import { isPublicId, publicId, storedId } from '../../../contract/public-id.ts';
+import type { Database } from '../../database/database.ts';
+import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
+import { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
+import type { Environment, Order, PaymentOption } from '../../domain/order.ts';
+import { ok } from '../../domain/result.ts';
+import { transition } from '../../domain/transition.ts';
+import type { Wallet } from '../../domain/wallet.ts';
+import type { AttemptIds, NumberedOrder } from './attempt-ids.ts';
+import type { OrderChanges } from './change-orders.ts';
+import { orderOfId } from './read-order.ts';
+
+/** Money at wallets whose orders were lost with the database. Its order gets it back instead of being charged again. */
+export interface ClaimPayments {
+  /** Whether a wallet has money of this order that no record has. Costs nothing while no such money is known. */
+  readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
+  /**
+   * Gives the order its lost payment as an attempt that the wallet is asked about. Returns whether there was one.
+   * @throws PHONE_BUSY, PHONE_LIMIT like any attempt
+   */
+  readonly claim: (order: Pick<Order, 'id'> & NumberedOrder, requestId: string) => Promise<boolean>;
+  /** Claims for every PENDING order. Returns the number of claimed payments. */
+  readonly claimAll: (environment: Environment) => Promise<number>;
+}
+
+export interface ClaimPaymentsParts {
+  readonly database: Database;
+  readonly changes: Pick<OrderChanges, 'change'>;
+  readonly attemptIds: AttemptIds;
+  readonly gate: Pick<PaymentGate, 'hasUnclaimed'>;
+  readonly wallets: readonly Wallet[];
+}
+
+const pageSize = 500;
+
+export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
+  const { database, changes, attemptIds, gate, wallets } = parts;
+
+  const find = async (order: NumberedOrder): Promise<UnclaimedPaymentRow | undefined> => {
+    const [found] = await database.fork().find(
+      UnclaimedPaymentRow,
+      {
+        environment: order.environment,
+        referenceEnd: { $in: [...attemptIds.endsOf(order)] },
+        claimedAt: null,
+      },
+      { orderBy: { foundAt: 'asc' }, limit: 1 },
+    );
+    return found;
+  };
+
+  const adopt = async (
+    { id, merchantId, environment }: Pick<Order, 'id'> & NumberedOrder,
+    money: UnclaimedPaymentRow,
+    requestId: string,
+  ): Promise<boolean> => {
+    const option = optionOf(wallets, money.wallet);
+    const adopted = await changes.change(orderOfId({ merchantId, environment, id }), {
+      requestId,
+      read: () => undefined,
+      decide(order, _context, now) {
+        const at = new Date(
+          Math.min(Math.max((money.occurredAt ?? now).getTime(), order.createdAt.getTime()), now.getTime()),
+        );
+        const number = attemptIds.endsOf(order).indexOf(money.referenceEnd) + 1;
+        const attemptId = isPublicId('pat', money.requestId)
+          ? money.requestId
+          : attemptIds.next(order, number, at);
+        const started = transition(
+          order,
+          {
+            type: 'start_payment',
+            attemptId,
+            origin: order.paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT',
+            paymentOption: option,
+            phone: order.customerPhone,
+          },
+          at < order.expiresAt ? at : order.createdAt,
+        );
+        return ok({ changed: started.ok ? started.value : undefined, attemptId });
+      },
+      async write(em, { changed, attemptId }, { now }) {
+        if (changed === undefined) return false;
+        const row = await em.findOneOrFail(PaymentAttemptRow, {
+          merchantId: storedId('mer', merchantId),
+          id: storedId('pat', attemptId),
+        });
+        // The wallet has its request, so the wallet is asked and nothing is sent.
+        Object.assign(row, { status: 'UNKNOWN', maybeSent: true });
+        const { wallet, providerTransactionId } = money;
+        await em.nativeUpdate(
+          UnclaimedPaymentRow,
+          { environment, wallet, providerTransactionId },
+          { claimedAt: now },
+        );
+        return true;
+      },
+    });
+    return adopted.ok && adopted.value;
+  };
+
+  const claim: ClaimPayments['claim'] = async (order, requestId) => {
+    if (!gate.hasUnclaimed(order.environment)) return false;
+    const money = await find(order);
+    return money !== undefined && adopt(order, money, requestId);
+  };
+
+  return {
+    isPaid: async (order) => gate.hasUnclaimed(order.environment) && (await find(order)) !== undefined,
+    claim,
+    async claimAll(environment) {
+      const em = database.fork();
+      const unclaimed = await em.find(UnclaimedPaymentRow, { environment, claimedAt: null });
+      if (unclaimed.length === 0) return 0;
+      const byEnd = new Map(unclaimed.map((money) => [money.referenceEnd, money]));
+      let claimed = 0;
+      for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
+        const rows = await database
+          .fork()
+          .find(
+            OrderRow,
+            { environment, status: 'PENDING', id: { $gt: after as OrderRow['id'] } },
+            { orderBy: { id: 'asc' }, limit: pageSize },
+          );
+        for (const row of rows) {
+          const order = {
+            id: publicId('ord', row.id),
+            merchantId: publicId('mer', row.merchantId),
+            environment,
+            orderNumber: row.orderNumber,
+          };
+          const money = attemptIds.endsOf(order).flatMap((end) => byEnd.get(end) ?? [])[0];
+          if (money !== undefined && (await adopt(order, money, ''))) claimed += 1;
+        }
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < pageSize) return claimed;
+        after = last.id;
+      }
+    },
+  };
+}
+
+/** The option of a wallet that every type of order may use. */
+function optionOf(wallets: readonly Wallet[], wallet: string): PaymentOption {
+  const options = wallets.find(({ id }) => id === wallet)?.options ?? [];
+  return options.find((option) => option.endsWith('_ussd')) ?? options[0] ?? `${wallet}_ussd`;
+}

@@ -1,0 +1,183 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { isPublicId, storedId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
+import { RefundStatus } from '../../../gen/gatehouse/v1/order_pb.js';
+import type {
+  Order as OrderMessage,
+  OrderEvent as OrderEventMessage,
+  PaymentAttempt as AttemptMessage,
+  Refund as RefundMessage,
+} from '../../../gen/gatehouse/v1/order_pb.js';
+import { newAttemptSchedule } from '../../database/order-rows.ts';
+import type { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { Currency } from '../../domain/currency.ts';
+import { Money } from '../../domain/money.ts';
+import { isInFlight } from '../../domain/order.ts';
+import type { AttemptOrigin, DeclineReason, PaymentType } from '../../domain/order.ts';
+import { PhoneNumber } from '../../domain/phone-number.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
+import { attemptStatusOf, paymentOptionOf, paymentTypeOf, statusOf } from '../../rpc/order-messages.ts';
+
+/* The rows that events of a lost time describe. An event has the order, the attempt and the refund as it left them. */
+
+const missing = (what: string): Error => new TypeError(`an event has no ${what} that this version knows`);
+
+/** @throws TypeError for a value that this version does not know */
+const known = <T>(value: T | undefined, what: string): T => {
+  if (value === undefined) throw missing(what);
+  return value;
+};
+
+const timeOf = (time: Timestamp | undefined, what: string): Date => timestampDate(known(time, what));
+
+/** The stored id of an order, a merchant or an attempt. @throws TypeError for any other text */
+export function idIn<P extends 'ord' | 'mer' | 'pat' | 'evt' | 'rfd' | 'stl'>(
+  prefix: P,
+  text: string,
+): StoredId<P> {
+  if (!isPublicId(prefix, text)) throw missing(`id ${prefix}_…`);
+  return storedId(prefix, text);
+}
+
+/** The columns of an order, without those that count its attempts. */
+export function orderColumns(message: OrderMessage) {
+  const currency = Currency.of(message.currency);
+  const minorUnits = (text: string): bigint => {
+    const money = Money.parse(text, 'amount', currency);
+    if (!money.ok) throw missing('amount');
+    return money.value.minorUnits;
+  };
+  const environment = parseEnvironment(message.environment);
+  if (!environment.ok) throw missing('environment');
+  const phone = PhoneNumber.parse(message.customerPhone, 'customer_phone');
+  const status = known(statusOf(message.status), 'status');
+  const expiresAt = timeOf(message.expireTime, 'expire_time');
+  const refunded = /[1-9]/.test(message.refunded) ? minorUnits(message.refunded) : null;
+  return {
+    merchantId: idIn('mer', message.merchantId),
+    environment: environment.value,
+    id: idIn('ord', message.orderId),
+    orderNumber: message.orderNumber,
+    status,
+    paymentType: known(paymentTypeOf(message.paymentType), 'payment_type'),
+    amountText: message.amount,
+    amountMinorUnits: minorUnits(message.amount),
+    deductedMinorUnits: /[1-9]/.test(message.deducted) ? minorUnits(message.deducted) : 0n,
+    refundedMinorUnits: refunded,
+    currency: message.currency,
+    customerPhone: message.customerPhone,
+    customerPhoneE164: phone.ok ? phone.value.e164 : '',
+    reason: message.reason,
+    businessName: message.businessName,
+    returnUrl: message.returnUrl,
+    webhookUrl: message.webhookUrl,
+    lastEventSequence: Number(message.lastEventSequence),
+    createdAt: timeOf(message.createTime, 'create_time'),
+    updatedAt: timeOf(message.updateTime, 'update_time'),
+    expiresAt,
+    sweepAt: status === 'PENDING' ? expiresAt : null,
+  } satisfies Partial<OrderRow>;
+}
+
+/**
+ * The columns of an attempt. One that may still take money is UNKNOWN and due: the wallet may have got its request, so it is
+ * asked before anything is sent.
+ */
+export function attemptColumns(message: AttemptMessage, paymentType: PaymentType, transactionId: string) {
+  const last = known(attemptStatusOf(message.status), 'attempt status');
+  const createdAt = timeOf(message.createTime, 'create_time');
+  const inFlight = isInFlight({ status: last });
+  return {
+    id: idIn('pat', message.paymentAttemptId),
+    status: inFlight ? 'UNKNOWN' : last,
+    origin: originOf(message, paymentType),
+    paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
+    phone: message.phone,
+    declineReason: message.declineReason === '' ? null : (message.declineReason as DeclineReason),
+    createdAt,
+    updatedAt: timeOf(message.updateTime, 'update_time'),
+    maybeSent: true,
+    leases: 1,
+    dueAt: inFlight ? createdAt : null,
+    leasedUntil: null,
+    promptUntil: newAttemptSchedule(createdAt).promptUntil,
+    ...(transactionId === '' ? {} : { providerTransactionId: transactionId }),
+  } satisfies Partial<PaymentAttemptRow>;
+}
+
+/** Events do not tell it. A payer without a prompt has no phone, and a DIRECT order has no page. */
+const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptOrigin =>
+  phone === '' ? 'PAYER' : paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
+
+/** The columns of a refund. One that the wallet may have got is asked about before it is sent again, with the same id. */
+export function refundColumns(message: RefundMessage) {
+  const currency = Currency.of(message.currency);
+  const amount = Money.parse(message.amount, 'amount', currency);
+  if (!amount.ok) throw missing('amount');
+  const environment = parseEnvironment(message.environment);
+  if (!environment.ok) throw missing('environment');
+  const updatedAt = timeOf(message.updateTime, 'update_time');
+  const status = refundStatusOf(message);
+  return {
+    merchantId: idIn('mer', message.merchantId),
+    id: idIn('rfd', message.refundId),
+    environment: environment.value,
+    refundNumber: message.refundNumber,
+    orderId: idIn('ord', message.orderId),
+    orderNumber: message.orderNumber,
+    paymentAttemptId: idIn('pat', message.paymentAttemptId),
+    paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
+    providerTransactionId: message.providerTransactionId,
+    amountMinorUnits: amount.value.minorUnits,
+    amountGiven: true,
+    currency: message.currency,
+    reason: message.reason,
+    requestedBy: message.requestedBy,
+    decidedBy: message.decidedBy,
+    settlementId: message.settlementId === '' ? null : idIn('stl', message.settlementId),
+    status,
+    detail: message.detail,
+    refusalReason: status === 'REVERSAL_REFUSED' ? message.failureReason : '',
+    tries: message.tries,
+    maybeSent: status === 'REVERSAL_DUE',
+    providerReference: message.providerReference === '' ? null : message.providerReference,
+    dueAt: status === 'REVERSAL_DUE' ? updatedAt : null,
+    leasedUntil: null,
+    leaseId: null,
+    createdAt: timeOf(message.createTime, 'create_time'),
+    updatedAt,
+  } satisfies Partial<RefundRow>;
+}
+
+function refundStatusOf({ status, failureReason }: RefundMessage): RefundRow['status'] {
+  switch (status) {
+    case RefundStatus.AWAITING_APPROVAL:
+      return 'AWAITING_APPROVAL';
+    case RefundStatus.COMPLETED:
+      return 'REVERSED';
+    case RefundStatus.FAILED:
+      return failureReason === 'approval_declined' ? 'APPROVAL_DECLINED' : 'REVERSAL_REFUSED';
+    case RefundStatus.REQUESTED:
+    case RefundStatus.SENT:
+    case RefundStatus.UNKNOWN:
+      return 'REVERSAL_DUE';
+    default:
+      throw missing('refund status');
+  }
+}
+
+/** The latest attempts and refunds of an order's events, oldest attempt first. */
+export function latestParts(events: readonly OrderEventMessage[]) {
+  const attempts = new Map<string, { message: AttemptMessage; transactionId: string }>();
+  const refunds = new Map<string, RefundMessage>();
+  for (const { paymentAttempt, refund, providerTransactionId } of events) {
+    if (paymentAttempt !== undefined)
+      attempts.set(paymentAttempt.paymentAttemptId, {
+        message: paymentAttempt,
+        transactionId: providerTransactionId,
+      });
+    if (refund !== undefined) refunds.set(refund.refundId, refund);
+  }
+  return { attempts: [...attempts.values()], refunds: [...refunds.values()] };
+}

@@ -1,0 +1,169 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
+import { walletOf } from '../../../contract/payment-option.ts';
+import type { OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
+import type { Database } from '../../database/database.ts';
+import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
+import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
+import { eventTypeOf } from '../../rpc/order-messages.ts';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { attemptColumns, idIn, latestParts, orderColumns, refundColumns } from './lost-order.ts';
+
+/** An event that the database lost, with the bytes that it had. */
+export interface LostEvent {
+  readonly event: OrderEventMessage;
+  readonly payload: Uint8Array;
+}
+
+export interface Rebuilt {
+  /** Public ids. */
+  readonly orders: readonly string[];
+  readonly events: number;
+  /** Orders that the events contradict: they changed in another way since the restore. They stay as they are. */
+  readonly conflicts: readonly { readonly orderId: string; readonly why: string }[];
+}
+
+/** Orders per transaction. */
+const batchSize = 100;
+
+/**
+ * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
+ * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
+ * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports.
+ */
+export async function rebuildOrders(database: Database, lost: readonly LostEvent[]): Promise<Rebuilt> {
+  const byOrder = Map.groupBy(lost, ({ event }) => event.order?.orderId ?? '');
+  const all = [...byOrder].map(([orderId, events]) => ({
+    orderId,
+    events: events.toSorted((a, b) => Number(a.event.sequence - b.event.sequence)),
+  }));
+  const orders: string[] = [];
+  const conflicts: { orderId: string; why: string }[] = [];
+  let added = 0;
+  for (let first = 0; first < all.length; first += batchSize) {
+    const results = await database.fork().transactional(async (em) => {
+      const each: { orderId: string; result: number | string }[] = [];
+      for (const { orderId, events } of all.slice(first, first + batchSize))
+        each.push({ orderId, result: await rebuildOrder(em, events).catch(unreadable) });
+      return each;
+    });
+    for (const { orderId, result } of results) {
+      if (typeof result === 'string') conflicts.push({ orderId, why: result });
+      else if (result > 0) orders.push(orderId);
+      if (typeof result === 'number') added += result;
+    }
+  }
+  return { orders, events: added, conflicts };
+}
+
+/** The values of an event are read before anything is written. */
+function unreadable(error: unknown): string {
+  if (error instanceof TypeError) return error.message;
+  throw error;
+}
+
+/** Returns the number of added events, or why the order cannot be rebuilt. Decides before it writes anything. */
+async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promise<number | string> {
+  const last = all.at(-1)?.event.order;
+  if (last === undefined) return 'an event has no order';
+  const columns = orderColumns(last);
+  const { merchantId, environment, id, orderNumber } = columns;
+  const row = await em.findOne(
+    OrderRow,
+    { merchantId, environment, id },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  const stored = await em.find(OrderEventRow, { merchantId, orderId: id }, { fields: ['sequence', 'id'] });
+  const idOf = new Map(stored.map((event) => [event.sequence, event.id]));
+  const lost: LostEvent[] = [];
+  for (const each of all) {
+    const sequence = Number(each.event.sequence);
+    const known = idOf.get(sequence);
+    if (known === undefined) lost.push(each);
+    else if (known !== idIn('evt', each.event.eventId)) return 'the order has changed in another way';
+  }
+  if (lost.length === 0) return 0;
+  if (row === null && (await em.findOne(OrderRow, { merchantId, environment, orderNumber })) !== null)
+    return 'its order_number belongs to another order';
+
+  const { attempts, refunds } = latestParts(lost.map(({ event }) => event));
+  const attemptRows = attempts.map(({ message, transactionId }) =>
+    attemptColumns(message, columns.paymentType, transactionId),
+  );
+  const refundRows = refunds.map(refundColumns);
+  const eventRows = lost.map(({ event, payload }) => eventColumns(event, payload));
+  const storedAttempts = await em.find(PaymentAttemptRow, { merchantId, orderId: id });
+  const isNew = (attempt: { readonly id: string }) => !storedAttempts.some((each) => each.id === attempt.id);
+  const counts = {
+    attemptCount: storedAttempts.length + attemptRows.filter(isNew).length,
+    latestAttemptId: attemptRows.at(-1)?.id ?? row?.latestAttemptId ?? null,
+  };
+  if (row === null) em.create(OrderRow, { ...columns, ...counts });
+  else em.assign(row, { ...columns, ...counts });
+  await em.flush();
+  for (const attempt of attemptRows) {
+    const there = storedAttempts.find((each) => each.id === attempt.id);
+    if (there === undefined)
+      em.create(PaymentAttemptRow, {
+        ...attempt,
+        merchantId,
+        environment,
+        orderId: id,
+        walletAccountId: await currentAccount(em, { ...attempt, merchantId, environment }),
+      });
+    // What the database knows of its work at the wallet stays.
+    else em.assign(there, { ...attempt, leases: Math.max(1, there.leases), origin: there.origin });
+    await em.flush();
+    const { providerTransactionId } = attempt;
+    if (providerTransactionId !== undefined && attempt.status === 'SUCCEEDED')
+      await addReceipt(em, { ...attempt, merchantId, environment, providerTransactionId });
+  }
+  for (const refund of refundRows) {
+    const there = await em.findOne(RefundRow, { merchantId, id: refund.id });
+    if (there === null) em.create(RefundRow, refund);
+    else em.assign(there, { ...refund, amountGiven: there.amountGiven });
+  }
+  for (const event of eventRows) em.create(OrderEventRow, { ...event, merchantId, environment, orderId: id });
+  await em.flush();
+  return lost.length;
+}
+
+function eventColumns(event: OrderEventMessage, payload: Uint8Array) {
+  const type = eventTypeOf(event.type);
+  if (type === undefined || event.occurTime === undefined)
+    throw new TypeError('an event has no type or time that this version knows');
+  return {
+    id: idIn('evt', event.eventId),
+    sequence: Number(event.sequence),
+    type,
+    occurredAt: timestampDate(event.occurTime),
+    payload: Buffer.from(payload),
+  };
+}
+
+/** The merchant's own account at the wallet, which the attempt began with, unless the merchant changed it meanwhile. */
+async function currentAccount(
+  em: EntityManager,
+  {
+    merchantId,
+    environment,
+    paymentOption,
+  }: Pick<PaymentAttemptRow, 'merchantId' | 'environment' | 'paymentOption'>,
+) {
+  const wallet = walletOf(paymentOption);
+  const account = await em.findOne(WalletAccountRow, { merchantId, environment, wallet, state: 'CURRENT' });
+  return account?.id ?? null;
+}
+
+async function addReceipt(
+  em: EntityManager,
+  attempt: Pick<PaymentAttemptRow, 'merchantId' | 'environment' | 'id' | 'paymentOption'> & {
+    readonly providerTransactionId: string;
+  },
+): Promise<void> {
+  const { environment, merchantId, id: paymentAttemptId, paymentOption, providerTransactionId } = attempt;
+  const key = { environment, wallet: walletOf(paymentOption), providerTransactionId };
+  if ((await em.findOne(WalletReceiptRow, key)) === null)
+    em.create(WalletReceiptRow, { ...key, merchantId, paymentAttemptId });
+}

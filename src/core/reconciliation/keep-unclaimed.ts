@@ -1,0 +1,35 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { isPublicId } from '../../contract/public-id.ts';
+import { UnclaimedPaymentRow } from '../database/recovery-entities.ts';
+import type { ReconciliationRow } from '../database/entities.ts';
+import type { FoundDifference } from './compare-entry.ts';
+
+/** The end of an attempt's id, which some wallets repeat instead of the whole. */
+const referenceEnd = /^[0-9a-hjkmnp-tv-z]{12}$/;
+
+/**
+ * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. So a
+ * shop that repeats the order is answered with this payment, and the customer is not charged again.
+ */
+export async function keepUnclaimed(
+  em: EntityManager,
+  { wallet, environment }: Pick<ReconciliationRow, 'wallet' | 'environment'>,
+  { kind, entry, known }: FoundDifference,
+  foundAt: Date,
+): Promise<void> {
+  if (kind !== 'MISSING_HERE' || entry === undefined || known !== undefined) return;
+  const { type, status, requestId, providerTransactionId } = entry;
+  const isOurs = isPublicId('pat', requestId) || referenceEnd.test(requestId);
+  if (type !== 'PAYMENT' || status !== 'COMPLETED' || !isOurs) return;
+  const key = { environment, wallet, providerTransactionId };
+  if ((await em.findOne(UnclaimedPaymentRow, key)) !== null) return;
+  em.create(UnclaimedPaymentRow, {
+    ...key,
+    requestId,
+    referenceEnd: requestId.slice(-12),
+    amount: entry.amount,
+    currency: entry.currency,
+    occurredAt: entry.occurredAt,
+    foundAt,
+  });
+}

@@ -1,0 +1,60 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
+import type { Environment } from '../domain/order.ts';
+import type { RecoveryCause } from '../domain/recovery.ts';
+import type { Wallet } from '../domain/wallet.ts';
+
+export interface BegunRecovery {
+  readonly id: string;
+  readonly cause: RecoveryCause;
+  readonly lostFrom: Date;
+  readonly lostUntil: Date;
+}
+
+/**
+ * Begins a recovery, in one transaction: it closes both environments, and records that every request that was open at the time
+ * of the backup may have reached its wallet since.
+ */
+export async function beginRecovery(
+  em: EntityManager,
+  wallets: readonly Wallet[],
+  { id, cause, lostFrom, lostUntil }: BegunRecovery,
+): Promise<void> {
+  em.create(RecoveryRow, {
+    id,
+    cause,
+    lostFrom,
+    lostUntil,
+    stream: 'WAITING',
+    closed: ['SANDBOX', 'PRODUCTION'],
+  });
+  await em.flush();
+  const own = await em.execute<{ environment: Environment; wallet: string }[]>(
+    'select distinct environment, wallet from core.wallet_accounts',
+  );
+  for (const { id: wallet, environments, reconcile } of wallets)
+    for (const environment of environments) {
+      const hasOwn = own.some((each) => each.environment === environment && each.wallet === wallet);
+      em.create(RecoveryWalletRow, {
+        recoveryId: id,
+        environment,
+        wallet,
+        state: 'WAITING',
+        hasStatement: reconcile && !hasOwn,
+        obstacle: !reconcile ? 'no_statement' : hasOwn ? 'own_accounts' : '',
+      });
+    }
+  await em.flush();
+  // Whoever changes an attempt or a refund locks its order first. No other transaction runs under this lock of the tables.
+  await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
+  await em.execute(`
+update core.payment_attempts set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(due_at, now())
+where status in ('REQUESTED', 'SENT', 'UNKNOWN') and (status = 'REQUESTED' or not maybe_sent)`);
+  await em.execute(
+    "update core.refunds set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
+  );
+  await em.execute(
+    "update core.stray_payments set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
+  );
+  await em.execute('update core.database_life set home = core.database_home(), seen_at = now()');
+}

@@ -1,0 +1,57 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../platform/database/run-statement.ts';
+
+/** What the database knows about itself. */
+export interface DatabaseLife {
+  /** Marks the events of this database in the stream. A copy of the database has the same mark. */
+  readonly lineage: string;
+  /** Where the database was when a core last used it. */
+  readonly knownHome: string;
+  readonly home: string;
+  /** When a core last used it, by the database's clock. */
+  readonly seenAt: Date;
+  /** Whether a recovery has not finished. */
+  readonly isRecovering: boolean;
+  /** The time of the database's clock. */
+  readonly now: Date;
+}
+
+/** Writes the first row of a new database. Several cores may do so at once. */
+export async function beginLife(pool: Pool, lineage: string): Promise<void> {
+  await pool.query(
+    `insert into core.database_life (lineage, home, seen_at) values ($1, core.database_home(), now())
+     on conflict do nothing`,
+    [lineage],
+  );
+}
+
+/** @throws when `beginLife` has not run */
+export async function readLife(pool: Pool): Promise<DatabaseLife> {
+  const [row] = await runStatement<{
+    lineage: string;
+    known_home: string;
+    home: string;
+    seen_at: Date;
+    recovering: boolean;
+    now: Date;
+  }>(pool, {
+    text: `
+select lineage::text as lineage, home as known_home, core.database_home() as home, seen_at, now() as now,
+  exists (select from core.recoveries where finished_at is null) as recovering
+from core.database_life`,
+  });
+  if (row === undefined) throw new Error('core.database_life has no row');
+  return {
+    lineage: row.lineage,
+    knownHome: row.known_home,
+    home: row.home,
+    seenAt: new Date(row.seen_at),
+    isRecovering: row.recovering,
+    now: new Date(row.now),
+  };
+}
+
+/** Records that a core uses the database now. A restored database keeps the time of its backup until its recovery begins. */
+export async function recordLife(pool: Pool): Promise<void> {
+  await pool.query('update core.database_life set seen_at = now() where home = core.database_home()');
+}

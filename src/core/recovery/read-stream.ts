@@ -1,0 +1,125 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Pool } from 'pg';
+import { uuidOfId } from '../../contract/public-id.ts';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { laterCursor, parseCursor } from '../events/event-cursor.ts';
+import type { EventCursor } from '../events/event-cursor.ts';
+
+/** An event of this database in the broker's stream. */
+export interface StreamEvent {
+  readonly event: OrderEvent;
+  readonly payload: Uint8Array;
+  readonly cursor: EventCursor;
+  readonly previous: EventCursor;
+  readonly storedAt: Date;
+}
+
+const chunk = 500;
+/** How far the newest message is searched among those of other databases on the same broker. */
+const newestAmong = 50;
+
+/** The stream's events that carry the database's mark. Others belong to other databases, or to earlier versions. */
+function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
+  return messages.flatMap(({ body, header, storedAt }) => {
+    if (header('Gatehouse-Lineage') !== lineage) return [];
+    const cursor = parseCursor(header('Gatehouse-Cursor'));
+    const previous = parseCursor(header('Gatehouse-Previous-Cursor'));
+    if (!cursor.ok || !previous.ok) return [];
+    const event = fromBinary(OrderEventSchema, body);
+    return [{ event, payload: body, cursor: cursor.value, previous: previous.value, storedAt }];
+  });
+}
+
+/** Whether the database has the newest event of the stream; undefined when the stream has none of this database. */
+export async function hasNewestEvent(
+  pool: Pool,
+  { range, read }: StoredStream,
+  lineage: string,
+): Promise<boolean | undefined> {
+  if (range === undefined) return undefined;
+  const lastOf = async (count: number): Promise<StreamEvent | undefined> =>
+    eventsOf(await read(Math.max(range.first, range.last - count + 1), range.last), lineage).at(-1);
+  const newest = (await lastOf(1)) ?? (await lastOf(newestAmong));
+  if (newest === undefined) return undefined;
+  return (await areKnown(pool, [newest]))[0] === true;
+}
+
+/** Whether the database has each event, with the same id. */
+async function areKnown(pool: Pool, events: readonly StreamEvent[]): Promise<boolean[]> {
+  const uuid = (id: string | undefined): string =>
+    uuidOfId(id ?? '') ?? '00000000-0000-0000-0000-000000000000';
+  const rows = await runStatement<{ known: boolean }>(pool, {
+    text: `
+select exists (
+  select from core.order_events e
+  where e.merchant_id = asked.merchant_id and e.order_id = asked.order_id and e.sequence = asked.sequence and e.id = asked.id
+) as known
+from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::uuid[])
+  with ordinality as asked (merchant_id, order_id, sequence, id, place)
+order by place`,
+    values: [
+      events.map(({ event }) => uuid(event.order?.merchantId)),
+      events.map(({ event }) => uuid(event.order?.orderId)),
+      events.map(({ event }) => Number(event.sequence)),
+      events.map(({ event }) => uuid(event.eventId)),
+    ],
+  });
+  return rows.map(({ known }) => known);
+}
+
+export interface FollowedStream {
+  readonly beginsInDatabase: boolean;
+  readonly isContinuous: boolean;
+  readonly messages: number;
+  readonly until: Date | undefined;
+}
+
+/**
+ * Finds the part of the stream that the database may lack, and passes it on in order, in chunks. It begins before `since` with
+ * events that the database has. Otherwise it begins with the stream.
+ */
+export async function followStream(
+  pool: Pool,
+  stream: StoredStream,
+  { lineage, since }: { readonly lineage: string; readonly since: Date },
+  use: (events: readonly StreamEvent[]) => Promise<void>,
+): Promise<FollowedStream> {
+  const { range, read } = stream;
+  if (range === undefined)
+    return { beginsInDatabase: false, isContinuous: false, messages: 0, until: undefined };
+  const readEvents = async (from: number): Promise<StreamEvent[]> =>
+    eventsOf(await read(from, Math.min(range.last, from + chunk - 1)), lineage);
+
+  let start = Math.max(range.first, range.last - chunk + 1);
+  let beginsInDatabase: boolean;
+  for (;;) {
+    const events = await readEvents(start);
+    const [first] = events;
+    const known = await areKnown(pool, events);
+    beginsInDatabase = known[0] === true || first?.previous.xid === '0';
+    const reachesBack = first !== undefined && first.storedAt < since && known.every(Boolean);
+    if (reachesBack || start === range.first) break;
+    start = Math.max(range.first, start - chunk);
+  }
+  let latest: EventCursor | undefined;
+  let isContinuous = true;
+  let messages = 0;
+  let until: Date | undefined;
+  for (let from = start; from <= range.last; from += chunk) {
+    const events = await readEvents(from);
+    for (const { cursor, previous, storedAt } of events) {
+      // A relay that starts again repeats events, so a predecessor may be earlier than the latest one.
+      if (latest !== undefined && !isSame(laterCursor(latest, previous), latest)) isContinuous = false;
+      latest = latest === undefined ? cursor : laterCursor(latest, cursor);
+      until = storedAt;
+    }
+    messages += events.length;
+    if (events.length > 0) await use(events);
+  }
+  return { beginsInDatabase, isContinuous, messages, until };
+}
+
+const isSame = (a: EventCursor, b: EventCursor): boolean => a.xid === b.xid && a.position === b.position;

@@ -1,0 +1,143 @@
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import {
+  RecoveredWalletProblem,
+  RecoveredWalletState,
+  RecoveryCause as CauseMessage,
+  RecoveryService,
+  RecoveryStream,
+} from '../../gen/gatehouse/v1/recovery_service_pb.js';
+import type { AcceptRecoveryRequest } from '../../gen/gatehouse/v1/recovery_service_pb.js';
+import { actorOf } from '../../platform/rpc/actor.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { requiredIssue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import type { RecoveredWalletProblem as StoredProblem } from '../database/recovery-entities.ts';
+import type { RecoveryCause, StreamState, WalletCheck } from '../domain/recovery.ts';
+import { parseText } from '../domain/text.ts';
+import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import type { AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-store.ts';
+
+export interface RecoveryServiceParts {
+  readonly store: RecoveryStore;
+  readonly now: () => Date;
+  /** Called after a decision, so that the recovery goes on at once. */
+  readonly onDecision: () => Promise<void>;
+}
+
+/** gatehouse.v1.RecoveryService. */
+export function recoveryService({ store, now, onDecision }: RecoveryServiceParts): RpcService {
+  const afterDecision = async () => {
+    await onDecision();
+    const recovery = await store.latest();
+    return recovery === undefined ? {} : { recovery: recoveryMessage(recovery) };
+  };
+  return rpcService(
+    RecoveryService,
+    {
+      async getRecovery() {
+        const recovery = await store.latest();
+        return recovery === undefined ? {} : { recovery: recoveryMessage(recovery) };
+      },
+      async beginRecovery(request, context) {
+        const { backupAt } = valuesOrThrow(combine({ backupAt: parsePast(request.backupTime, now()) }));
+        await store.begin(backupAt, actorOf(context));
+        return afterDecision();
+      },
+      async acceptRecovery(request, context) {
+        const { subject, reason } = valuesOrThrow(
+          combine({
+            subject: parseSubject(request),
+            reason: parseText(request.reason, 'reason', { max: 255, required: true }),
+          }),
+        );
+        const accepted = await store.accept(subject, reason, actorOf(context));
+        if (!accepted.ok)
+          throw rpcError('NOT_RECOVERING', 'nothing waits for this decision; read the state of the recovery');
+        return afterDecision();
+      },
+    },
+    {
+      getRecovery: ['dashboard', 'operator', 'reader'],
+      beginRecovery: ['operator'],
+      acceptRecovery: ['operator'],
+    },
+  );
+}
+
+function parsePast(time: Timestamp | undefined, now: Date): Result<Date, Issue> {
+  const field = 'backup_time';
+  if (time === undefined) return err({ field, issue: requiredIssue });
+  const at = timestampDate(time);
+  return at <= now ? ok(at) : err({ field, issue: 'must not be in the future' });
+}
+
+function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubject, Issue> {
+  switch (subject.case) {
+    case 'wallet': {
+      const environment = parseEnvironment(subject.value.environment);
+      if (!environment.ok) return err({ field: 'wallet.environment', issue: environment.error.issue });
+      return ok({ type: 'wallet', environment: environment.value, wallet: subject.value.wallet });
+    }
+    case 'conflicts':
+      if (subject.value) return ok({ type: 'conflicts' });
+      return err({ field: 'conflicts', issue: 'must be true, or absent' });
+    case undefined:
+      return err({ field: 'subject', issue: requiredIssue });
+  }
+}
+
+const causes = {
+  NEW_HOME: CauseMessage.NEW_HOME,
+  STREAM_AHEAD: CauseMessage.STREAM_AHEAD,
+  OPERATOR: CauseMessage.OPERATOR,
+} as const satisfies Record<RecoveryCause, CauseMessage>;
+
+const streams = {
+  WAITING: RecoveryStream.WAITING,
+  COMPLETE: RecoveryStream.COMPLETE,
+  PARTIAL: RecoveryStream.PARTIAL,
+  LOST: RecoveryStream.LOST,
+} as const satisfies Record<StreamState, RecoveryStream>;
+
+const states = {
+  WAITING: RecoveredWalletState.WAITING,
+  READ: RecoveredWalletState.READ,
+  ACCEPTED: RecoveredWalletState.ACCEPTED,
+} as const satisfies Record<WalletCheck['state'], RecoveredWalletState>;
+
+const problems = {
+  '': RecoveredWalletProblem.UNSPECIFIED,
+  no_statement: RecoveredWalletProblem.NO_STATEMENT,
+  own_accounts: RecoveredWalletProblem.OWN_ACCOUNTS,
+  too_long: RecoveredWalletProblem.TOO_LONG,
+} as const satisfies Record<StoredProblem, RecoveredWalletProblem>;
+
+const recoveryMessage = (recovery: StoredRecovery) => ({
+  recoveryId: recovery.id,
+  cause: causes[recovery.cause],
+  lostFromTime: timestampFromDate(recovery.lostFrom),
+  lostUntilTime: timestampFromDate(recovery.lostUntil),
+  stream: streams[recovery.stream],
+  ...(recovery.streamUntil == null ? {} : { streamUntilTime: timestampFromDate(recovery.streamUntil) }),
+  rebuiltOrderCount: recovery.rebuiltOrders,
+  rebuiltEventCount: recovery.rebuiltEvents,
+  conflictingOrderCount: recovery.conflictingOrders,
+  conflictsAcceptedBy: recovery.conflictsAcceptedBy,
+  closedEnvironments: recovery.closed.map((environment) => environmentNumbers[environment]),
+  ...(recovery.finishedAt == null ? {} : { finishTime: timestampFromDate(recovery.finishedAt) }),
+  wallets: recovery.wallets.map((check) => ({
+    environment: environmentNumbers[check.environment],
+    wallet: check.wallet,
+    state: states[check.state],
+    problem: problems[check.obstacle as StoredProblem],
+    unclaimedPaymentCount: check.unclaimedPayments,
+    decidedBy: check.decidedBy,
+  })),
+});

@@ -1,0 +1,115 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { NewId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import type { Database } from '../database/database.ts';
+import { readClock } from '../database/read-clock.ts';
+import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
+import type { Environment } from '../domain/order.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import { beginRecovery } from './begin-recovery.ts';
+
+/** A recovery with its wallets: the rows themselves. */
+export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
+  readonly wallets: readonly Omit<RecoveryWalletRow, symbol>[];
+}
+
+/** What an operator has looked at. */
+export type AcceptedSubject =
+  | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
+  | { readonly type: 'conflicts' };
+
+export interface RecoveryStore {
+  /** The one under way, or else the latest. */
+  readonly latest: () => Promise<StoredRecovery | undefined>;
+  /** Begins one, unless one is under way. */
+  readonly begin: (backupAt: Date, by: Actor) => Promise<StoredRecovery>;
+  /** Records the decision with an audit entry. `not_waiting` when nothing waits for it. */
+  readonly accept: (
+    subject: AcceptedSubject,
+    reason: string,
+    by: Actor,
+  ) => Promise<Result<StoredRecovery, 'not_waiting'>>;
+}
+
+export interface RecoveryStoreParts {
+  readonly database: Database;
+  readonly wallets: readonly Wallet[];
+  readonly newId: NewId;
+  readonly newUuid: () => string;
+}
+
+export function createRecoveryStore({
+  database,
+  wallets,
+  newId,
+  newUuid,
+}: RecoveryStoreParts): RecoveryStore {
+  const read = async (em: EntityManager): Promise<StoredRecovery | undefined> => {
+    const [row] = await em.find(RecoveryRow, {}, { orderBy: { lostUntil: 'desc', id: 'desc' }, limit: 1 });
+    if (row === undefined) return undefined;
+    const found = await em.find(
+      RecoveryWalletRow,
+      { recoveryId: row.id },
+      { orderBy: { environment: 'desc', wallet: 'asc' } },
+    );
+    return { ...row, wallets: found.map((wallet) => ({ ...wallet })) };
+  };
+  const readWritten = async (em: EntityManager): Promise<StoredRecovery> => {
+    await em.flush();
+    const written = await read(em);
+    if (written === undefined) throw new Error('the recovery is not there after it was written');
+    return written;
+  };
+  return {
+    latest: () => read(database.fork()),
+
+    begin: (backupAt, by) =>
+      database.fork().transactional(async (em) => {
+        await em.execute('lock table core.recoveries in share row exclusive mode');
+        const open = await em.findOne(RecoveryRow, { finishedAt: null });
+        if (open === null) {
+          const lostUntil = await readClock(em);
+          const id = newUuid();
+          await beginRecovery(em, wallets, { id, cause: 'OPERATOR', lostFrom: backupAt, lostUntil });
+          recordAudit(em, newId, lostUntil, by, {
+            action: 'recovery.begin',
+            merchantId: undefined,
+            targetId: id,
+            details: { backup_time: backupAt.toISOString() },
+          });
+        }
+        return readWritten(em);
+      }),
+
+    accept: (subject, reason, by) =>
+      database.fork().transactional(async (em) => {
+        const row = await em.findOne(RecoveryRow, { finishedAt: null });
+        if (row === null) return err('not_waiting');
+        if (subject.type === 'wallet') {
+          const { environment, wallet } = subject;
+          const key = { recoveryId: row.id, environment, wallet };
+          const check = await em.findOne(RecoveryWalletRow, key);
+          if (check?.state !== 'WAITING') return err('not_waiting');
+          Object.assign(check, { state: 'ACCEPTED', decidedBy: by.actor });
+        } else {
+          if (row.conflictingOrders === 0 || row.conflictsAcceptedBy !== '') return err('not_waiting');
+          row.conflictsAcceptedBy = by.actor;
+        }
+        recordAudit(em, newId, await readClock(em), by, {
+          action: 'recovery.accept',
+          merchantId: undefined,
+          targetId: row.id,
+          details: {
+            reason,
+            ...(subject.type === 'wallet'
+              ? { wallet: subject.wallet, environment: subject.environment.toLowerCase() }
+              : { conflicting_orders: row.conflictingOrders }),
+          },
+        });
+        return ok(await readWritten(em));
+      }),
+  };
+}

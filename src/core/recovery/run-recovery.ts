@@ -1,0 +1,166 @@
+import type { Database } from '../database/database.ts';
+import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
+import { causeOfRecovery, closedEnvironments, streamAfter } from '../domain/recovery.ts';
+import type { Environment } from '../domain/order.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import { rebuildOrders } from '../payments/changes/rebuild-orders.ts';
+import type { EventBus } from '../../contract/event-bus.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { StoredStream } from '../../platform/nats-stored-events.ts';
+import { beginRecovery } from './begin-recovery.ts';
+import { checkWallets } from './check-wallets.ts';
+import type { StartReconciliation } from './check-wallets.ts';
+import { readLife, recordLife } from './database-life.sql.ts';
+import type { DatabaseLife } from './database-life.sql.ts';
+import { followStream, hasNewestEvent } from './read-stream.ts';
+
+export interface RecoveryParts {
+  readonly database: Database;
+  readonly bus: Pick<EventBus, 'storedStream'>;
+  readonly wallets: readonly Wallet[];
+  readonly startReconciliation: StartReconciliation;
+  /** Gives lost payments to the PENDING orders that they belong to. */
+  readonly claimAll: (environment: Environment) => Promise<number>;
+  readonly newUuid: () => string;
+  /** Called after the first steps that make orders or attempts due. */
+  readonly onChange: () => void;
+  readonly logger: Logger;
+  /** How long a prompt of the lost time may still be confirmed. Statements are read after it. */
+  readonly settleMs: number;
+  /** How long the broker may be unavailable before its stream counts as lost. */
+  readonly streamWaitMs: number;
+}
+
+/** One core at a time looks after the database. The others only ask whether it takes payments. */
+const recoveryLock = { key: 7_142_006, silenceMs: 120_000 };
+/** The stream is read from this time before the backup on, because its order differs a little from that of the commits. */
+const streamMarginMs = 10 * 60_000;
+
+/** How many steps look at the database only, before one looks at the stream too. */
+const stepsBetweenStreams = 30;
+/** How old the record of the last use may become. Changes after it count as lost. */
+const recordEveryMs = 5_000;
+
+/**
+ * Looks whether the database was restored, and carries a recovery on by one step. Several cores may call it. Without a restore most
+ * steps cost one query.
+ */
+export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
+  const { database, bus, logger } = parts;
+  let untilStream = 0;
+  const readStream = async (): Promise<StoredStream | undefined> => {
+    try {
+      const stream = await bus.storedStream();
+      untilStream = stream === undefined ? 0 : stepsBetweenStreams;
+      return stream;
+    } catch (error) {
+      untilStream = stepsBetweenStreams;
+      logger.warn({ err: error }, 'the stream of events cannot be read, so a restore may be noticed late');
+      return undefined;
+    }
+  };
+  const step = async (): Promise<void> => {
+    const life = await readLife(database.pool);
+    const stream = await readStream();
+    if (life.isRecovering || (await begin(parts, life, stream)))
+      await continueRecovery(parts, life.lineage, stream);
+  };
+  return async () => {
+    const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
+    untilStream -= 1;
+    if (home !== knownHome || isRecovering || untilStream < 0)
+      await withAdvisoryLock(database.pool, recoveryLock, step);
+    else if (now.getTime() - seenAt.getTime() > recordEveryMs) await recordLife(database.pool);
+  };
+}
+
+/** Begins a recovery if anything says that the database was restored. */
+async function begin(
+  { database, wallets, newUuid, logger }: RecoveryParts,
+  life: DatabaseLife,
+  stream: StoredStream | undefined,
+): Promise<boolean> {
+  const { knownHome, home, lineage } = life;
+  const newest = stream === undefined ? undefined : await hasNewestEvent(database.pool, stream, lineage);
+  const cause = causeOfRecovery({ knownHome, home, hasNewestEvent: newest });
+  if (cause === undefined) return false;
+  const recovery = { id: newUuid(), cause, lostFrom: life.seenAt, lostUntil: life.now };
+  await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
+  logger.error(
+    { recovery: recovery.id, cause, lost_from: recovery.lostFrom, lost_until: recovery.lostUntil },
+    'the database was restored: no payment is taken until the wallets were asked about the lost time',
+  );
+  return true;
+}
+
+async function continueRecovery(
+  parts: RecoveryParts,
+  lineage: string,
+  stream: StoredStream | undefined,
+): Promise<void> {
+  const { database, settleMs, startReconciliation, onChange, logger } = parts;
+  const em = database.fork();
+  const recovery = await em.findOne(RecoveryRow, { finishedAt: null });
+  if (recovery === null) return;
+  if (recovery.stream === 'WAITING') await readTheStream(parts, recovery, lineage, stream);
+  const now = await databaseNow(parts);
+  const settledAt = new Date(recovery.lostUntil.getTime() + settleMs);
+  if (recovery.stream !== 'WAITING' && now >= settledAt)
+    await checkWallets(em, recovery, settledAt, startReconciliation);
+  const wallets = await em.find(RecoveryWalletRow, { recoveryId: recovery.id });
+  const openConflicts = recovery.conflictsAcceptedBy === '' ? recovery.conflictingOrders : 0;
+  const closed = closedEnvironments({ stream: recovery.stream, openConflicts, wallets });
+  if (closed.length === recovery.closed.length && closed.length > 0) return em.flush();
+  for (const environment of recovery.closed)
+    if (!closed.includes(environment)) await parts.claimAll(environment);
+  recovery.closed = [...closed];
+  if (closed.length === 0) recovery.finishedAt = now;
+  await em.flush();
+  logger.info({ recovery: recovery.id, closed }, 'the recovery has opened an environment');
+  onChange();
+}
+
+/** Rebuilds the lost orders from the stream, and records what the stream is worth. */
+async function readTheStream(
+  parts: RecoveryParts,
+  recovery: RecoveryRow,
+  lineage: string,
+  stream: StoredStream | undefined,
+): Promise<void> {
+  const { database, logger, streamWaitMs, onChange } = parts;
+  if (stream === undefined) {
+    const now = await databaseNow(parts);
+    if (now.getTime() - recovery.lostUntil.getTime() > streamWaitMs) recovery.stream = 'LOST';
+    return;
+  }
+  const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };
+  const since = new Date(recovery.lostFrom.getTime() - streamMarginMs);
+  const read = await followStream(database.pool, stream, { lineage, since }, async (events) => {
+    const rebuilt = await rebuildOrders(database, events);
+    rebuilt.orders.forEach((id) => total.orders.add(id));
+    total.events += rebuilt.events;
+    for (const { orderId, why } of rebuilt.conflicts) {
+      total.conflicts.add(orderId);
+      logger.error({ order_id: orderId, why }, 'an order of the lost time cannot be rebuilt');
+    }
+  });
+  recovery.stream = streamAfter(read);
+  recovery.streamUntil = read.until ?? null;
+  recovery.rebuiltOrders = total.orders.size;
+  recovery.rebuiltEvents = total.events;
+  recovery.conflictingOrders = total.conflicts.size;
+  logger.info(
+    {
+      recovery: recovery.id,
+      stream: recovery.stream,
+      rebuilt_orders: total.orders.size,
+      rebuilt_events: total.events,
+      conflicts: total.conflicts.size,
+    },
+    'lost orders were rebuilt from the stream',
+  );
+  onChange();
+}
+
+const databaseNow = async ({ database }: RecoveryParts): Promise<Date> => (await readLife(database.pool)).now;

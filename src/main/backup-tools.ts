@@ -1,0 +1,93 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { openDatabase as openCoreDatabase } from '../core/database/database.ts';
+import type { Database } from '../core/database/database.ts';
+import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
+import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
+import { createLogger } from '../platform/logger.ts';
+import { SnapshotError, verifySnapshot } from '../platform/database/snapshot/manifest.ts';
+import type { Manifest } from '../platform/database/snapshot/manifest.ts';
+import { loadSnapshot, requireEmpty } from '../platform/database/snapshot/load-snapshot.ts';
+import { writeSnapshot } from '../platform/database/snapshot/write-snapshot.ts';
+import { openDatabase as openWebhooksDatabase } from '../webhooks/database/database.ts';
+
+/** The commands of the command line that work on the databases. They need no core. */
+export const backupTools: BackupTools = {
+  async write(urls, folder, report) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if ((await readdir(folder)).length > 0)
+      throw new SnapshotError(`${folder} is not empty; name a new folder for each backup`);
+    const sources =
+      urls.webhooks === urls.core
+        ? [{ url: urls.core, schemas: ['core', 'webhooks'] }]
+        : // The earlier snapshot is that of the reader, which reads again what it lacks.
+          [
+            { url: urls.webhooks, schemas: ['webhooks'] },
+            { url: urls.core, schemas: ['core'] },
+          ];
+    return summaryOf(
+      await writeSnapshot(sources, folder, ({ schema, name, rows }) => report(`${schema}.${name}: ${rows}`)),
+    );
+  },
+  verify: async (folder) => summaryOf(await verifySnapshot(folder)),
+  async restore(urls, folder, report) {
+    const manifest = await verifySnapshot(folder);
+    report('the files of the backup are complete and undamaged');
+    const schemas = manifest.schemas.map(({ name }) => name);
+    await requireEmpty(urls.core, ['core']);
+    if (schemas.includes('webhooks')) await requireEmpty(urls.webhooks, ['webhooks']);
+    await migrateLike(manifest, urls);
+    report('the tables of the backup are there');
+    const snapshot = { folder, manifest };
+    const isTogether = urls.webhooks === urls.core;
+    let wereAdopted = false;
+    await loadSnapshot(urls.core, snapshot, isTogether ? schemas : ['core'], async (client) => {
+      wereAdopted = await adoptEvents(client);
+    });
+    if (!isTogether && schemas.includes('webhooks'))
+      await loadSnapshot(urls.webhooks, snapshot, ['webhooks'], async (client) => {
+        // The readers begin again. An event that has its deliveries gets no second ones.
+        if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
+      });
+    return summaryOf(manifest);
+  },
+};
+
+const summaryOf = ({ taken_at: takenAt, tables, schemas }: Manifest) => {
+  const rowsOf = (table: string): number =>
+    tables.find(({ schema, name }) => `${schema}.${name}` === table)?.rows ?? 0;
+  return {
+    takenAt,
+    schemas: schemas.map(({ name }) => name),
+    tables: tables.length,
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    orders: rowsOf('core.orders'),
+    deliveries: rowsOf('webhooks.deliveries'),
+  };
+};
+
+/** Makes the schemas as they were in the backup. The processes apply later migrations when they start. */
+async function migrateLike(manifest: Manifest, urls: DatabaseUrls): Promise<void> {
+  const logger = createLogger({ process: 'cli', instance: 'restore', level: 'silent' });
+  const options = { poolSize: 2, applicationName: 'gatehouse-restore', logger };
+  for (const { name, migrations } of manifest.schemas) {
+    const database = await (name === 'core'
+      ? openCoreDatabase({ ...options, url: urls.core })
+      : openWebhooksDatabase({ ...options, url: urls.webhooks }));
+    try {
+      await migrateTo(database, name, migrations);
+    } finally {
+      await database.close();
+    }
+  }
+}
+
+async function migrateTo(database: Database, schema: string, migrations: readonly string[]): Promise<void> {
+  const last = migrations.at(-1);
+  const known = await database.pendingMigrations();
+  const unknown = migrations.find((name) => !known.includes(name));
+  if (last === undefined || unknown !== undefined)
+    throw new SnapshotError(
+      `the backup has the migration ${unknown ?? ''} of ${schema}, which this version does not know; use the Gatehouse that wrote it, or a newer one`,
+    );
+  await database.migrate(last);
+}

@@ -1,0 +1,37 @@
+import { v7 } from 'uuid';
+import type { PaymentGate } from '../core/database/payment-gate.ts';
+import { recoveryService } from '../core/recovery/recovery-service.ts';
+import { createRecoveryStore } from '../core/recovery/recovery-store.ts';
+import type { RecoveryStoreParts } from '../core/recovery/recovery-store.ts';
+import { createRecoveryStep } from '../core/recovery/run-recovery.ts';
+import type { RecoveryParts } from '../core/recovery/run-recovery.ts';
+import type { RpcService } from '../platform/rpc/rpc-service.ts';
+
+const streamWaitMs = 5 * 60_000;
+
+export interface CoreRecoveryParts
+  extends Omit<RecoveryParts, 'newUuid' | 'streamWaitMs'>, Omit<RecoveryStoreParts, 'newUuid'> {
+  readonly gate: Pick<PaymentGate, 'refresh'>;
+  readonly now: () => Date;
+}
+
+export interface CoreRecovery {
+  /** Notices a restore, carries a recovery on, and refreshes the gate. */
+  readonly lookAfterDatabase: () => Promise<void>;
+  readonly service: RpcService;
+}
+
+/** What core does when its database was restored. */
+export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
+  const own = { ...parts, newUuid: v7, streamWaitMs };
+  const step = createRecoveryStep(own);
+  const lookAfterDatabase = async (): Promise<void> => {
+    await step();
+    await parts.gate.refresh();
+  };
+  const store = createRecoveryStore(own);
+  return {
+    lookAfterDatabase,
+    service: recoveryService({ store, now: parts.now, onDecision: lookAfterDatabase }),
+  };
+}

@@ -1,0 +1,81 @@
+import { NatsError } from 'nats';
+import type { JetStreamManager, NatsConnection } from 'nats';
+import { brokerAnswerMs } from './nats-event-stream.ts';
+
+/** An event as the broker stores it. */
+export interface StoredMessage {
+  /** Its number in the stream. */
+  readonly number: number;
+  readonly storedAt: Date;
+  readonly body: Uint8Array;
+  /** The value of a header; empty if the event does not have it. */
+  readonly header: (name: string) => string;
+}
+
+/** The numbers of the events that the broker stores. Numbers between them may be missing. */
+export interface StoredRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The events that the broker stores, for a reader that goes through them once without a position of its own. */
+export interface StoredStream {
+  /** Undefined when the stream does not exist or is empty. */
+  readonly range: StoredRange | undefined;
+  /** The events with these numbers, in order, without those that the broker no longer has. */
+  readonly read: (from: number, to: number) => Promise<StoredMessage[]>;
+}
+
+/** JetStream's API errors for a missing stream and a missing message. */
+const missing = new Set([10037, 10059]);
+
+/** How many requests wait for the broker at once. */
+const atOnce = 200;
+
+/** @throws when the broker does not answer */
+export async function openStoredStream(connection: NatsConnection, stream: string): Promise<StoredStream> {
+  const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
+  return {
+    range: await rangeOf(manager, stream),
+    async read(from, to) {
+      const messages: StoredMessage[] = [];
+      for (let first = from; first <= to; first += atOnce) {
+        const count = Math.min(atOnce, to - first + 1);
+        const read = await Promise.all(
+          Array.from({ length: count }, (_, index) => readOne(manager, stream, first + index)),
+        );
+        messages.push(...read.flatMap((message) => (message === undefined ? [] : [message])));
+      }
+      return messages;
+    },
+  };
+}
+
+async function rangeOf(manager: JetStreamManager, stream: string): Promise<StoredRange | undefined> {
+  try {
+    const { state } = await manager.streams.info(stream);
+    return state.messages === 0 ? undefined : { first: state.first_seq, last: state.last_seq };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readOne(
+  manager: JetStreamManager,
+  stream: string,
+  number: number,
+): Promise<StoredMessage | undefined> {
+  try {
+    const { seq, time, data, header } = await manager.streams.getMessage(stream, { seq: number });
+    return { number: seq, storedAt: time, body: data, header: (name) => header.get(name) };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof NatsError)) return false;
+  return missing.has(error.jsError()?.err_code ?? 0) || error.code === '404';
+}
