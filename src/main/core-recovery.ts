@@ -6,8 +6,10 @@ import type { RecoveryStoreParts } from '../core/recovery/recovery-store.ts';
 import { createRecoveryStep } from '../core/recovery/run-recovery.ts';
 import type { RecoveryParts } from '../core/recovery/run-recovery.ts';
 import type { RpcService } from '../platform/rpc/rpc-service.ts';
+import { waitForBroker } from './wait-for-broker.ts';
 
 const streamWaitMs = 5 * 60_000;
+const brokerStartMs = 2_000;
 
 export interface CoreRecoveryParts
   extends Omit<RecoveryParts, 'newUuid' | 'streamWaitMs'>, Omit<RecoveryStoreParts, 'newUuid'> {
@@ -18,6 +20,8 @@ export interface CoreRecoveryParts
 export interface CoreRecovery {
   /** Notices a restore, carries a recovery on, and refreshes the gate. */
   readonly lookAfterDatabase: () => Promise<void>;
+  /** The first look, before any call is answered. It does not wait long for a broker that is unavailable. */
+  readonly lookAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
   readonly service: RpcService;
 }
 
@@ -32,6 +36,10 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
   const store = createRecoveryStore(own);
   return {
     lookAfterDatabase,
+    async lookAtStart(isBrokerConnected) {
+      await waitForBroker(isBrokerConnected, brokerStartMs);
+      await lookAfterDatabase();
+    },
     service: recoveryService({ store, now: parts.now, onDecision: lookAfterDatabase }),
   };
 }

@@ -100,13 +100,10 @@ import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-
 import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
-import { waitForBroker } from './wait-for-broker.ts';
 import { orderStories } from './order-stories.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
-
-const brokerStartMs = 2_000;
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -363,9 +360,7 @@ const services = [
     now: () => new Date(),
   }),
 ];
-// The newest event of the stream shows whether the database is older than it. Orders do not wait for a broker that is unavailable.
-await waitForBroker(bus.isConnected, brokerStartMs);
-await recovery.lookAfterDatabase();
+await recovery.lookAtStart(bus.isConnected);
 const servers = await startRpcServers({
   host: config.GATEHOUSE_HOST,
   ports: { grpc: config.GATEHOUSE_CORE_GRPC_PORT, connect: config.GATEHOUSE_CORE_CONNECT_PORT },
