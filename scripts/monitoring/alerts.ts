@@ -25,6 +25,13 @@ export const alerts: readonly Alert[] = [
     summary: 'The process {{ $labels.instance }} of {{ $labels.job }} does not answer.',
   },
   {
+    name: 'GatehouseRecovering',
+    expr: 'max by (environment) (gatehouse_recovery_closed) == 1',
+    for: '1m',
+    severity: 'page',
+    summary: 'The database was restored, and {{ $labels.environment }} takes no payments yet.',
+  },
+  {
     name: 'GatehouseMerchantApiFails',
     expr: `${share(failed(merchantApi), merchantApi)} > 0.01`,
     for: '5m',

@@ -38,6 +38,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.BROKER]: 'broker',
   [CheckSubject.UNSETTLED]: 'unsettled money',
   [CheckSubject.MONEY]: 'money',
+  [CheckSubject.RECOVERY]: 'recovery',
 };
 
 /**
@@ -68,6 +69,8 @@ function textOf(check: Check): Text {
       return reconciliationText(facts.value);
     case 'money':
       return moneyText(facts.value);
+    case 'recovery':
+      return recoveryText(facts.value);
     case 'unsettled':
       return unsettledText(facts.value);
     case 'clockSkew':
@@ -116,6 +119,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.RECONCILIATION:
     case CheckSubject.UNSETTLED:
     case CheckSubject.MONEY:
+    case CheckSubject.RECOVERY:
       return finding === CheckFinding.HEALTHY
         ? ['in order']
         : ['a finding that this version does not know', 'update Gatehouse, and check again'];
@@ -141,6 +145,19 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
     default:
       return [`PostgreSQL ${version} answers, fsync on`];
   }
+}
+
+function recoveryText({ closedEnvironments, unclaimedPaymentCount }: Facts<'recovery'>): Text {
+  if (closedEnvironments.length > 0)
+    return [
+      `the database was restored, and ${closedEnvironments.length === 1 ? 'one environment takes' : 'both environments take'} no payments yet`,
+      'see what Gatehouse waits for: gatehouse restore status',
+    ];
+  return unclaimedPaymentCount === 0n
+    ? ['payments are taken']
+    : [
+        `payments are taken; ${unclaimedPaymentCount} payments of lost orders wait for the shops to repeat them`,
+      ];
 }
 
 function poolText(facts: Facts<'databasePool'>, finding: CheckFinding): Text {

@@ -3,19 +3,23 @@ import { addPoolMetrics } from '../platform/database/pool-watch.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { EventBus } from '../platform/nats-event-bus.ts';
 import type { Database } from './database/database.ts';
+import type { PaymentGate } from './database/payment-gate.ts';
 import { addRelayMetrics } from './events/relay-metrics.ts';
+import { addRecoveryMetrics } from './recovery/recovery-metrics.ts';
 import { addWorkMetrics } from './payments/work-metrics.ts';
 
 export interface CoreMetricsParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'isConnected'> & { readonly stream: string };
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly now: () => Date;
 }
 
 /** Adds the metrics of a core's database, broker and work. */
-export function addCoreMetrics(metrics: Metrics, { database, bus, now }: CoreMetricsParts): void {
+export function addCoreMetrics(metrics: Metrics, { database, bus, gate, now }: CoreMetricsParts): void {
   addBrokerMetrics(metrics, bus);
   addPoolMetrics(metrics, database.poolWatch);
   addWorkMetrics(metrics, database);
+  addRecoveryMetrics(metrics, gate);
   addRelayMetrics(metrics, { database, stream: bus.stream, now });
 }

@@ -227,7 +227,7 @@ const stopping = new AbortController();
 const changedOrders = createChangedOrders({ database, signal: eventSignal, stop: draining.signal, logger });
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
-addCoreMetrics(metrics, { database, bus, now });
+addCoreMetrics(metrics, { database, bus, gate, now });
 
 const reconciliations = createReconciliationStore({
   ...paymentParts,

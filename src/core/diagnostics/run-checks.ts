@@ -20,6 +20,7 @@ import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
+import { checkRecovery } from './check-recovery.ts';
 import { failed, good, warning } from './check-outcome.ts';
 
 export interface ChecksParts {
@@ -43,6 +44,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.DATABASE, () => checkDatabase(parts)),
     Promise.resolve(pool),
     within(CheckSubject.MIGRATIONS, () => checkMigrations(parts)),
+    within(CheckSubject.RECOVERY, () => checkRecovery(parts.database)),
     within(CheckSubject.CLOCK, () => checkClock(parts)),
     within(CheckSubject.EVENT_ORDER, () => checkEventOrder(parts)),
     // A slow or unavailable database is no proof that orders and events disagree.

@@ -15,6 +15,7 @@ const subjects = {
   [CheckSubject.BROKER]: 'broker',
   [CheckSubject.UNSETTLED]: 'unsettled',
   [CheckSubject.MONEY]: 'money',
+  [CheckSubject.RECOVERY]: 'recovery',
 } as const;
 
 /** The pages with more about a subject. */

@@ -72,6 +72,11 @@ export const operator = {
         good: 'The money of orders agrees with payments, refunds and events.',
         bad: 'The money of orders disagrees with payments, refunds or events, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet’s statement.',
       },
+      recovery: {
+        name: 'Recovery',
+        good: 'Payments are taken.',
+        bad: 'The database was restored, and payments wait until the wallets are known. On the command line, gatehouse restore status says what is missing.',
+      },
       eventRelay: {
         name: 'Event relay',
         good: 'Events are published in time.',

@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Environment } from "./order_pb.js";
 
 /**
  * Describes the file gatehouse/v1/diagnostics_service.proto.
@@ -360,6 +361,33 @@ export declare type UnsettledFacts = Message<"gatehouse.v1.UnsettledFacts"> & {
 export declare const UnsettledFactsSchema: GenMessage<UnsettledFacts>;
 
 /**
+ * The latest recovery after a restore.
+ *
+ * @generated from message gatehouse.v1.RecoveryFacts
+ */
+export declare type RecoveryFacts = Message<"gatehouse.v1.RecoveryFacts"> & {
+  /**
+   * The environments that take no payments yet.
+   *
+   * @generated from field: repeated gatehouse.v1.Environment closed_environments = 1;
+   */
+  closedEnvironments: Environment[];
+
+  /**
+   * Payments in wallets' statements whose orders are lost, and which no shop has named again.
+   *
+   * @generated from field: int64 unclaimed_payment_count = 2;
+   */
+  unclaimedPaymentCount: bigint;
+};
+
+/**
+ * Describes the message gatehouse.v1.RecoveryFacts.
+ * Use `create(RecoveryFactsSchema)` to create a new message.
+ */
+export declare const RecoveryFactsSchema: GenMessage<RecoveryFacts>;
+
+/**
  * One check.
  *
  * @generated from message gatehouse.v1.Check
@@ -500,6 +528,14 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
      */
     value: MoneyFacts;
     case: "money";
+  } | {
+    /**
+     * Of RECOVERY.
+     *
+     * @generated from field: gatehouse.v1.RecoveryFacts recovery = 19;
+     */
+    value: RecoveryFacts;
+    case: "recovery";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -700,6 +736,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_MONEY = 12;
    */
   MONEY = 12,
+
+  /**
+   * Whether a restored gateway takes payments again.
+   *
+   * @generated from enum value: CHECK_SUBJECT_RECOVERY = 13;
+   */
+  RECOVERY = 13,
 }
 
 /**
@@ -831,6 +874,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_WAITING_FOR_PERSON = 16;
    */
   WAITING_FOR_PERSON = 16,
+
+  /**
+   * The database was restored, and payments wait until the wallets are known.
+   *
+   * @generated from enum value: CHECK_FINDING_RECOVERING = 17;
+   */
+  RECOVERING = 17,
 }
 
 /**
