@@ -380,17 +380,9 @@ const { resealed, problem } = await walletAccounts.reseal();
 if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
 if (problem !== undefined)
   logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
+const { lookAfterDatabase } = recovery;
 const working = startBackgroundWork(
-  {
-    ...paymentParts,
-    database,
-    clock,
-    changes,
-    gate,
-    lookAfterDatabase: recovery.lookAfterDatabase,
-    wallets,
-    logger,
-  },
+  { ...paymentParts, clock, gate, lookAfterDatabase, wallets, logger },
   stopping.signal,
 );
 const relaying = relayEvents(

@@ -17,7 +17,13 @@ describe('a message as JSON', () => {
     expect(json).toEqual({
       ...{ event_id: '', type: null, sequence: '1', occur_time: null, previous_status: null },
       ...{ order: null, payment_attempt: null, request_id: '' },
-      ...{ refund: null, settlement_id: '', stray_payment_id: '', provider_transaction_id: '' },
+      ...{
+        refund: null,
+        settlement_id: '',
+        stray_payment_id: '',
+        traceparent: '',
+        provider_transaction_id: '',
+      },
     });
   });
 

@@ -42,6 +42,7 @@ async function parse(args: readonly string[]) {
         GATEHOUSE_SERVICE_TOKEN: 'token',
         GATEHOUSE_DASHBOARD_BASE_URL: 'http://127.0.0.1:1',
         GATEHOUSE_WEBHOOK_SECRET: 'whsec_c2VjcmV0',
+        GATEHOUSE_DATABASE_URL: 'postgres://gatehouse:secret@127.0.0.1:1/gatehouse',
       }),
     openCore: call,
     openWebhooks: call,
@@ -66,6 +67,7 @@ async function parse(args: readonly string[]) {
 const samples: readonly (readonly [name: RegExp, value: string])[] = [
   [/environment/, 'sandbox'],
   [/since|until|after|overlap|valid-for|lifetime/, '24h'],
+  [/--backup-time/, '2026-01-31'],
   [/--(from|to|date)$|\.slice\(0,10\)/, '2026-01-31'],
   [/--role/, 'owner'],
   [/--outcome/, 'paid'],

@@ -54,7 +54,7 @@ export const operator: typeof english = {
       recovery: {
         name: 'ማገገም',
         good: 'ክፍያዎች ይቀበላሉ።',
-        bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ ዋሌቶቹ እስኪታወቁ ድረስ ክፍያዎች ይጠብቃሉ። የሚጎድለውን በትዕዛዝ መስመር gatehouse restore status ያሳያል።',
+        bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ ዋሌቶቹ እስኪታወቁ ድረስ ክፍያዎች ይጠብቃሉ። የሚጎድለውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
       },
       eventRelay: {
         name: 'የክስተቶች ማስተላለፍ',

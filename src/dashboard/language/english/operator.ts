@@ -75,7 +75,7 @@ export const operator = {
       recovery: {
         name: 'Recovery',
         good: 'Payments are taken.',
-        bad: 'The database was restored, and payments wait until the wallets are known. On the command line, gatehouse restore status says what is missing.',
+        bad: 'The database was restored, and payments wait until the wallets are known. See what is missing on the command line: gatehouse restore status',
       },
       eventRelay: {
         name: 'Event relay',
