@@ -1,4 +1,4 @@
-import { clientSettings } from '../contract/shared-settings.ts';
+import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
 import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
@@ -19,4 +19,5 @@ const settings = {
 };
 
 /** Settings of the `checkout` process. @throws SettingsError */
-export const readCheckoutSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export const readCheckoutSettings = (environment: ProcessEnvironment) =>
+  readSettings(environment, certificatesForTokens(environment, settings));

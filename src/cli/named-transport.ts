@@ -1,10 +1,13 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import type { CertificateFiles } from '../platform/tls/certificate-files.ts';
 
 export interface NamedTransportOptions {
   readonly addresses: readonly string[];
   readonly token: string;
+  /** Undefined to call without TLS. */
+  readonly tls?: CertificateFiles | undefined;
   /** The user of the command, for the audit log. */
   readonly actor: string;
   readonly newRequestId: () => string;
@@ -19,10 +22,11 @@ const requestIdHeader = 'x-request-id';
 export function openNamedTransport({
   addresses,
   token,
+  tls,
   actor,
   newRequestId,
 }: NamedTransportOptions): Transport & { readonly close: () => void } {
-  const transport = createGrpcTransport({ addresses, token });
+  const transport = createGrpcTransport({ addresses, token, tls });
   const namesOf = (requestId: string) => ({ [requestIdHeader]: requestId, 'x-gatehouse-actor': actor });
   return {
     unary: async (method, signal, timeoutMs, header, input) => {

@@ -103,6 +103,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     RECONCILIATION_NOT_FOUND: `To list reconciliations: gatehouse reconcile list`,
     API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id>`,
     TOO_MANY_API_KEYS: `Revoke a key that is no longer used: gatehouse key revoke <merchant_id> <api_key_id>`,
+    INVALID_CLIENT_CERTIFICATE:
+      'Set GATEHOUSE_TLS_CERTIFICATE_FILE and GATEHOUSE_TLS_KEY_FILE to a certificate that the server accepts.',
     OVERLOADED: 'Try again in a few seconds.',
     SERVER_DRAINING: `The ${server} is stopping. Try again when it, or another, is running.`,
     CORE_UNAVAILABLE: seeDoctor(context),
@@ -180,6 +182,19 @@ const connectionCauses: readonly (readonly [said: RegExp, meaning: string])[] = 
   [/ECONNREFUSED/, 'nothing listens there'],
   [/EHOSTUNREACH|ENETUNREACH/, 'the network has no route to it'],
   [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is unknown'],
+  [/certificate has expired/, 'its TLS certificate has expired'],
+  [
+    /does not match certificate/,
+    'its TLS certificate is for other names: use one of them as the address, or issue it for this address',
+  ],
+  [
+    /self-signed certificate|unable to (get|verify)|unknown ca/i,
+    'its TLS certificate is not of an authority in the file that GATEHOUSE_TLS_CA_FILE names',
+  ],
+  [
+    /wrong version number|packet length too long/,
+    'it speaks no TLS: give it a certificate, or unset GATEHOUSE_TLS_CA_FILE here',
+  ],
   [/Protocol error/, 'the server there does not speak gRPC'],
   [/Deadline exceeded/, 'no answer came in time'],
 ];

@@ -1,9 +1,11 @@
 import { str } from 'envalid';
 import { addresses, databaseUrl, origin } from '../platform/settings/address-settings.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
+import { tlsSettings } from '../platform/tls/tls-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
+  ...tlsSettings,
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
@@ -18,5 +20,10 @@ const settings = {
 };
 
 /** Settings of the command line client. @throws SettingsError */
-export const readCliSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export const readCliSettings = (environment: ProcessEnvironment) => {
+  const read = readSettings(environment, settings);
+  // A certificate names the role as a token does.
+  const token = read.GATEHOUSE_SERVICE_TOKEN ?? (read.GATEHOUSE_TLS_CERTIFICATE_FILE && '');
+  return { ...read, GATEHOUSE_SERVICE_TOKEN: token };
+};
 export type CliSettings = ReturnType<typeof readCliSettings>;

@@ -2,10 +2,13 @@ import { EnvError, makeExactValidator, str } from 'envalid';
 import { parseServiceTokens } from '../platform/rpc/service-tokens.ts';
 import type { ServiceTokens } from '../platform/rpc/service-tokens.ts';
 import { addresses, natsUrl } from '../platform/settings/address-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+import { tlsServerSettings, tlsSettings } from '../platform/tls/tls-settings.ts';
 import { roles } from './roles.ts';
 
 /** The settings of every process that calls core. */
 export const clientSettings = {
+  ...tlsSettings,
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
   GATEHOUSE_SERVICE_TOKEN: str({
     desc: "the token among core's GATEHOUSE_SERVICE_TOKENS that this process calls with",
@@ -31,7 +34,25 @@ const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
 
 /** The settings of every process that serves RPCs. */
 export const serverSettings = {
+  ...tlsServerSettings,
   GATEHOUSE_SERVICE_TOKENS: serviceTokens({
     desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',
   }),
 };
+
+/**
+ * The settings, with those of tokens made optional where certificates can take their place: a client shows its own, and a
+ * server has a trust domain whose certificates name roles.
+ */
+export function certificatesForTokens<S extends object>(environment: ProcessEnvironment, specs: S): S {
+  const isGiven = (name: string): boolean => (environment[name] ?? '') !== '';
+  return {
+    ...specs,
+    ...('GATEHOUSE_SERVICE_TOKEN' in specs && isGiven('GATEHOUSE_TLS_CERTIFICATE_FILE')
+      ? { GATEHOUSE_SERVICE_TOKEN: str({ default: '' }) }
+      : {}),
+    ...('GATEHOUSE_SERVICE_TOKENS' in specs && isGiven('GATEHOUSE_TLS_TRUST_DOMAIN')
+      ? { GATEHOUSE_SERVICE_TOKENS: serviceTokens({ default: [] }) }
+      : {}),
+  };
+}

@@ -1,4 +1,9 @@
-import { brokerSettings, serverSettings, walletsFileSettings } from '../contract/shared-settings.ts';
+import {
+  brokerSettings,
+  certificatesForTokens,
+  serverSettings,
+  walletsFileSettings,
+} from '../contract/shared-settings.ts';
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
@@ -35,4 +40,5 @@ const settings = {
 };
 
 /** Settings of the `core` process. @throws SettingsError */
-export const readCoreSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export const readCoreSettings = (environment: ProcessEnvironment) =>
+  readSettings(environment, certificatesForTokens(environment, settings));

@@ -48,6 +48,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   OVERLOADED: 'unavailable',
   // A wrong setting, or a defect of Gatehouse.
   INVALID_SERVICE_TOKEN: 'unavailable',
+  INVALID_CLIENT_CERTIFICATE: 'unavailable',
   INVALID_API_KEY: 'unexpected',
   LEASE_LOST: 'unexpected',
   ROLE_NOT_ALLOWED: 'unexpected',

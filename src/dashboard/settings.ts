@@ -1,5 +1,5 @@
 import { str } from 'envalid';
-import { clientSettings } from '../contract/shared-settings.ts';
+import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks, origin, smtpUrl } from '../platform/settings/address-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
 import {
@@ -30,7 +30,7 @@ const settings = {
 
 /** Settings of the `dashboard` process. @throws SettingsError */
 export const readDashboardSettings = (environment: ProcessEnvironment) => {
-  const read = readSettings(environment, settings);
+  const read = readSettings(environment, certificatesForTokens(environment, settings));
   if (read.GATEHOUSE_SMTP_URL !== undefined && read.GATEHOUSE_MAIL_FROM === undefined)
     throw new SettingsError(
       'GATEHOUSE_MAIL_FROM is not set: the address that the mails of GATEHOUSE_SMTP_URL come from',

@@ -10,9 +10,11 @@ import { readCheckoutSettings } from '../checkout/settings.ts';
 import { createHttpMetrics } from '../platform/http/http-metrics.ts';
 import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { openTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -25,11 +27,14 @@ const paymentsPerPage = 20;
 const config = readSettingsOrExit(readCheckoutSettings);
 const { instance, logger } = startLogging('checkout', config);
 const { tracing, part: tracingPart } = await startTracing('checkout', config, { instance, logger });
+const tls = openTls(config, logger);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
+  tls,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 const metricsListener = await startMetricsListener({
   metrics,
   host: config.GATEHOUSE_METRICS_HOST,
@@ -58,6 +63,7 @@ const checkout = await buildCheckout({
 });
 
 stopOnSignal(logger, [
+  { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   draining.part,
   { name: 'listener', timeoutMs: 8_500, stop: () => checkout.close() },
   { name: 'metrics', timeoutMs: 200, stop: () => metricsListener.close() },

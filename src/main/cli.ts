@@ -5,9 +5,12 @@ import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { openCore } from '../cli/core-clients.ts';
+import { createLogger } from '../platform/logger.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
 import { readCliSettings } from '../cli/settings.ts';
+import { openCertificateFiles } from '../platform/tls/certificate-files.ts';
+import { certificatePathsOf } from '../platform/tls/tls-settings.ts';
 import { walletTools } from './wallet-tools.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
@@ -20,6 +23,14 @@ function actorName(): string {
     // A container's user may have no name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
+}
+
+/** The certificates of the settings; undefined without TLS. @throws SettingsError */
+function openTls() {
+  const paths = certificatePathsOf(readCliSettings(process.env));
+  // Their changes matter to commands that run on, such as `listen`. A command says itself that it failed.
+  const logger = createLogger({ process: 'cli', instance: '', level: 'silent' }, process.stderr);
+  return paths && openCertificateFiles({ paths, logger, now: () => new Date() });
 }
 
 // The reader of the output, such as `head`, may close the pipe early.
@@ -35,9 +46,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
     return { ...config, GATEHOUSE_DATA_DIR: resolve(projectRoot, config.GATEHOUSE_DATA_DIR) };
   },
   openCore: (addresses, token) =>
-    openCore({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
+    openCore({ addresses, token, tls: openTls(), actor: actorName(), newRequestId: randomUUID }),
   openWebhooks: (addresses, token) =>
-    openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
+    openWebhooks({ addresses, token, tls: openTls(), actor: actorName(), newRequestId: randomUUID }),
   walletTools: walletTools(process.env),
   // Few commands work on the database. The others start faster without its code.
   backupTools: {

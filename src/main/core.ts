@@ -101,6 +101,8 @@ import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { orderStories } from './order-stories.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
+import { openServerTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -119,10 +121,13 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
 const { instance, logger } = startLogging('core', config);
 const { tracing, part: tracingPart } = await startTracing('core', config, { instance, logger });
 
+const serverTls = openServerTls(config, logger);
+const tls = serverTls?.files;
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,
   poolSize: config.GATEHOUSE_DATABASE_POOL_SIZE,
   applicationName: `gatehouse-core ${instance}`,
+  tls,
   logger,
 });
 await migrateWhenReachable(database, logger);
@@ -130,7 +135,7 @@ await beginLife(database.pool, randomUUID());
 const clock = await openDatabaseClock(database.pool, () => performance.now());
 const { now } = clock;
 
-const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
+const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, tls, logger });
 const eventSignal = createWakeSignal();
 bus.onWake('order_events', eventSignal.ring);
 const announceEvents = (): void => {
@@ -227,6 +232,7 @@ const stopping = new AbortController();
 const changedOrders = createChangedOrders({ database, signal: eventSignal, stop: draining.signal, logger });
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 addCoreMetrics(metrics, { database, bus, gate, now });
 
 const reconciliations = createReconciliationStore({
@@ -368,6 +374,7 @@ const servers = await startRpcServers({
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
   draining: draining.signal,
+  tls: serverTls,
   isServing: database.poolWatch.isGiving,
   logger,
   newRequestId: v7,
@@ -408,6 +415,7 @@ stopOnSignal(logger, [
     timeoutMs: 2_000,
   },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
+  { name: 'certificates', stop: () => tls?.stop(), timeoutMs: 100 },
   { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
   tracingPart,
 ]);

@@ -9,10 +9,12 @@ import { readDashboardSettings } from '../dashboard/settings.ts';
 import { createHttpMetrics } from '../platform/http/http-metrics.ts';
 import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { repeatEvery } from '../platform/repeat-every.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { openTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -26,14 +28,16 @@ const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, cod
 const config = readSettingsOrExit(readDashboardSettings);
 const { instance, logger } = startLogging('dashboard', config);
 const { tracing, part: tracingPart } = await startTracing('dashboard', config, { instance, logger });
+const tls = openTls(config, logger);
 const token = config.GATEHOUSE_SERVICE_TOKEN;
-const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
-const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });
+const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token, tls });
+const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token, tls });
 const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
 const mailer =
   smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
 const clients = createDashboardClients(core, webhooks);
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 const metricsListener = await startMetricsListener({
   metrics,
   host: config.GATEHOUSE_METRICS_HOST,
@@ -68,6 +72,7 @@ const stopping = new AbortController();
 const mailing: Promise<void>[] = [];
 
 stopOnSignal(logger, [
+  { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   draining.part,
   { name: 'listener', timeoutMs: 6_000, stop: () => dashboard.close() },
   {

@@ -11,7 +11,10 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { addresses, httpUrl, origin } from '../platform/settings/address-settings.ts';
+import { createLogger } from '../platform/logger.ts';
 import { readSettings } from '../platform/settings/read-settings.ts';
+import { openCertificateFiles } from '../platform/tls/certificate-files.ts';
+import { certificatePathsOf, tlsSettings } from '../platform/tls/tls-settings.ts';
 import { demoMerchantName, ensureDemoMerchant, readDemoMerchant } from './local/demo-merchant.ts';
 import { ensureDemoUsers, isDemoUser, readDemoUsers } from './local/demo-users.ts';
 import { ensureWebhookSecrets } from './local/demo-webhook-secrets.ts';
@@ -21,6 +24,7 @@ import { readSettingsOrExit } from './read-settings.ts';
 const token = (role: string) => str({ desc: `the service token of the role ${role}` });
 const config = readSettingsOrExit((environment) =>
   readSettings(environment, {
+    ...tlsSettings,
     GATEHOUSE_FIRST_START_FOLDER: str({ desc: 'the folder for first-start.json' }),
     GATEHOUSE_FIRST_OPERATOR: str({ default: undefined }),
     GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
@@ -33,17 +37,24 @@ const config = readSettingsOrExit((environment) =>
     DASHBOARD_TOKEN: token('dashboard'),
   }),
 );
+// This program prints for people, and ends before a certificate is renewed.
+const silentLogger = createLogger({ process: 'first-start', instance: '', level: 'silent' }, process.stderr);
 const file = join(config.GATEHOUSE_FIRST_START_FOLDER, 'first-start.json');
 const report = (line: string): void => console.log(line);
 const text = await readIfThere(file);
+const tlsPaths = certificatePathsOf(config);
+const tls =
+  tlsPaths && openCertificateFiles({ paths: tlsPaths, logger: silentLogger, now: () => new Date() });
 
-const core = (own: string) => createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token: own });
+const core = (own: string) =>
+  createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token: own, tls });
 const operator = core(config.OPERATOR_TOKEN);
 const facade = core(config.FACADE_TOKEN);
 const dashboard = core(config.DASHBOARD_TOKEN);
 const webhooks = createGrpcTransport({
   addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES,
   token: config.OPERATOR_TOKEN,
+  tls,
 });
 
 async function inviteOperator(email: string): Promise<object | undefined> {

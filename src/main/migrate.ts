@@ -5,8 +5,10 @@
 import { openDatabase as openCoreDatabase } from '../core/database/database.ts';
 import { databaseUrl } from '../platform/settings/address-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { tlsSettings } from '../platform/tls/tls-settings.ts';
 import { openDatabase as openWebhooksDatabase } from '../webhooks/database/database.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { openTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
@@ -14,13 +16,15 @@ const example = 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse';
 const config = readSettingsOrExit((environment) =>
   readSettings(environment, {
     ...processSettings,
+    ...tlsSettings,
     GATEHOUSE_DATABASE_URL: databaseUrl({ desc: 'where the PostgreSQL of core is', example }),
     // The same database by default.
     GATEHOUSE_WEBHOOKS_DATABASE_URL: databaseUrl({ default: undefined }),
   }),
 );
 const { instance, logger } = startLogging('migrate', config);
-const options = { poolSize: 2, applicationName: `gatehouse-migrate ${instance}`, logger };
+const tls = openTls(config, logger);
+const options = { poolSize: 2, applicationName: `gatehouse-migrate ${instance}`, tls, logger };
 
 for (const [tables, open, url] of [
   ['core', openCoreDatabase, config.GATEHOUSE_DATABASE_URL],
@@ -34,3 +38,4 @@ for (const [tables, open, url] of [
     await database.close();
   }
 }
+tls?.stop();

@@ -19,11 +19,13 @@ import { createWaitingPlaces } from '../rest-facade/waiting-places.ts';
 import { createHttpMetrics } from '../platform/http/http-metrics.ts';
 import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { createDraining } from '../platform/http/draining.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { pooledRandom } from '../platform/pooled-random.ts';
 import { randomIdsFrom } from '../contract/public-id.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { openTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -34,13 +36,15 @@ const lastEntriesMs = 500;
 const config = readSettingsOrExit(readRestFacadeSettings);
 const { instance, logger } = startLogging('rest-facade', config);
 const { tracing, part: tracingPart } = await startTracing('rest-facade', config, { instance, logger });
-const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN };
+const tls = openTls(config, logger);
+const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN, tls };
 const transport = createGrpcTransport(cores);
 // A separate transport, so that its rotation over the cores counts streams only.
 const streamTransport = createGrpcTransport(cores);
 const webhooksTransport = createGrpcTransport({
   addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
+  tls,
 });
 const streams = createOrderStreams({
   orders: createClient(OrderService, streamTransport),
@@ -57,6 +61,7 @@ const apiRequestLog = createApiRequestLog({
   nowMs: () => performance.now(),
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 const measureHttp = createHttpMetrics(metrics);
 const metricsListener = await startMetricsListener({
   metrics,
@@ -111,6 +116,7 @@ const sandbox = await buildRestFacade({
 });
 
 stopOnSignal(logger, [
+  { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   draining.part,
   {
     name: 'listeners',

@@ -17,6 +17,7 @@ import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { createHttpMetrics } from '../platform/http/http-metrics.ts';
 import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
@@ -41,6 +42,7 @@ import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
 import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
+import { openTls } from './open-tls.ts';
 import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -70,11 +72,14 @@ const { config, wallets } = readSettingsOrExit((environment) => {
 });
 const { instance, logger } = startLogging('wallets', config);
 const { tracing, part: tracingPart } = await startTracing('wallets', config, { instance, logger });
+const tls = openTls(config, logger);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
+  tls,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 const walletMetrics = createWalletMetrics(metrics);
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
@@ -83,7 +88,7 @@ const payerPayments = createClient(PayerPaymentService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
 const merchantWallets = createClient(MerchantWalletService, transport);
 const statuses = createClient(WalletStatusService, transport);
-const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
+const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, tls, logger });
 const now = (): Date => new Date();
 
 /** Aborts when no new work is taken. */
@@ -306,6 +311,7 @@ const reporting = reportWalletStatus(
 );
 
 stopOnSignal(logger, [
+  { name: 'certificates', timeoutMs: 100, stop: () => tls?.stop() },
   {
     name: 'work',
     stop: async () => {

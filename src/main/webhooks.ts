@@ -45,6 +45,8 @@ import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
 import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
+import { openServerTls } from './open-tls.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
@@ -72,10 +74,13 @@ const { instance, logger } = startLogging('webhooks', config);
 const { tracing, part: tracingPart } = await startTracing('webhooks', config, { instance, logger });
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
+const serverTls = openServerTls(config, logger);
+const tls = serverTls?.files;
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,
   poolSize: config.GATEHOUSE_DATABASE_POOL_SIZE,
   applicationName: `gatehouse-webhooks ${instance}`,
+  tls,
   logger,
 });
 await migrateWhenReachable(database, logger);
@@ -85,10 +90,11 @@ const { now } = clock;
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
+  tls,
 });
 const orders = createClient(OrderService, transport);
 const audit = createClient(AuditService, transport);
-const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, logger });
+const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, tls, logger });
 
 const redeliverySignal = createWakeSignal();
 const deletionSignal = createWakeSignal();
@@ -110,6 +116,7 @@ const readStatus = createPipelineStatus({
   now,
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addTlsMetrics(metrics, tls);
 addBrokerMetrics(metrics, bus);
 addPoolMetrics(metrics, database.poolWatch);
 addPipelineMetrics(metrics, readStatus, now);
@@ -169,6 +176,7 @@ const servers = await startRpcServers({
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
   draining: draining.signal,
+  tls: serverTls,
   isServing: database.poolWatch.isGiving,
   logger,
   newRequestId: v7,
@@ -275,6 +283,7 @@ stopOnSignal(logger, [
   },
   { name: 'connections to merchants', stop: () => sender.close(), timeoutMs: 500 },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
+  { name: 'certificates', stop: () => tls?.stop(), timeoutMs: 100 },
   { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
   { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },
   tracingPart,

@@ -1,11 +1,13 @@
 import { Events, connect } from 'nats';
-import type { ConnectionOptions, NatsConnection } from 'nats';
+import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
 import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
 import type { EventConsumer, EventConsumerParts } from './nats-event-consumer.ts';
 import { brokerAnswerMs, createEventStream } from './nats-event-stream.ts';
 import type { EventStream } from './nats-event-stream.ts';
 import { pause } from './pause.ts';
+import type { CertificateFiles } from './tls/certificate-files.ts';
+import { warnOfPlaintext } from './tls/plaintext.ts';
 import { publishStored } from './nats-publish-stored.ts';
 import { openStoredStream } from './nats-stored-events.ts';
 import type { StoredStream } from './nats-stored-events.ts';
@@ -44,6 +46,8 @@ export interface EventBusOptions<WakeTopic extends string = string> {
   readonly stream: EventStream;
   /** The kinds of work that processes notify each other of. */
   readonly wakeTopics: readonly WakeTopic[];
+  /** For a URL that begins with tls:. Undefined to trust the usual authorities. */
+  readonly tls?: CertificateFiles | undefined;
   readonly logger: Logger;
 }
 
@@ -61,7 +65,13 @@ const subjectOf = (topic: string): string => `gatehouse.wake.${topic}`;
 export function openEventBus<WakeTopic extends string>(
   options: EventBusOptions<WakeTopic>,
 ): EventBus<WakeTopic> {
-  const { url, name, stream, wakeTopics, logger } = options;
+  const { url, name, stream, wakeTopics, tls, logger } = options;
+  if (!url.startsWith('tls:') && new URL(url).username !== '')
+    warnOfPlaintext(logger, {
+      what: "the broker's password",
+      hosts: [new URL(url).hostname],
+      remedy: 'give the broker TLS and write tls:// in GATEHOUSE_NATS_URL',
+    });
   const closing = new AbortController();
   const listeners = new Map<WakeTopic, Set<() => void>>(wakeTopics.map((topic) => [topic, new Set()]));
   /** Topics that were notified just now, and whether there has been more work since. */
@@ -71,7 +81,7 @@ export function openEventBus<WakeTopic extends string>(
   let isReached = false;
 
   const connectOnce = async (): Promise<void> => {
-    const connected = await connect(connectionOptions(url, name));
+    const connected = await connect(connectionOptions(url, name, tls));
     if (closing.signal.aborted) return connected.close();
     connection = connected;
     isReached = true;
@@ -138,7 +148,7 @@ export function openEventBus<WakeTopic extends string>(
   };
 }
 
-function connectionOptions(url: string, name: string): ConnectionOptions {
+function connectionOptions(url: string, name: string, tls: CertificateFiles | undefined): ConnectionOptions {
   const { host, username, password } = new URL(url);
   const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
   return {
@@ -146,14 +156,36 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
     name,
     ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
     ...ownInbox(url),
-    ...(url.startsWith('tls:') ? { tls: {} } : {}),
+    ...(url.startsWith('tls:') ? { tls: tls === undefined ? {} : tlsOptions(tls) } : {}),
     // The sender has already notified itself.
     noEcho: true,
-    waitOnFirstConnect: true,
+    // The client waits in silence, also for a broker whose certificate it refuses. Then `stayConnected` repeats and logs.
+    waitOnFirstConnect: !url.startsWith('tls:'),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,
     timeout: 5_000,
     pingInterval: 10_000,
+  };
+}
+
+/** The client reads these members at each connection, so that a later one uses later certificates. */
+function tlsOptions(files: CertificateFiles): TlsOptions {
+  const authorities = {
+    get ca() {
+      return files.current().ca.toString();
+    },
+  };
+  if (files.current().own === undefined) return authorities;
+  return {
+    get ca() {
+      return authorities.ca;
+    },
+    get cert() {
+      return files.current().own?.certificate.toString() ?? '';
+    },
+    get key() {
+      return files.current().own?.key.toString() ?? '';
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { clientSettings } from '../contract/shared-settings.ts';
+import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { places, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
@@ -25,4 +25,4 @@ const settings = {
 
 /** Settings of the `rest-facade` process. @throws SettingsError */
 export const readRestFacadeSettings = (environment: ProcessEnvironment) =>
-  readSettings(environment, settings);
+  readSettings(environment, certificatesForTokens(environment, settings));

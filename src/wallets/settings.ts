@@ -1,4 +1,9 @@
-import { brokerSettings, clientSettings, walletsFileSettings } from '../contract/shared-settings.ts';
+import {
+  brokerSettings,
+  certificatesForTokens,
+  clientSettings,
+  walletsFileSettings,
+} from '../contract/shared-settings.ts';
 import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
@@ -22,4 +27,5 @@ const settings = {
 };
 
 /** Settings of the `wallets` process. @throws SettingsError */
-export const readWalletsSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export const readWalletsSettings = (environment: ProcessEnvironment) =>
+  readSettings(environment, certificatesForTokens(environment, settings));

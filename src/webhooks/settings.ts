@@ -1,4 +1,9 @@
-import { brokerSettings, clientSettings, serverSettings } from '../contract/shared-settings.ts';
+import {
+  brokerSettings,
+  certificatesForTokens,
+  clientSettings,
+  serverSettings,
+} from '../contract/shared-settings.ts';
 import { databaseUrl, networks } from '../platform/settings/address-settings.ts';
 import { poolSize, port, retentionDays, webhooksPoolSize } from '../platform/settings/number-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
@@ -29,4 +34,5 @@ const settings = {
 };
 
 /** Settings of the `webhooks` process. @throws SettingsError */
-export const readWebhooksSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export const readWebhooksSettings = (environment: ProcessEnvironment) =>
+  readSettings(environment, certificatesForTokens(environment, settings));

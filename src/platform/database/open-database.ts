@@ -4,6 +4,8 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Logger } from '../logger.ts';
+import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
@@ -14,6 +16,8 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
+  /** The files that count unless the URL names others. */
+  readonly tls?: CertificateFiles | undefined;
   readonly logger: Logger;
 }
 
@@ -51,7 +55,8 @@ const statementTimeoutMs = 10_000;
 const silenceMs = 15_000;
 
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
-  const { url, poolSize, applicationName, logger } = options;
+  const { url, poolSize, applicationName, tls, logger } = options;
+  const { ssl, stop: stopTls } = databaseTls(url, tls, logger, () => new Date());
   const orm = await MikroORM.init({
     clientUrl: url,
     entities: [...own.entities],
@@ -64,6 +69,8 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       onPoolCreated: (created: Pool) => {
+        // Not among the options above, which the ORM copies with the certificates of that moment.
+        if (ssl !== undefined) created.options.ssl = ssl;
         closeSilentConnections(created, silenceMs);
         takeBackEnded(created);
       },
@@ -89,6 +96,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     pendingMigrations: async () => (await orm.migrator.getPending()).map(({ name }) => name),
     close: async () => {
       poolWatch.stop();
+      stopTls();
       await orm.close(true);
     },
   };

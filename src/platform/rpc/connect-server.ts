@@ -1,9 +1,12 @@
 import { createServer as createHttp1Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
+import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { createRegistry } from '@bufbuild/protobuf';
-import { createHandlerContext } from '@connectrpc/connect';
+import { TLSSocket } from 'node:tls';
+import { createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
@@ -12,6 +15,15 @@ import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
+import {
+  noPeerCertificate,
+  peerCertificateKey,
+  peerCertificateOf,
+  roleOfCertificate,
+} from '../tls/peer-certificate.ts';
+import type { PeerCertificate } from '../tls/peer-certificate.ts';
+import type { ServerTls } from '../tls/server-tls.ts';
+import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { streamResetLimits } from './stream-resets.ts';
 
@@ -30,6 +42,7 @@ export interface ConnectServerOptions {
   readonly services: readonly ServiceImplSpec[];
   /** Served to any GET of their path without a token. They must not contain secrets or a merchant's data. */
   readonly pages?: Readonly<Record<`/${string}`, () => Promise<Page>>>;
+  readonly tls?: ServerTls | undefined;
   readonly logger: Logger;
 }
 
@@ -46,7 +59,7 @@ const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
  * @throws when the port is not available.
  */
 export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {
-  const { host, port, logger } = options;
+  const { host, port, tls, logger } = options;
   const handler = requestHandler(options);
   const sessions = new Set<ServerHttp2Session>();
   const http2 = createHttp2Server(
@@ -63,23 +76,26 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   });
   // The HTTP/1.1 server listens, because only then does Node enforce its connections' timeouts and know which are idle.
   // It serves a connection only when the first bytes have shown that the connection is HTTP/1.1.
-  const http1 = createHttp1Server(
-    {
-      ...answersBeforeBody,
-      requestTimeout: defaultDeadlineMs,
-      headersTimeout: httpTimeoutsMs.headers,
-      keepAliveTimeout: httpTimeoutsMs.keepAlive,
-      connectionsCheckingInterval: httpTimeoutsMs.check,
-      // Refused below, like every other head that HTTP forbids.
-      requireHostHeader: false,
-      ...tcpKeepAlive,
-    },
-    handler,
-  );
-  const serveHttp1 = http1.listeners('connection');
-  http1.removeAllListeners('connection');
+  const http1Options = {
+    ...answersBeforeBody,
+    requestTimeout: defaultDeadlineMs,
+    headersTimeout: httpTimeoutsMs.headers,
+    keepAliveTimeout: httpTimeoutsMs.keepAlive,
+    connectionsCheckingInterval: httpTimeoutsMs.check,
+    // Refused below, like every other head that HTTP forbids.
+    requireHostHeader: false,
+    ...tcpKeepAlive,
+  };
+  const http1 =
+    tls === undefined
+      ? createHttp1Server(http1Options, handler)
+      : startedWithTls(createHttpsServer({ ...http1Options, ...tlsOptions(tls) }, handler), tls, logger);
+  const connected = tls === undefined ? 'connection' : 'secureConnection';
+  const serveHttp1 = http1.listeners(connected);
+  http1.removeAllListeners(connected);
+  if (tls !== undefined) watchHandshakes(http1, { logger, listener: 'Connect' });
   const sockets = new Set<Socket>();
-  http1.on('connection', (socket: Socket) => {
+  http1.on(connected, (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', (error) => logger.debug({ err: error }, 'connection ended with an error'));
     socket.on('close', () => sockets.delete(socket));
@@ -111,13 +127,46 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
 
 type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
+const contextOptions = ({ files }: ServerTls) => {
+  const { ca, own } = files.current();
+  return { ca, ...(own === undefined ? {} : { cert: own.certificate, key: own.key }) };
+};
+
+/** The guard refuses calls, because a refused handshake would not tell the client why: see `serverCredentials` for gRPC. */
+const tlsOptions = (tls: ServerTls) => ({
+  ...contextOptions(tls),
+  ALPNProtocols: ['h2', 'http/1.1'],
+  requestCert: tls.asksClients,
+  rejectUnauthorized: false,
+  handshakeTimeout: greetingTimeoutMs,
+});
+
+/** Gives the server every later certificate. Open connections keep theirs. */
+function startedWithTls(server: HttpsServer, tls: ServerTls, logger: Logger): HttpsServer {
+  const unfollow = tls.files.onChange(() => {
+    try {
+      server.setSecureContext(contextOptions(tls));
+    } catch (error) {
+      logger.error({ err: error }, 'the new TLS certificates are not in use');
+    }
+  });
+  return server.once('close', unfollow);
+}
+
+function peerOf(request: Parameters<RequestHandler>[0]): PeerCertificate {
+  // The session's socket is a stand-in, whose methods act on the connection.
+  const socket: unknown = 'stream' in request ? request.stream.session?.socket : request.socket;
+  return socket instanceof TLSSocket ? peerCertificateOf(socket) : noPeerCertificate;
+}
+
 /**
  * Answers 400 to a request that HTTP forbids, and when the adapter throws. The adapter cannot read a request whose target is
  * not a URL, or which has no Host header, as HTTP/1.0 allows.
  */
-function requestHandler({ services, pages = {}, logger }: ConnectServerOptions): RequestHandler {
+function requestHandler({ services, pages = {}, tls, logger }: ConnectServerOptions): RequestHandler {
   const serve = connectNodeAdapter({
     routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
+    contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     maxTimeoutMs: 24 * 60 * 60 * 1000,
@@ -139,6 +188,12 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
     }
     const page = request.method === 'GET' ? pageOf.get(request.url?.split('?')[0] ?? '') : undefined;
     if (page !== undefined) {
+      const admitted =
+        tls === undefined ? { role: undefined } : roleOfCertificate(peerOf(request), tls.peers);
+      if ('refused' in admitted && tls?.peers.isRequired === true) {
+        refuse(response, `${admitted.refused}\n`, 401);
+        return;
+      }
       // The client may have disconnected.
       response.on('error', () => undefined);
       void givePage(page, response, logger);
@@ -154,13 +209,13 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
 }
 
 /** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
-function refuse(response: Parameters<RequestHandler>[1], message: string): void {
+function refuse(response: Parameters<RequestHandler>[1], message: string, status = 400): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const close = 'req' in response && response.req.httpVersionMajor === 1 ? { connection: 'close' } : {};
-  response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8', ...close });
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...close });
   response.end(message);
 }
 

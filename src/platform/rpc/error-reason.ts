@@ -26,6 +26,7 @@ export const statuses = {
 export const platformReasons = {
   INVALID_FIELDS: statuses.invalidArgument,
   INVALID_SERVICE_TOKEN: statuses.unauthenticated,
+  INVALID_CLIENT_CERTIFICATE: statuses.unauthenticated,
   ROLE_NOT_ALLOWED: statuses.permissionDenied,
   SYMBOL_NOT_FOUND: statuses.notFound,
   OVERLOADED: statuses.resourceExhausted,

@@ -1,11 +1,10 @@
-import { on } from 'node:events';
-import type { EventEmitter } from 'node:events';
+import { EventEmitter, on } from 'node:events';
 import type { Readable } from 'node:stream';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
-import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Metadata, Server } from '@grpc/grpc-js';
 import type {
   ServerDuplexStream,
   ServerReadableStream,
@@ -19,6 +18,11 @@ import type {
   handleUnaryCall,
 } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';
+import type { ServerTls } from '../tls/server-tls.ts';
+import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer-certificate.ts';
+import type { PeerCertificate } from '../tls/peer-certificate.ts';
+import { watchHandshakes } from '../tls/watch-handshakes.ts';
+import { serverCredentials } from './grpc-credentials.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, toStatus } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
@@ -43,6 +47,7 @@ export interface GrpcServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
+  readonly tls?: ServerTls | undefined;
   readonly logger: Logger;
 }
 
@@ -54,6 +59,7 @@ export async function startGrpcServer({
   host,
   port,
   services,
+  tls,
   logger,
 }: GrpcServerOptions): Promise<GrpcServer> {
   const server = new Server({
@@ -69,14 +75,26 @@ export async function startGrpcServer({
   const boundPort = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
       `${host.includes(':') ? `[${host}]` : host}:${port}`,
-      ServerCredentials.createInsecure(),
+      serverCredentials(tls?.files, { asksClients: tls?.asksClients === true }),
       (error, bound) => {
         if (error === null) resolve(bound);
         else reject(error);
       },
     );
   });
+  if (tls !== undefined) watchHandshakes(http2ServerOf(server), { logger, listener: 'gRPC' });
   return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, timeoutMs) };
+}
+
+const isEmitter = (value: unknown): value is EventEmitter => value instanceof EventEmitter;
+
+/** grpc-js reports no failed handshake, so its own HTTP/2 server is asked. @throws when this version has none there */
+function http2ServerOf(server: Server): EventEmitter {
+  const servers: unknown = Reflect.get(server, 'http2Servers');
+  const own: unknown = servers instanceof Map ? servers.keys().next().value : undefined;
+  if (!isEmitter(own))
+    throw new Error('this version of grpc-js does not keep its HTTP/2 servers where they are expected');
+  return own;
 }
 
 /**
@@ -237,8 +255,16 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     requestSignal: cancelled.signal,
     requestHeader: headersOf(call.metadata),
-    contextValues: createContextValues(),
+    contextValues: createContextValues().set(peerCertificateKey, peerOf(call)),
   });
+}
+
+/** grpc-js names the certificate only if it counts. */
+function peerOf(call: AnyCall): PeerCertificate {
+  const { sslPeerCertificate } = call.getAuthContext();
+  return sslPeerCertificate === undefined
+    ? noPeerCertificate
+    : verifiedPeer(sslPeerCertificate.subjectaltname);
 }
 
 /** The longest delay of Node's timers. A longer one fires at once. */

@@ -9,11 +9,13 @@ import type {
 } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { StreamResponse, Transport, UnaryResponse } from '@connectrpc/connect';
-import { Client, Metadata, credentials } from '@grpc/grpc-js';
+import { Client, Metadata } from '@grpc/grpc-js';
 import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { activeTraceparent, inChildSpan } from '../tracing/span.ts';
+import type { CertificateFiles } from '../tls/certificate-files.ts';
+import { channelCredentials } from './grpc-credentials.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { fromStatus } from './rpc-error.ts';
 import { untilDrained } from './until-drained.ts';
@@ -21,8 +23,10 @@ import { untilDrained } from './until-drained.ts';
 export interface GrpcTransportOptions {
   /** The servers: host:port each, or one dns:///host:port. Calls are balanced over all of them. */
   readonly addresses: readonly string[];
-  /** The service token of the calls. */
+  /** The service token of the calls; empty when the certificate names the role. */
   readonly token: string;
+  /** Undefined to call without TLS. */
+  readonly tls?: CertificateFiles | undefined;
   /** Methods that create an object at each call. A retry after a lost answer could create it twice. */
   readonly notRepeatable: readonly DescMethod[];
 }
@@ -58,9 +62,10 @@ const serviceConfig = (notRepeatable: readonly DescMethod[]): string =>
 export function createGrpcTransport({
   addresses,
   token,
+  tls,
   notRepeatable,
 }: GrpcTransportOptions): GrpcTransport {
-  const client = new Client(targetOf(addresses), credentials.createInsecure(), {
+  const client = new Client(targetOf(addresses), channelCredentials(tls), {
     'grpc.service_config': serviceConfig(notRepeatable),
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
@@ -76,7 +81,7 @@ export function createGrpcTransport({
   const metadataOf = (header: unknown): Metadata => {
     const metadata = new Metadata();
     new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
-    metadata.set('authorization', `Bearer ${token}`);
+    if (token !== '') metadata.set('authorization', `Bearer ${token}`);
     const traceparent = activeTraceparent();
     if (traceparent !== '') metadata.set('traceparent', traceparent);
     return metadata;

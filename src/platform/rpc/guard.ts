@@ -11,9 +11,13 @@ import { rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';
 import { authenticateService } from './service-tokens.ts';
 import type { ServiceTokens } from './service-tokens.ts';
+import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
+import type { PeerRules } from '../tls/peer-certificate.ts';
 
 export interface GuardOptions extends AnswerOptions {
   readonly tokens: ServiceTokens;
+  /** Undefined when connections carry no certificates. */
+  readonly peers?: PeerRules | undefined;
   /** Creates an id for a call without a usable one. */
   readonly newRequestId: () => string;
 }
@@ -97,17 +101,33 @@ async function* many(
   }
 }
 
-function admit(context: HandlerContext, access: Access, { tokens, newRequestId }: GuardOptions): void {
+function admit(context: HandlerContext, access: Access, options: GuardOptions): void {
+  const { tokens, newRequestId } = options;
   const given = context.requestHeader.get('x-request-id') ?? '';
   const requestId = isRequestId(given) ? given : newRequestId();
   const named = context.requestHeader.get('x-gatehouse-actor') ?? '';
   // The audit log rejects control characters. Replacing them here ensures that every action is recorded.
   const actor = named.slice(0, 64).replace(/\p{Cc}/gu, '?');
-  const role = authenticateService(tokens, context.requestHeader.get('authorization'));
+  const authorization = context.requestHeader.get('authorization');
+  const ofToken = authenticateService(tokens, authorization);
+  const certified =
+    options.peers === undefined
+      ? { role: undefined }
+      : roleOfCertificate(context.values.get(peerCertificateKey), options.peers);
+  const ofCertificate = 'role' in certified ? certified.role : undefined;
+  const role = ofCertificate ?? ofToken;
   const caller: Caller = { role: role ?? 'anyone', actor, requestId };
   context.values.set(callerKey, caller);
   context.values.set(logFieldsKey, {});
+  if ('refused' in certified) throw rpcError('INVALID_CLIENT_CERTIFICATE', certified.refused);
   if (access === 'anyone') return;
+  if (ofCertificate !== undefined && authorization !== null && ofToken !== ofCertificate) {
+    throw rpcError(
+      'INVALID_CLIENT_CERTIFICATE',
+      `the client certificate has the role ${ofCertificate}, and the service token ` +
+        `${ofToken === undefined ? 'is unknown' : `has the role ${ofToken}`}; send only one of them, or two of one role`,
+    );
+  }
   if (role === undefined) {
     throw rpcError(
       'INVALID_SERVICE_TOKEN',
@@ -117,7 +137,7 @@ function admit(context: HandlerContext, access: Access, { tokens, newRequestId }
   if (access !== 'any role' && !access.includes(role)) {
     throw rpcError(
       'ROLE_NOT_ALLOWED',
-      `this method is open to ${access.join(', ')}; the token has the role ${role}`,
+      `this method is open to ${access.join(', ')}; the ${ofCertificate === undefined ? 'token' : 'client certificate'} has the role ${role}`,
     );
   }
 }

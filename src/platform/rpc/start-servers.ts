@@ -5,6 +5,7 @@ import { guard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';
 import { reflectionServices } from './reflection-service.ts';
+import type { ServerTls } from '../tls/server-tls.ts';
 import type { RpcService } from './rpc-service.ts';
 
 export interface RpcServersOptions
@@ -15,6 +16,8 @@ export interface RpcServersOptions
   readonly services: readonly RpcService[];
   /** Aborts when the process begins to stop. From then on its health is NOT_SERVING. */
   readonly draining: AbortSignal;
+  /** Undefined to serve without TLS. */
+  readonly tls?: ServerTls | undefined;
   /** Whether the process can serve requests. While it cannot, its health is NOT_SERVING. */
   readonly isServing: () => boolean;
 }
@@ -31,7 +34,7 @@ export interface RpcServers {
  * @throws when a port is not available.
  */
 export async function startRpcServers(options: RpcServersOptions): Promise<RpcServers> {
-  const { host, ports, services, pages, draining, isServing, logger } = options;
+  const { host, ports, services, pages, draining, tls, isServing, logger } = options;
   const descriptions = services.map(({ spec }) => spec.service);
   const health = healthService(
     descriptions.map(({ typeName }) => typeName),
@@ -39,7 +42,10 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
   );
   const served = {
     host,
-    services: [...services, health, ...reflectionServices(descriptions)].map((each) => guard(each, options)),
+    services: [...services, health, ...reflectionServices(descriptions)].map((each) =>
+      guard(each, { ...options, peers: tls?.peers }),
+    ),
+    tls,
     logger,
   };
   const grpc = await startGrpcServer({ ...served, port: ports.grpc });

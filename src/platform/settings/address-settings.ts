@@ -48,12 +48,14 @@ export function isNetwork(text: string): boolean {
   );
 }
 
-const url = (protocols: readonly string[]) =>
+const url = (protocols: readonly string[], problemOf: (url: URL) => string | undefined = () => undefined) =>
   makeExactValidator<string>((input) => {
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
     if (!URL.canParse(input) || !protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
       throw new EnvError(`must be a URL starting with ${expected}`);
     }
+    const problem = problemOf(new URL(input));
+    if (problem !== undefined) throw new EnvError(problem);
     return input.replace(/\/+$/, '');
   });
 
@@ -76,7 +78,11 @@ export const origin = makeExactValidator<string>((input) => {
   return parsed.origin;
 });
 
-export const databaseUrl = url(['postgres:', 'postgresql:']);
+const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+export const databaseUrl = url(['postgres:', 'postgresql:'], ({ searchParams }) => {
+  const mode = searchParams.get('sslmode') ?? 'disable';
+  return sslModes.includes(mode) ? undefined : `has an sslmode other than ${sslModes.join(', ')}`;
+});
 export const natsUrl = url(['nats:', 'tls:']);
 export const httpUrl = url(['http:', 'https:']);
 export const smtpUrl = url(['smtp:', 'smtps:']);

@@ -1,0 +1,59 @@
+import { ServerCredentials, credentials, experimental } from '@grpc/grpc-js';
+import type { ChannelCredentials } from '@grpc/grpc-js';
+import type { CertificateFiles } from '../tls/certificate-files.ts';
+
+type Provider = Parameters<typeof experimental.createCertificateProviderServerCredentials>[0];
+type CaListener = Parameters<Provider['addCaCertificateListener']>[0];
+type OwnListener = Parameters<Provider['addIdentityCertificateListener']>[0];
+
+/** Gives grpc-js the certificates of the moment. Its own provider takes files that do not fit together. */
+function providerOf(files: CertificateFiles): Provider {
+  const removers = new Map<unknown, () => void>();
+  const follow = (listener: unknown, give: () => void): void => {
+    removers.set(listener, files.onChange(give));
+    // grpc-js adds its listeners while it constructs what they change.
+    queueMicrotask(give);
+  };
+  const unfollow = (listener: unknown): void => {
+    removers.get(listener)?.();
+    removers.delete(listener);
+  };
+  return {
+    addCaCertificateListener: (listener: CaListener) =>
+      follow(listener, () => listener({ caCertificate: files.current().ca })),
+    removeCaCertificateListener: unfollow,
+    addIdentityCertificateListener: (listener: OwnListener) =>
+      follow(listener, () => {
+        const { own } = files.current();
+        listener(own === undefined ? null : { certificate: own.certificate, privateKey: own.key });
+      }),
+    removeIdentityCertificateListener: unfollow,
+  };
+}
+
+/** Credentials of a client. Each new connection uses the certificates of its time. Without files, there is no TLS. */
+export function channelCredentials(files: CertificateFiles | undefined): ChannelCredentials {
+  if (files === undefined) return credentials.createInsecure();
+  const provider = providerOf(files);
+  return experimental.createCertificateProviderChannelCredentials(
+    provider,
+    files.current().own === undefined ? null : provider,
+  );
+}
+
+/**
+ * Credentials of a server, which asks clients for a certificate if `asksClients`. The handshake accepts every one, because Node
+ * would otherwise close the connection without telling the client why. The guard refuses the calls, with the reason.
+ */
+export function serverCredentials(
+  files: CertificateFiles | undefined,
+  { asksClients }: { readonly asksClients: boolean },
+): ServerCredentials {
+  if (files === undefined) return ServerCredentials.createInsecure();
+  const provider = providerOf(files);
+  return experimental.createCertificateProviderServerCredentials(
+    provider,
+    asksClients ? provider : null,
+    false,
+  );
+}

@@ -1,0 +1,159 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import type { Logger } from '../logger.ts';
+import { SettingsError } from '../settings/read-settings.ts';
+
+/** The paths of PEM files. A server needs all three; a client that shows no certificate has only the authority's. */
+export interface CertificatePaths {
+  /** The certificates of the authorities that this process trusts. */
+  readonly ca: string;
+  /** The process's own certificate, followed by intermediate ones, and its private key. */
+  readonly own: { readonly certificate: string; readonly key: string } | undefined;
+}
+
+/** The contents of the files, which have been checked to fit together. */
+export interface Certificates {
+  readonly ca: Buffer;
+  readonly own: { readonly certificate: Buffer; readonly key: Buffer } | undefined;
+  /** When they expire, in milliseconds since 1970. Of several authorities, the first to expire counts. */
+  readonly expiry: { readonly ca: number; readonly own: number | undefined };
+}
+
+/** The certificates of a process, which are read again while it runs. */
+export interface CertificateFiles {
+  readonly current: () => Certificates;
+  /** Calls the listener after each change. The result removes it. */
+  readonly onChange: (listener: (certificates: Certificates) => void) => () => void;
+  /** Reads the files now. Files that cannot be used leave the current certificates in place. Never rejects. */
+  readonly reload: () => Promise<void>;
+  /** Stops reading the files. */
+  readonly stop: () => void;
+}
+
+export interface CertificateFilesOptions {
+  readonly paths: CertificatePaths;
+  readonly logger: Logger;
+  readonly now: () => Date;
+  /** The time between two looks at the files. */
+  readonly everyMs?: number;
+}
+
+/** Certificates are renewed hours before they expire, so seconds are soon enough. */
+const standardIntervalMs = 5_000;
+
+/**
+ * Reads the files now, and whenever their content changes. It compares the content, because Kubernetes replaces a symbolic link
+ * in the path, of which the file's own time of change and its folder's events tell nothing.
+ * @throws SettingsError when the files cannot be used at the start
+ */
+export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
+  const { paths, logger, now, everyMs = standardIntervalMs } = options;
+  const names = [paths.ca, ...(paths.own === undefined ? [] : [paths.own.certificate, paths.own.key])];
+  let contents = names.map((name) => readOrThrow(name));
+  const first = parse(paths, contents);
+  if (typeof first === 'string') throw new SettingsError(first);
+  let current = first;
+  const problem = expiryProblem(paths, current, now());
+  if (problem !== undefined)
+    logger.error({ files: names }, `${problem}; others refuse it until it is replaced`);
+  const listeners = new Set<(certificates: Certificates) => void>();
+  /** The problem that was logged last. It is logged again only after another one. */
+  let known: string | undefined;
+  const keep = (why: string): void => {
+    if (why !== known)
+      logger.error(
+        { files: names },
+        `changed TLS files cannot be used, so the certificates from before stay in use: ${why}`,
+      );
+    known = why;
+  };
+  const reload = async (): Promise<void> => {
+    try {
+      const read = await Promise.all(names.map((name) => readFile(name)));
+      if (read.every((content, index) => contents[index]?.equals(content) === true)) {
+        known = undefined;
+        return;
+      }
+      const next = parse(paths, read);
+      if (typeof next === 'string') {
+        keep(next);
+        return;
+      }
+      const expired = expiryProblem(paths, next, now());
+      if (expired !== undefined) {
+        keep(expired);
+        return;
+      }
+      contents = read;
+      current = next;
+      known = undefined;
+      logger.info(
+        { files: names, expires: new Date(next.expiry.own ?? next.expiry.ca).toISOString() },
+        'new TLS certificates are in use for new connections',
+      );
+      for (const listener of listeners) listener(next);
+    } catch (error) {
+      keep(error instanceof Error ? error.message : String(error));
+    }
+  };
+  let reading = Promise.resolve();
+  const timer = setInterval(() => {
+    reading = reading.then(reload);
+  }, everyMs).unref();
+  return {
+    current: () => current,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    reload: () => (reading = reading.then(reload)),
+    stop: () => clearInterval(timer),
+  };
+}
+
+function readOrThrow(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    throw new SettingsError(`the TLS file ${path} cannot be read (${why})`);
+  }
+}
+
+/** The certificates in the contents, or a sentence with the reason why they cannot be used. */
+function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[]): Certificates | string {
+  const [ca = Buffer.alloc(0), certificate, key] = contents;
+  const authorities = certificatesIn(ca);
+  if (authorities === undefined || authorities.length === 0)
+    return `${caPath} must contain PEM certificates that begin with -----BEGIN CERTIFICATE-----`;
+  const caExpiry = Math.min(...authorities.map(({ validTo }) => Date.parse(validTo)));
+  if (own === undefined || certificate === undefined || key === undefined)
+    return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined } };
+  const [leaf] = certificatesIn(certificate) ?? [];
+  if (leaf === undefined)
+    return `${own.certificate} must contain a PEM certificate that begins with -----BEGIN CERTIFICATE-----`;
+  try {
+    createSecureContext({ ca, cert: certificate, key });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `${own.key} must contain the private key, without a passphrase, of the first certificate in ${own.certificate} (${why})`;
+  }
+  return { ca, own: { certificate, key }, expiry: { ca: caExpiry, own: Date.parse(leaf.validTo) } };
+}
+
+/** The certificates in a PEM text; undefined when one of them is damaged. */
+function certificatesIn(pem: Buffer): readonly X509Certificate[] | undefined {
+  const blocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+  try {
+    return (pem.toString('latin1').match(blocks) ?? []).map((block) => new X509Certificate(block));
+  } catch {
+    return undefined;
+  }
+}
+
+function expiryProblem({ own }: CertificatePaths, { expiry }: Certificates, now: Date): string | undefined {
+  if (own === undefined || expiry.own === undefined || expiry.own > now.getTime()) return undefined;
+  return `the certificate in ${own.certificate} expired at ${new Date(expiry.own).toISOString()}`;
+}

@@ -1,0 +1,473 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, copyFile, cp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { promisify } from 'node:util';
+import { ConnectError, createClient } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { choosePorts } from '../../../src/main/local/free-port.ts';
+import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
+import { startTemporaryPostgres } from '../../../src/main/local/temporary-servers.ts';
+import { databaseTls } from '../../../src/platform/database/database-tls.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
+import { openCertificateFiles } from '../../../src/platform/tls/certificate-files.ts';
+import type { CertificateFiles, CertificatePaths } from '../../../src/platform/tls/certificate-files.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
+import { createPrivateAuthority } from '../../support/private-authority.ts';
+import type { IssuedFiles, PrivateAuthority } from '../../support/private-authority.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const spiffe = (path: string): string => `URI:spiffe://${path}`;
+const loopback = 'DNS:localhost,IP:127.0.0.1';
+const tokens = { operator: randomBytes(16).toString('hex'), reader: randomBytes(16).toString('hex') };
+const closers: (() => unknown)[] = [];
+const lines: string[] = [];
+const logger = createLogger(
+  { process: 'test', instance: 'test', level: 'info' },
+  { write: (line: string) => void lines.push(line) },
+);
+const said = (text: string) => () => lines.some((line) => line.includes(text));
+
+let authority: PrivateAuthority;
+let foreign: PrivateAuthority;
+const certificates: Record<string, IssuedFiles> = {};
+let core: GatehouseProcess;
+let coreSettings: Record<string, string>;
+let postgresUrl: URL;
+let natsUrl: string;
+
+const filesOf = (paths: CertificatePaths): CertificateFiles => {
+  const files = openCertificateFiles({ paths, logger, now: () => new Date(), everyMs: 3_600_000 });
+  closers.push(files.stop);
+  return files;
+};
+const certificate = (name: string): IssuedFiles => {
+  const found = certificates[name];
+  if (found === undefined) throw new Error(`no certificate ${name}`);
+  return found;
+};
+
+async function startPostgres(): Promise<URL> {
+  const server = await startTemporaryPostgres();
+  closers.push(server.stop);
+  const superuser = new pg.Client({ connectionString: server.url });
+  await superuser.connect();
+  const { rows } = await superuser.query<{ folder: string }>(
+    "select current_setting('data_directory') as folder",
+  );
+  const folder = rows[0]?.folder ?? '';
+  const { uid, gid } = await stat(folder);
+  const { ca, own } = certificate('server');
+  for (const [from, to] of [
+    [ca, 'root.crt'],
+    [own.certificate, 'server.crt'],
+    [own.key, 'server.key'],
+  ] as const) {
+    await copyFile(from, join(folder, to));
+    await chown(join(folder, to), uid, gid);
+    await chmod(join(folder, to), 0o600);
+  }
+  await writeFile(
+    join(folder, 'pg_hba.conf'),
+    'hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n',
+  );
+  await superuser.query("alter system set ssl_ca_file = 'root.crt'");
+  await superuser.query('alter system set ssl = on');
+  await superuser.query('select pg_reload_conf()');
+  await superuser.end();
+  return new URL(server.url);
+}
+
+async function startNats(): Promise<string> {
+  const program = await findOrInstallNatsServer({
+    report: () => undefined,
+    signal: new AbortController().signal,
+  });
+  const [port = 0] = await choosePorts([{ setting: 'a port', host: '127.0.0.1', port: 0 }]);
+  const { ca, own } = certificate('server');
+  const file = join(authority.folder, 'nats.conf');
+  await writeFile(
+    file,
+    `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${authority.folder}/nats" }\n` +
+      `authorization { user: gatehouse, password: secret }\n` +
+      `tls { cert_file: "${own.certificate}", key_file: "${own.key}", ca_file: "${ca}", verify: true }\n`,
+  );
+  const server = spawn(program, ['--config', file], { stdio: 'ignore' });
+  closers.push(() => {
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill();
+    return ended;
+  });
+  return `tls://gatehouse:secret@127.0.0.1:${port}`;
+}
+
+beforeAll(async () => {
+  [authority, foreign] = await Promise.all([createPrivateAuthority(), createPrivateAuthority()]);
+  closers.push(() => rm(authority.folder, { recursive: true }));
+  closers.push(() => rm(foreign.folder, { recursive: true }));
+  for (const [name, names, days] of [
+    ['server', loopback, 1],
+    ['renewed', loopback, 2],
+    ['named', 'IP:127.0.0.1', 1],
+    ['operator', spiffe('pay.example/gatehouse/operator'), 1],
+    ['reader', spiffe('pay.example/gatehouse/reader'), 1],
+    ['unnamed', 'DNS:somebody', 1],
+    ['elsewhere', spiffe('shop.example/gatehouse/operator'), 1],
+    ['unknown', spiffe('pay.example/gatehouse/emperor'), 1],
+    ['double', `${spiffe('pay.example/gatehouse/operator')},${spiffe('pay.example/gatehouse/reader')}`, 1],
+    ['expired', `${loopback},${spiffe('pay.example/gatehouse/operator')}`, -1],
+  ] as const)
+    certificates[name] = await authority.issue(name, names, days);
+  certificates['stranger'] = await foreign.issue('stranger', spiffe('pay.example/gatehouse/operator'));
+  // The files that core reads. They are replaced while it runs.
+  for (const name of ['server.crt', 'server.key'])
+    await cp(join(authority.folder, name), join(authority.folder, `live-${name}`));
+  [postgresUrl, natsUrl] = await Promise.all([startPostgres(), startNats()]);
+  coreSettings = {
+    GATEHOUSE_DATABASE_URL: `${postgresUrl.href}?sslmode=verify-full`,
+    GATEHOUSE_NATS_URL: natsUrl,
+    GATEHOUSE_MASTER_KEY: randomBytes(32).toString('hex'),
+    GATEHOUSE_SERVICE_TOKENS: `operator:${tokens.operator},reader:${tokens.reader}`,
+    GATEHOUSE_CORE_GRPC_PORT: '0',
+    GATEHOUSE_CORE_CONNECT_PORT: '0',
+    GATEHOUSE_WALLETS: walletsOfCore(),
+    GATEHOUSE_TLS_CA_FILE: authority.ca,
+    GATEHOUSE_TLS_CERTIFICATE_FILE: join(authority.folder, 'live-server.crt'),
+    GATEHOUSE_TLS_KEY_FILE: join(authority.folder, 'live-server.key'),
+    GATEHOUSE_TLS_CLIENT_CERTIFICATES: 'required',
+    GATEHOUSE_TLS_TRUST_DOMAIN: 'pay.example',
+  };
+  core = await startInline('core', coreSettings);
+  closers.push(() => core.stop());
+});
+
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+const grpcAddress = (): string => String(core.ready['grpc']);
+const connectAddress = (): string => String(core.ready['connect']);
+
+function overGrpc(paths: CertificatePaths, token = '', address = grpcAddress()): Transport {
+  const transport = createGrpcTransport({ addresses: [address], token, tls: filesOf(paths) });
+  closers.push(transport.close);
+  return transport;
+}
+
+async function overConnect(
+  { ca, own }: CertificatePaths,
+  token = '',
+  httpVersion: '1.1' | '2' = '2',
+): Promise<Transport> {
+  const nodeOptions = {
+    ca: await readFile(ca),
+    ...(own === undefined ? {} : { cert: await readFile(own.certificate), key: await readFile(own.key) }),
+  };
+  return createConnectTransport({
+    baseUrl: `https://${connectAddress()}`,
+    httpVersion,
+    nodeOptions,
+    interceptors: [
+      (next) => (call) => {
+        if (token !== '') call.header.set('authorization', `Bearer ${token}`);
+        return next(call);
+      },
+    ],
+  });
+}
+
+const list = (transport: Transport) =>
+  createClient(MerchantService, transport).listMerchants({ pageSize: 1 });
+
+async function failureOf(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => 'no error',
+    (thrown: unknown) => thrown,
+  );
+  return error instanceof ConnectError ? error.rawMessage : String(error);
+}
+
+describe('with certificates of one authority', () => {
+  test('gRPC, Connect, NATS and PostgreSQL connect, and a certificate names the role', async () => {
+    const operator = certificate('operator');
+    await list(overGrpc(operator));
+    await list(await overConnect(operator));
+    await list(await overConnect(operator, '', '1.1'));
+    await list(overGrpc(operator, tokens.operator));
+    await list(overGrpc(certificate('unnamed'), tokens.operator));
+    const refused = await failureOf(
+      createClient(MerchantService, overGrpc(certificate('reader'))).createMerchant({ name: 'Shop' }),
+    );
+    expect(refused).toContain('the client certificate has the role reader');
+    await waitUntil('core is connected to the broker', () =>
+      core.log.some(({ msg }) => msg === 'connected to the broker'),
+    );
+    const { ssl } = databaseTls(
+      `${postgresUrl.href}?sslmode=verify-full`,
+      filesOf(operator),
+      logger,
+      () => new Date(),
+    );
+    const client = new pg.Client({ connectionString: postgresUrl.href, ssl: ssl ?? false });
+    await client.connect();
+    const { rows } = await client.query<{ ssl: boolean; client: string | null }>(
+      `select ssl, client_dn as client from pg_stat_ssl join pg_stat_activity using (pid)
+       where application_name like 'gatehouse-core%'`,
+    );
+    await client.end();
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row).toEqual({ ssl: true, client: '/CN=server' });
+  });
+
+  test('the command line and the health check of containers use the same settings', async () => {
+    const run = promisify(execFile);
+    const { ca, own } = certificate('operator');
+    const settings = {
+      PATH: process.env['PATH'],
+      GATEHOUSE_TLS_CA_FILE: ca,
+      GATEHOUSE_TLS_CERTIFICATE_FILE: own.certificate,
+      GATEHOUSE_TLS_KEY_FILE: own.key,
+      GATEHOUSE_CORE_ADDRESSES: grpcAddress(),
+    };
+    const listed = await run(process.execPath, ['src/main/cli.ts', '--json', 'merchant', 'list'], {
+      env: settings,
+    });
+    expect(JSON.parse(listed.stdout)).toEqual(expect.anything());
+    const port = connectAddress().split(':').at(-1);
+    const nothing = Object.fromEntries(
+      ['WEBHOOKS_CONNECT', 'REST_PRODUCTION', 'CHECKOUT', 'DASHBOARD', 'WALLET_CALLBACK', 'SIMULATOR'].map(
+        (name) => [`GATEHOUSE_${name}_PORT`, '1'],
+      ),
+    );
+    await run(process.execPath, ['scripts/healthcheck.mjs'], {
+      env: { ...settings, ...nothing, GATEHOUSE_CORE_CONNECT_PORT: port },
+    });
+  });
+});
+
+describe('a caller is refused, and is told why,', () => {
+  const refusals: readonly (readonly [what: string, name: string, token: string, said: string])[] = [
+    ['without a certificate', 'none', tokens.operator, 'this server requires a client certificate'],
+    ['with an expired certificate', 'expired', tokens.operator, 'this server requires a client certificate'],
+    [
+      'with a certificate of another authority',
+      'stranger',
+      tokens.operator,
+      'this server requires a client certificate',
+    ],
+    [
+      'of another trust domain',
+      'elsewhere',
+      '',
+      'of another trust domain (spiffe://shop.example/gatehouse/operator)',
+    ],
+    [
+      'with an unknown role',
+      'unknown',
+      '',
+      'names no role of Gatehouse (spiffe://pay.example/gatehouse/emperor)',
+    ],
+    ['with two roles', 'double', '', 'has 2 SPIFFE ids'],
+    ['whose token has another role', 'operator', tokens.reader, 'and the service token has the role reader'],
+    ['whose token is unknown', 'operator', 'no-token-that-anybody-knows', 'and the service token is unknown'],
+    ['whose certificate has no role, without a token', 'unnamed', '', 'send "authorization: Bearer'],
+  ];
+  test.each(refusals)('%s', async (_what, name, token, reason) => {
+    const own = name === 'none' ? undefined : certificate(name).own;
+    expect(await failureOf(list(overGrpc({ ca: authority.ca, own }, token)))).toContain(reason);
+    expect(await failureOf(list(await overConnect({ ca: authority.ca, own }, token)))).toContain(reason);
+  });
+
+  test("and core's log names the certificates that do not count", () => {
+    const reasons = core.log.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : []));
+    expect(reasons).toContain('CERT_HAS_EXPIRED');
+    expect(reasons.some((reason) => /SIGNATURE|ISSUER|SELF_SIGNED|VERIFY/.test(reason))).toBe(true);
+  });
+
+  test('and the metrics page needs a certificate too', async () => {
+    const page = await get('/metrics', { ca: authority.ca, own: undefined });
+    expect(page).toEqual({
+      status: 401,
+      body: expect.stringContaining('this server requires a client certificate'),
+    });
+  });
+});
+
+async function get(path: string, { ca, own }: CertificatePaths): Promise<{ status: number; body: string }> {
+  const options = {
+    ca: await readFile(ca),
+    ...(own === undefined ? {} : { cert: await readFile(own.certificate), key: await readFile(own.key) }),
+    agent: false,
+  };
+  return new Promise((resolve, reject) => {
+    request(`https://${connectAddress()}${path}`, options, (answer) => {
+      let body = '';
+      answer.on('data', (part: Buffer) => (body += part.toString()));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('a server is refused, and both sides log why,', () => {
+  const server = async (files: IssuedFiles): Promise<string> => {
+    const peers = { isRequired: false, trustDomain: undefined, roles: [] };
+    const tls = { files: filesOf(files), asksClients: false, peers };
+    const started = await startGrpcServer({ host: '127.0.0.1', port: 0, services: [], tls, logger });
+    closers.push(() => started.stop(0));
+    return started.address;
+  };
+
+  test('when its certificate has expired', async () => {
+    const address = await server(certificate('expired'));
+    expect(said('expired at')()).toBe(true);
+    expect(await failureOf(list(overGrpc(certificate('operator'), '', address)))).toContain(
+      'certificate has expired',
+    );
+    await waitUntil('the server has logged it', said('a TLS handshake failed'));
+  });
+
+  test('when it is for another name', async () => {
+    const address = (await server(certificate('named'))).replace('127.0.0.1', 'localhost');
+    expect(await failureOf(list(overGrpc(certificate('operator'), '', address)))).toContain(
+      "does not match certificate's altnames",
+    );
+  });
+
+  test('when it is of another authority', async () => {
+    const failure = await failureOf(list(overGrpc(certificate('stranger'))));
+    expect(failure).toMatch(/unable to verify|self-signed|unable to get/);
+    await waitUntil('core has logged it', () =>
+      core.log.some(({ msg }) => String(msg).startsWith('a TLS handshake failed')),
+    );
+  });
+
+  test('when it is a broker of another authority, or asks for a certificate in vain', async () => {
+    for (const paths of [certificate('stranger'), { ca: authority.ca, own: undefined }]) {
+      lines.length = 0;
+      const bus = openEventBus({ url: natsUrl, name: 'test', tls: filesOf(paths), logger });
+      // A client that retries for ever still says in its log what is wrong.
+      await waitUntil('the log has the reason', said('cannot use the broker'));
+      expect(bus.isConnected()).toBe(false);
+      await bus.close();
+    }
+  });
+
+  const databases: readonly (readonly [what: string, parameters: string, files: string, said: RegExp])[] = [
+    ['of another authority', 'sslmode=verify-full', 'stranger', /self-signed|unable to (get|verify)/],
+    ['that wants a certificate in vain', 'sslmode=require', '', /certificate/],
+    ['that accepts TLS only', '', 'operator', /no encryption/],
+    [
+      'of another authority although only its chain is checked',
+      'sslmode=verify-ca',
+      'stranger',
+      /self-signed|unable/,
+    ],
+  ];
+  test.each(databases)('when it is a database %s', async (_what, parameters, name, reason) => {
+    const files = name === '' ? undefined : filesOf(certificate(name));
+    const { ssl } = databaseTls(`${postgresUrl.href}?${parameters}`, files, logger, () => new Date());
+    const client = new pg.Client({ connectionString: postgresUrl.href, ssl: ssl ?? false });
+    client.on('error', () => undefined);
+    expect(await failureOf(client.connect())).toMatch(reason);
+  });
+
+  test('and a weak mode of the database is never silent', () => {
+    for (const mode of ['require', 'prefer', 'disable']) {
+      lines.length = 0;
+      databaseTls(
+        `postgres://user:word@db.internal/gatehouse?sslmode=${mode}`,
+        undefined,
+        logger,
+        () => new Date(),
+      );
+      expect(lines.join('')).toContain('sslmode=verify-full');
+    }
+  });
+});
+
+describe('certificates that change', () => {
+  const serialOfCore = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const [host, port] = grpcAddress().split(':');
+      const socket = connectTls(
+        { host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] },
+        () => {
+          resolve(socket.getPeerCertificate().serialNumber);
+          socket.destroy();
+        },
+      ).on('error', reject);
+    });
+  const install = async (name: 'crt' | 'key', content: Buffer): Promise<void> => {
+    const draft = join(authority.folder, `draft.${name}`);
+    await writeFile(draft, content);
+    await rename(draft, join(authority.folder, `live-server.${name}`));
+  };
+
+  test('are used for new connections without a failed call, and a pair that does not fit is not', async () => {
+    const before = await serialOfCore();
+    const { own } = certificate('renewed');
+    const longLived = overGrpc(certificate('operator'));
+    const ended = new AbortController();
+    const calls = (async () => {
+      let count = 0;
+      for (; !ended.signal.aborted; count += 1)
+        await Promise.all([list(longLived), list(overGrpc(certificate('operator')))]);
+      return count;
+    })();
+    // The pair does not fit until its key follows.
+    await install('crt', await readFile(own.certificate));
+    const problem = 'changed TLS files cannot be used, so the certificates from before stay in use';
+    await waitUntil('core has looked at the files', () =>
+      core.log.some(({ msg }) => String(msg).startsWith(problem)),
+    );
+    expect(await serialOfCore()).toBe(before);
+    await install('key', await readFile(own.key));
+    await waitUntil('core shows the new certificate', async () => (await serialOfCore()) !== before);
+    ended.abort();
+    expect(await calls).toBeGreaterThan(0);
+    const { body } = await get('/metrics', certificate('operator'));
+    const expiry = /gatehouse_tls_certificate_expiry_timestamp_seconds\{certificate="own"\} (\S+)/.exec(
+      body,
+    )?.[1];
+    expect(Number(expiry) * 1000).toBeGreaterThan(Date.now() + 36 * 3_600_000);
+  });
+
+  test('are used by clients too', async () => {
+    const paths = {
+      ca: authority.ca,
+      own: { certificate: join(authority.folder, 'c.crt'), key: join(authority.folder, 'c.key') },
+    };
+    const put = async (name: string): Promise<void> => {
+      await copyFile(certificate(name).own.certificate, paths.own.certificate);
+      await copyFile(certificate(name).own.key, paths.own.key);
+    };
+    await put('reader');
+    const files = filesOf(paths);
+    const client = (): Transport => {
+      const transport = createGrpcTransport({ addresses: [grpcAddress()], token: '', tls: files });
+      closers.push(transport.close);
+      return transport;
+    };
+    const create = () => createClient(MerchantService, client()).createMerchant({ name: 'Shop' });
+    expect(await failureOf(create())).toContain('has the role reader');
+    await put('expired');
+    await files.reload();
+    expect(await failureOf(create())).toContain('has the role reader');
+    await put('operator');
+    await files.reload();
+    await create();
+  });
+});
