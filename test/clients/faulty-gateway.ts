@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../support/listen-locally.ts';
 
 /** A request as a client sent it. */
 export interface SeenRequest {
@@ -118,16 +117,5 @@ export async function startFaultyGateway(gateway: string): Promise<FaultyGateway
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return listenLocally(server);
 }

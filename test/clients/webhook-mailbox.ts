@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../support/listen-locally.ts';
 
 /** A webhook as it arrived, for tests in every language. */
 interface ReceivedWebhook {
@@ -38,16 +37,5 @@ export async function startWebhookMailbox(): Promise<WebhookMailbox> {
       response.writeHead(204).end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return listenLocally(server);
 }

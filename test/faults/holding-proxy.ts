@@ -1,8 +1,8 @@
 import { createServer, request as startRequest } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { CutMoment } from '../support/cutting-proxy.ts';
+import { listenLocally } from '../support/listen-locally.ts';
 
 /** An HTTP proxy that holds the requests of chosen paths, or their answers, until a test lets them go. */
 export interface HoldingProxy {
@@ -49,15 +49,13 @@ export async function startHoldingProxy(target: () => string): Promise<HoldingPr
   const server = createServer((message, response) => {
     serve(message, response).catch(() => message.socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const end = (text: string): Hold['held'] => {
     const { held } = holds.get(text) ?? {};
     holds.delete(text);
     return held;
   };
   return {
-    origin: `http://127.0.0.1:${port}`,
+    ...(await listenLocally(server)),
     hold: (text, moment) => void holds.set(text, { moment }),
     isHeld: (text) => holds.get(text)?.held !== undefined,
     pass: (text) => end(text)?.pass(),
@@ -65,10 +63,6 @@ export async function startHoldingProxy(target: () => string): Promise<HoldingPr
       const held = [...holds.keys()].map(end).filter((each) => each !== undefined);
       for (const { lose } of held) lose();
       return held.length;
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

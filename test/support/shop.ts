@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from './listen-locally.ts';
 
 /** A merchant's web server to which customers return. */
 export interface Shop {
@@ -16,15 +16,5 @@ export async function openShop(): Promise<Shop> {
     if (url !== '/favicon.ico') visits.push({ url, headers });
     response.setHeader('content-type', 'text/html').end('<title>Shop</title><h1>Thank you</h1>');
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    visits,
-    close: () =>
-      new Promise((closed) => {
-        server.closeAllConnections();
-        server.close(() => closed());
-      }),
-  };
+  return { ...(await listenLocally(server)), visits };
 }

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
+import { listenLocally } from '../../support/listen-locally.ts';
 import { Gatehouse, verifyWebhook } from '../../../clients/typescript/src/gatehouse-client.ts';
 import type { OrderEvent } from '../../../clients/typescript/src/gatehouse-client.ts';
 
@@ -194,17 +193,6 @@ export async function startShop(
     };
     answer().catch(() => response.writeHead(500).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    origin,
-    connect: (address) => void (gateway = address),
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { origin, close } = await listenLocally(server);
+  return { origin, close, connect: (address) => void (gateway = address) };
 }

@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../../support/listen-locally.ts';
 import { orderTypes, refundTypes } from '../../../src/cli/certify/made-up-events.ts';
 import {
   verifySvcSignature,
@@ -36,17 +35,8 @@ export async function startWebhookReceiver(receive: Receive): Promise<RunningRec
     };
     answer().catch(() => message.socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { origin, close } = await listenLocally(server);
+  return { url: `${origin}/hook`, close };
 }
 
 type Handle = (event: WebhookEvent) => number;

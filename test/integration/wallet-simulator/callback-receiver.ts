@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listenLocally } from '../../support/listen-locally.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 export interface ReceivedCallback {
@@ -37,16 +37,11 @@ export async function startCallbackReceiver(
       response.writeHead(await answer(callback)).end();
     });
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
+  const { origin, close } = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${port}/callbacks/1`,
+    url: `${origin}/callbacks/1`,
     received,
     wait: (count) => waitUntil(`${count} callbacks came`, () => received.length >= count && received),
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }

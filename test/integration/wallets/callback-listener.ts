@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../../support/listen-locally.ts';
 import type { CallbackHint, CallbackRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import type { SeenCallback } from './connector-conformance.ts';
 
@@ -30,18 +29,12 @@ export async function startCallbackListener(
       response.writeHead(hint.reply.status).end(hint.reply.body);
     })();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { origin, close } = await listenLocally(server);
   const of = (requestId: string) => seen.get(requestId) ?? [];
   return {
-    baseUrl: `http://127.0.0.1:${port}/callbacks`,
+    baseUrl: `${origin}/callbacks`,
     callbacksOf: (requestId) => of(requestId).map(({ callback }) => callback),
     notesOf: (requestId) => of(requestId).flatMap(({ hint }) => hint.note ?? []),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }

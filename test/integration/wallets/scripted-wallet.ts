@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenLocally } from '../../support/listen-locally.ts';
 
 /** A request that arrived whole. */
 export interface SeenRequest {
@@ -54,12 +54,9 @@ export async function startScriptedWallet(): Promise<ScriptedWallet> {
       for (const tell of waiting) tell(request);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
 
   return {
-    origin: `http://127.0.0.1:${port}`,
+    ...(await listenLocally(server)),
     requests,
     on: (route, ...behaviours) => scripts.unshift({ route: whole(route), behaviours: [...behaviours] }),
     requestsTo: (route) => requests.filter((request) => whole(route).test(nameOf(request))),
@@ -72,11 +69,6 @@ export async function startScriptedWallet(): Promise<ScriptedWallet> {
         };
         waiting.add(tell);
       }),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }
 
