@@ -27,7 +27,7 @@ const paymentsPerPage = 20;
 const config = readSettingsOrExit(readCheckoutSettings);
 const { instance, logger } = startLogging('checkout', config);
 const { tracing, part: tracingPart } = await startTracing('checkout', config, { instance, logger });
-const tls = openTls(config, logger);
+const tls = openTls(config, config.GATEHOUSE_CORE_ADDRESSES, logger);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

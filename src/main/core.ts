@@ -121,7 +121,7 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
 const { instance, logger } = startLogging('core', config);
 const { tracing, part: tracingPart } = await startTracing('core', config, { instance, logger });
 
-const serverTls = openServerTls(config, logger);
+const serverTls = openServerTls(config, [], logger);
 const tls = serverTls?.files;
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,

@@ -28,7 +28,11 @@ const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, cod
 const config = readSettingsOrExit(readDashboardSettings);
 const { instance, logger } = startLogging('dashboard', config);
 const { tracing, part: tracingPart } = await startTracing('dashboard', config, { instance, logger });
-const tls = openTls(config, logger);
+const tls = openTls(
+  config,
+  [...config.GATEHOUSE_CORE_ADDRESSES, ...config.GATEHOUSE_WEBHOOKS_ADDRESSES],
+  logger,
+);
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token, tls });
 const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token, tls });

@@ -23,7 +23,7 @@ const config = readSettingsOrExit((environment) =>
   }),
 );
 const { instance, logger } = startLogging('migrate', config);
-const tls = openTls(config, logger);
+const tls = openTls(config, [], logger);
 const options = { poolSize: 2, applicationName: `gatehouse-migrate ${instance}`, tls, logger };
 
 for (const [tables, open, url] of [

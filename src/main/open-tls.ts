@@ -11,25 +11,32 @@ import { exitForSettings } from './read-settings.ts';
 const remedy =
   'set GATEHOUSE_TLS_CA_FILE, GATEHOUSE_TLS_CERTIFICATE_FILE and GATEHOUSE_TLS_KEY_FILE for every process';
 
-/** The certificates of a process that only calls; undefined without TLS. Ends the process if they cannot be used. */
+/**
+ * The certificates of a process that only calls `addresses`; undefined without TLS. Ends the process if they cannot be used.
+ */
 export function openTls(
-  config: TlsConfig & Partial<CallConfig>,
+  config: TlsConfig,
+  addresses: readonly string[],
   logger: Logger,
 ): CertificateFiles | undefined {
   const files = open(() => certificatePathsOf(config), logger);
-  if (files === undefined) warnOfTokens(config, logger);
+  if (files === undefined) warnOfTokens(addresses, logger);
   return files;
 }
 
-/** The TLS of a process that serves RPCs; undefined without TLS. Ends the process if its files cannot be used. */
+/**
+ * The TLS of a process that serves RPCs, and calls `addresses`; undefined without TLS. Ends the process if its files cannot be
+ * used.
+ */
 export function openServerTls(
-  config: TlsServerConfig & Partial<CallConfig>,
+  config: TlsServerConfig,
+  addresses: readonly string[],
   logger: Logger,
 ): ServerTls | undefined {
   const files = open(() => serverCertificatePathsOf(config), logger);
   const { GATEHOUSE_TLS_CLIENT_CERTIFICATES: clients, GATEHOUSE_TLS_TRUST_DOMAIN: trustDomain } = config;
   if (files === undefined) {
-    warnOfTokens(config, logger);
+    warnOfTokens(addresses, logger);
     return undefined;
   }
   return {
@@ -48,15 +55,6 @@ function open(pathsOf: () => CertificatePaths | undefined, logger: Logger): Cert
   }
 }
 
-interface CallConfig {
-  readonly GATEHOUSE_CORE_ADDRESSES: readonly string[] | undefined;
-  readonly GATEHOUSE_WEBHOOKS_ADDRESSES: readonly string[] | undefined;
-}
-
-function warnOfTokens(config: Partial<CallConfig>, logger: Logger): void {
-  const addresses = [
-    ...(config.GATEHOUSE_CORE_ADDRESSES ?? []),
-    ...(config.GATEHOUSE_WEBHOOKS_ADDRESSES ?? []),
-  ];
+function warnOfTokens(addresses: readonly string[], logger: Logger): void {
   warnOfPlaintext(logger, { what: 'the service token', hosts: addresses.map(hostOf), remedy });
 }

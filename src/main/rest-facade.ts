@@ -36,7 +36,11 @@ const lastEntriesMs = 500;
 const config = readSettingsOrExit(readRestFacadeSettings);
 const { instance, logger } = startLogging('rest-facade', config);
 const { tracing, part: tracingPart } = await startTracing('rest-facade', config, { instance, logger });
-const tls = openTls(config, logger);
+const tls = openTls(
+  config,
+  [...config.GATEHOUSE_CORE_ADDRESSES, ...config.GATEHOUSE_WEBHOOKS_ADDRESSES],
+  logger,
+);
 const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN, tls };
 const transport = createGrpcTransport(cores);
 // A separate transport, so that its rotation over the cores counts streams only.

@@ -72,7 +72,7 @@ const { config, wallets } = readSettingsOrExit((environment) => {
 });
 const { instance, logger } = startLogging('wallets', config);
 const { tracing, part: tracingPart } = await startTracing('wallets', config, { instance, logger });
-const tls = openTls(config, logger);
+const tls = openTls(config, config.GATEHOUSE_CORE_ADDRESSES, logger);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

@@ -74,7 +74,7 @@ const { instance, logger } = startLogging('webhooks', config);
 const { tracing, part: tracingPart } = await startTracing('webhooks', config, { instance, logger });
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
-const serverTls = openServerTls(config, logger);
+const serverTls = openServerTls(config, config.GATEHOUSE_CORE_ADDRESSES, logger);
 const tls = serverTls?.files;
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,

@@ -36,7 +36,7 @@ async function startCommitSilencer(databaseUrl: string) {
     let isSilent = false;
     near.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1').toLowerCase();
-      usesKeys ||= text.includes('idempotency_keys');
+      usesKeys ||= text.includes('insert into core.idempotency_keys');
       if (usesKeys && text.includes(commit) && !isSilent) {
         isSilent = true;
         silenced += 1;
@@ -80,6 +80,11 @@ test('kill -9 of core between the commit of a keyed request and its answer: the 
     cleanUps.push(() => core.stop());
     return core;
   };
+  const untilReached = () =>
+    waitUntil(
+      'the facade reaches the new core',
+      async () => (await fetch(`${stack.facades[0]?.sandbox}/readyz`)).ok,
+    );
   const order_number = 'KEYED-1';
   const payment = { order_number, amount: '100.50', currency: 'ETB', phone: '0911223344' };
   const pay = async (headers: Readonly<Record<string, string>> = { 'idempotency-key': 'once' }) => {
@@ -99,6 +104,7 @@ test('kill -9 of core between the commit of a keyed request and its answer: the 
     );
   await stack.cores[0]?.stop('SIGKILL');
   const core = await startInPlace({ GATEHOUSE_DATABASE_URL: silencer.url });
+  await untilReached();
 
   const unanswered = pay();
   await waitUntil('the order is committed', async () => (await rows()).length === 1);
@@ -115,10 +121,7 @@ test('kill -9 of core between the commit of a keyed request and its answer: the 
       () => false,
     ),
   );
-  await waitUntil(
-    'the facade reaches the new core',
-    async () => (await fetch(`${stack.facades[0]?.sandbox}/readyz`)).ok,
-  );
+  await untilReached();
 
   // The order is paid, so PENDING can only be the answer that was stored with the commit.
   expect(await pay()).toEqual([201, 'PENDING']);
