@@ -1,13 +1,8 @@
 import { createHmac, randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { v7 } from 'uuid';
 import { accountService } from '../core/accounts/account-service.ts';
-import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
-import { createPasswordRules } from '../core/accounts/password-rules.ts';
-import { createRecoveryCodes } from '../core/accounts/recovery-codes.ts';
-import { createSecretSeal } from '../platform/secret-seal.ts';
 import { sessionService } from '../core/accounts/session-service.ts';
 import { createSessionStore } from '../core/accounts/session-store.ts';
-import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
@@ -83,6 +78,7 @@ import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
+import { createAccountParts } from './core-accounts.ts';
 import { createCoreRecovery } from './core-recovery.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
@@ -198,20 +194,12 @@ const paymentParts = {
 const makeAttemptDue = createMakeAttemptDue(paymentParts);
 const refundWork = createRefundWork(paymentParts);
 
-const accountParts = {
+const accountParts = await createAccountParts({
   database,
   newId,
   now,
-  randomBytes,
-  passwords: await createPasswordHashes(),
-  parsePassword: createPasswordRules(),
-  tries: createSignInTries(database.pool),
-  totpSeal: createSecretSeal(deriveKey(config.GATEHOUSE_MASTER_KEY, 'totp-secret'), randomBytes),
-  recoveryCodes: createRecoveryCodes(
-    deriveKey(config.GATEHOUSE_MASTER_KEY, 'recovery-code-hash'),
-    randomBytes,
-  ),
-};
+  masterKey: config.GATEHOUSE_MASTER_KEY,
+});
 
 const masterAccountKey = { name: 'master', key: deriveKey(config.GATEHOUSE_MASTER_KEY, 'wallet-account') };
 const walletAccounts = createAccountStore({

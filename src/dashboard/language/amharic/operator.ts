@@ -1,4 +1,5 @@
 import type { operator as english } from '../english/operator.ts';
+import { ofChecks } from './operator-checks.ts';
 
 export const operator: typeof english = {
   environments: { label: 'አካባቢ', sandbox: 'መሞከሪያ', production: 'እውነተኛ' },
@@ -19,69 +20,7 @@ export const operator: typeof english = {
     broken: 'የተበላሸ',
     whatToDo: 'ምን ማድረግ',
     columns: { name: 'ምርመራ', result: 'ውጤት', detail: 'የታየው' },
-    ofChecks: {
-      database: {
-        name: 'የውሂብ ጎታ',
-        good: 'ይመልሳል፤ የተመዘገበው አይጠፋም።',
-        bad: 'አይመልስም፣ ወይም አደረጃጀቱ ትክክል አይደለም።',
-      },
-      databasePool: {
-        name: 'የውሂብ ጎታ ግንኙነቶች',
-        good: 'ነጻ ግንኙነቶች አሉ።',
-        bad: 'ዋናው ሥርዓት ግንኙነት አያገኝም። PostgreSQL መሥራቱን ያረጋግጡ።',
-      },
-      migrations: {
-        name: 'የሠንጠረዦች ለውጦች',
-        good: 'ሁሉም ተተግብረዋል።',
-        bad: 'ያልተተገበሩ አሉ፤ core እንደገና ያስጀምሩ።',
-      },
-      clock: { name: 'ሰዓት', good: 'ሰዓቶቹ ይስማማሉ።', bad: 'ሰዓቶቹ አይስማሙም፤ በNTP ያስተካክሏቸው።' },
-      eventOrder: {
-        name: 'የክስተቶች ቅደም ተከተል',
-        good: 'ቅደም ተከተሉ ትክክል ነው።',
-        bad: 'ከሌላ አገልጋይ የመጡ ክስተቶች አሉ፤ አይተላለፉም።',
-      },
-      orderHistories: {
-        name: 'የትዕዛዞች ታሪክ',
-        good: 'ትዕዛዞችና ክስተቶቻቸው ይስማማሉ።',
-        bad: 'የማይስማሙ ትዕዛዞች አሉ።',
-      },
-      money: {
-        name: 'ገንዘብ',
-        good: 'የትዕዛዞች ገንዘብ ከክፍያዎች፣ ከተመላሾችና ከክስተቶች ጋር ይስማማል።',
-        bad: 'የትዕዛዞች ገንዘብ ከክፍያዎች፣ ከተመላሾች ወይም ከክስተቶች ጋር አይስማማም፤ ሠንጠረዦቹ ያለ Gatehouse ተለውጠዋል። እያንዳንዱን ትዕዛዝ ከክስተቶቹና ከዋሌቱ መግለጫ ጋር ያወዳድሩ።',
-      },
-      recovery: {
-        name: 'ማገገም',
-        good: 'ክፍያዎች ይቀበላሉ።',
-        bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ ዋሌቶቹ እስኪታወቁ ድረስ ክፍያዎች ይጠብቃሉ። የሚጎድለውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
-      },
-      eventRelay: {
-        name: 'የክስተቶች ማስተላለፍ',
-        good: 'ሁሉም ክስተቶች ተላልፈዋል።',
-        bad: 'የሚጠብቁ ክስተቶች አሉ፤ መልእክት አስተላላፊውን ይመልከቱ።',
-      },
-      strayPayments: {
-        name: 'ባለቤት የሌላቸው ክፍያዎች',
-        good: 'ዋሌት ለመመለስ እምቢ ያለው የለም።',
-        bad: 'ዋሌት የማይመልሳቸው አሉ፤ እያንዳንዱን ከዋሌቱ ጋር ይፍቱ።',
-      },
-      reconciliation: {
-        name: 'ማመሳከር',
-        good: 'ባለፉት 7 ቀናት ልዩነት የለም።',
-        bad: 'ባለፉት 7 ቀናት ልዩነት ያላቸው፣ ያልተነበቡ ወይም የዘገዩ አሉ።',
-      },
-      broker: {
-        name: 'መልእክት አስተላላፊ',
-        good: 'ተገናኝቷል።',
-        bad: 'አልተገናኘም፤ ምንም አይጠፋም፣ ግን ይዘገያል።',
-      },
-      unsettled: {
-        name: 'ያልተወሰነ ገንዘብ',
-        good: 'ሰው የሚጠብቅ ገንዘብ የለም።',
-        bad: 'ሰው የሚጠብቁ ክፍያዎች፣ ተመላሾች ወይም ባለቤት የሌላቸው ክፍያዎች አሉ። ዋሌቱን ይጠይቁ፣ ከዚያ በእጅ ይወስኑ።',
-      },
-    },
+    ofChecks,
     wallets: 'ዋሌቶች',
     walletsWell: (count) => `${count} ሪፖርት አድርገዋል፤ ሁሉም ይሠራሉ።`,
     walletsNone: 'በአንድ ቀን ውስጥ ከዋሌቶች ጋር የሚነጋገር ምንም ፕሮሰስ ሪፖርት አላደረገም።',

@@ -1,4 +1,5 @@
 import { counted } from '../counted.ts';
+import { ofChecks } from './operator-checks.ts';
 
 /** The action that a difference requires, by its facts. Core words the same action in an English sentence. */
 export type DifferenceAdvice =
@@ -35,74 +36,7 @@ export const operator = {
     broken: 'Broken',
     whatToDo: 'What to do',
     columns: { name: 'Check', result: 'Result', detail: 'Details' },
-    /** By the subject of a check. */
-    ofChecks: {
-      database: {
-        name: 'Database',
-        good: 'It answers, and commits are durable.',
-        bad: 'It does not answer, or its settings are wrong. Check that PostgreSQL runs, and read the details.',
-      },
-      databasePool: {
-        name: 'Database connections',
-        good: 'Connections are available.',
-        bad: 'This core gets no connections. Check that PostgreSQL runs and can be reached.',
-      },
-      migrations: {
-        name: 'Migrations',
-        good: 'The schema is up to date.',
-        bad: 'Migrations are not applied. Restart a core: it applies them.',
-      },
-      clock: {
-        name: 'Clock',
-        good: 'The clocks of core and database agree.',
-        bad: 'The clocks of core and database differ. Synchronise both machines with NTP.',
-      },
-      eventOrder: {
-        name: 'Event order',
-        good: 'Every event belongs to this database server.',
-        bad: 'Events from another database server are not published. The command line’s doctor tells how to adopt them.',
-      },
-      orderHistories: {
-        name: 'Order histories',
-        good: 'Orders and their events agree.',
-        bad: 'Orders and their events disagree, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet.',
-      },
-      money: {
-        name: 'Money',
-        good: 'The money of orders agrees with payments, refunds and events.',
-        bad: 'The money of orders disagrees with payments, refunds or events, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet’s statement.',
-      },
-      recovery: {
-        name: 'Recovery',
-        good: 'Payments are taken.',
-        bad: 'The database was restored, and payments wait until the wallets are known. See what is missing on the command line: gatehouse restore status',
-      },
-      eventRelay: {
-        name: 'Event relay',
-        good: 'Events are published in time.',
-        bad: 'Events are published late. Check the broker. No event is lost.',
-      },
-      strayPayments: {
-        name: 'Stray payments',
-        good: 'No wallet refuses a reversal.',
-        bad: 'A wallet refuses reversals. Resolve each refusal with the wallet, then retry the reversal.',
-      },
-      reconciliation: {
-        name: 'Reconciliation',
-        good: 'No differences in the last 7 days.',
-        bad: 'Days have differences, could not be read, or are late.',
-      },
-      broker: {
-        name: 'Broker',
-        good: 'Connected.',
-        bad: 'Not connected. Check nats-server. Payments continue, and events are late.',
-      },
-      unsettled: {
-        name: 'Unsettled money',
-        good: 'No money waits for a person.',
-        bad: 'Payments, refunds or stray payments wait for a person. Ask the wallet, then settle them by hand.',
-      },
-    },
+    ofChecks,
     wallets: 'Wallets',
     walletsWell: (count: number) => `${counted(count, 'wallet')} reported. All are up and in use.`,
     walletsNone: 'No wallets process has sent a report in the last 24 hours. Check that one runs.',
