@@ -32,6 +32,23 @@ export const alerts: readonly Alert[] = [
     summary: 'The database was restored, and {{ $labels.environment }} takes no payments yet.',
   },
   {
+    name: 'GatehouseCertificateExpires',
+    expr: 'gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 900',
+    for: '1m',
+    severity: 'page',
+    summary:
+      'The TLS certificate of {{ $labels.instance }} ({{ $labels.certificate }}) expires in {{ $value | humanizeDuration }}.',
+  },
+  {
+    name: 'GatehouseCertificateNotRenewed',
+    // A certificate that lives for hours is renewed all the time, and always expires soon.
+    expr: '(gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 7 * 86400) and changes(gatehouse_tls_certificate_expiry_timestamp_seconds[7d]) == 0',
+    for: '1h',
+    severity: 'ticket',
+    summary:
+      'The TLS certificate of {{ $labels.instance }} ({{ $labels.certificate }}) expires in {{ $value | humanizeDuration }}, and was not renewed this week.',
+  },
+  {
     name: 'GatehouseMerchantApiFails',
     expr: `${share(failed(merchantApi), merchantApi)} > 0.01`,
     for: '5m',
