@@ -11,6 +11,7 @@ import {
   RecoveryStream,
 } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { backupTools } from '../../src/main/backup-tools.ts';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
 import { sharedServers } from '../support/servers.ts';
@@ -223,7 +224,9 @@ test('with the broker lost too, the wallets alone keep lost orders from being ch
   const charged = await drill.charges();
   await drill.loseAndRestore();
   // Until the settle time has passed, the gateway stays closed.
-  const newBroker = { GATEHOUSE_NATS_URL: sharedServers().natsUrl };
+  const broker = await startTemporaryNats();
+  closers.push(broker.stop);
+  const newBroker = { GATEHOUSE_NATS_URL: broker.url };
   const closed = await drill.startCore({ ...newBroker, GATEHOUSE_RECOVERY_SETTLE_SECONDS: '3600' });
   await waitUntil('the stream was looked for', async () => {
     const now = await drill.recovery();

@@ -32,8 +32,11 @@ export interface RecoveryParts {
   readonly streamWaitMs: number;
 }
 
-/** One core at a time looks after the database. The others only ask whether it takes payments. */
-const recoveryLock = { key: 7_142_006, silenceMs: 120_000 };
+/**
+ * One core at a time looks after the database. The others only ask whether it takes payments. A step that reads a long stream
+ * takes minutes, and uses other connections.
+ */
+const recoveryLock = { key: 7_142_006, silenceMs: 120_000, keepAliveMs: 5_000 };
 /** The stream is read from this time before the backup on, because its order differs a little from that of the commits. */
 const streamMarginMs = 10 * 60_000;
 
@@ -60,11 +63,12 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
       return undefined;
     }
   };
-  const step = async (): Promise<void> => {
+  const step = async (_client: unknown, lost: AbortSignal): Promise<void> => {
     const life = await readLife(database.pool);
     const stream = await readStream();
+    lost.throwIfAborted();
     if (life.isRecovering || (await begin(parts, life, stream)))
-      await continueRecovery(parts, life.lineage, stream);
+      await continueRecovery(parts, life.lineage, stream, lost);
   };
   return async () => {
     const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
@@ -98,12 +102,13 @@ async function continueRecovery(
   parts: RecoveryParts,
   lineage: string,
   stream: StoredStream | undefined,
+  lost: AbortSignal,
 ): Promise<void> {
   const { database, settleMs, startReconciliation, onChange, logger } = parts;
   const em = database.fork();
   const recovery = await em.findOne(RecoveryRow, { finishedAt: null });
   if (recovery === null) return;
-  if (recovery.stream === 'WAITING') await readTheStream(parts, recovery, lineage, stream);
+  if (recovery.stream === 'WAITING') await readTheStream(parts, recovery, lineage, stream, lost);
   const now = await databaseNow(parts);
   const settledAt = new Date(recovery.lostUntil.getTime() + settleMs);
   if (recovery.stream !== 'WAITING' && now >= settledAt)
@@ -127,6 +132,7 @@ async function readTheStream(
   recovery: RecoveryRow,
   lineage: string,
   stream: StoredStream | undefined,
+  lost: AbortSignal,
 ): Promise<void> {
   const { database, logger, streamWaitMs, onChange } = parts;
   if (stream === undefined) {
@@ -137,6 +143,7 @@ async function readTheStream(
   const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };
   const since = new Date(recovery.lostFrom.getTime() - streamMarginMs);
   const read = await followStream(database.pool, stream, { lineage, since }, async (events) => {
+    lost.throwIfAborted();
     const rebuilt = await rebuildOrders(database, events);
     rebuilt.orders.forEach((id) => total.orders.add(id));
     total.events += rebuilt.events;

@@ -5,19 +5,25 @@ export interface AdvisoryLock {
   readonly key: number;
   /**
    * The server ends the holder's session after this time without a query. So another process gets the lock when the holder
-   * hangs or is disconnected. The work must use its connection more often than that.
+   * hangs or is disconnected. The work must use its connection more often than that, or have it kept in use.
    */
   readonly silenceMs: number;
+  /**
+   * For work that uses other connections: the time between two queries that keep this one in use. They stop when the event
+   * loop is blocked, and not when the work waits for something that never comes.
+   */
+  readonly keepAliveMs?: number;
 }
 
 /**
  * Runs the work while it holds the lock, on the connection whose session holds it. Gives false, without waiting, if another
  * session holds the lock. `lost` aborts when that connection is lost, and the lock with it. The work should then end,
  * because it cannot write on that connection.
+ * @throws what the work throws, or the connection's error when it was lost
  */
 export async function withAdvisoryLock(
   pool: Pool,
-  { key, silenceMs }: AdvisoryLock,
+  { key, silenceMs, keepAliveMs }: AdvisoryLock,
   work: (client: PoolClient, lost: AbortSignal) => Promise<void>,
 ): Promise<boolean> {
   const client = await pool.connect();
@@ -33,12 +39,18 @@ export async function withAdvisoryLock(
     const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key]);
     if (rows[0]?.held !== true) return false;
     await client.query(`set idle_session_timeout = ${silenceMs}`);
+    const keepAlive =
+      keepAliveMs === undefined
+        ? undefined
+        : setInterval(() => void client.query('select').catch(onError), keepAliveMs);
     try {
       await work(client, lost.signal);
     } finally {
-      await client.query('select pg_advisory_unlock($1)', [key]);
-      await client.query('reset idle_session_timeout');
+      clearInterval(keepAlive);
     }
+    lost.signal.throwIfAborted();
+    await client.query('select pg_advisory_unlock($1)', [key]);
+    await client.query('reset idle_session_timeout');
     return true;
   } catch (error) {
     failed ??= error instanceof Error ? error : new Error(String(error));

@@ -1,0 +1,63 @@
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { withAdvisoryLock } from '../../../src/platform/database/advisory-lock.ts';
+import { closeSilentConnections } from '../../../src/platform/database/silent-connections.ts';
+import { sharedServers } from '../../support/servers.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const silenceMs = 300;
+const pool = new pg.Pool({ connectionString: sharedServers().postgresUrl, max: 2 });
+pool.on('connect', (client) => client.on('error', () => undefined));
+closeSilentConnections(pool, silenceMs);
+afterAll(() => pool.end());
+
+const heldSessions = async (key: number): Promise<number> => {
+  const { rows } = await pool.query<{ count: number }>(
+    "select count(*)::int as count from pg_locks where locktype = 'advisory' and objid = $1",
+    [key],
+  );
+  return rows[0]?.count ?? 0;
+};
+
+/** Work that does not use the lock's connection for three times the permitted silence. */
+const longWork = async (lost: AbortSignal): Promise<void> => {
+  const { rows } = await pool.query<{ now: Date }>('select now()');
+  await waitUntil('the silence is over', async () => {
+    const asked = 'select now() - $1::timestamptz > $2::interval as over';
+    const { rows: found } = await pool.query<{ over: boolean }>(asked, [
+      rows[0]?.now,
+      `${3 * silenceMs} milliseconds`,
+    ]);
+    return lost.aborted || found[0]?.over;
+  });
+};
+
+test('work that uses other connections keeps its lock while the connection is kept in use', async () => {
+  const lock = { key: 91_001, silenceMs, keepAliveMs: 50 };
+  let heldDuring = 0;
+  const done = await withAdvisoryLock(pool, lock, async (_client, lost) => {
+    await longWork(lost);
+    heldDuring = await heldSessions(lock.key);
+    expect(lost.aborted).toBe(false);
+  });
+  expect({ done, heldDuring }).toEqual({ done: true, heldDuring: 1 });
+  expect(await heldSessions(lock.key)).toBe(0);
+});
+
+test('without it the lock is lost, the work is told, and the caller gets the reason', async () => {
+  const lock = { key: 91_002, silenceMs };
+  let wasTold = false;
+  const work = withAdvisoryLock(pool, lock, async (_client, lost) => {
+    await longWork(lost);
+    wasTold = lost.aborted;
+  });
+  await expect(work).rejects.toThrow(/silent for 300 ms|idle-session timeout/);
+  expect(wasTold).toBe(true);
+});
+
+test('an error of the work reaches the caller, and the lock is free', async () => {
+  const lock = { key: 91_003, silenceMs, keepAliveMs: 50 };
+  const work = withAdvisoryLock(pool, lock, () => Promise.reject(new Error('the work failed')));
+  await expect(work).rejects.toThrow('the work failed');
+  await waitUntil('the lock is free', async () => (await heldSessions(lock.key)) === 0);
+});
