@@ -1,5 +1,6 @@
 /** Runs all of Gatehouse on this machine until a signal: PostgreSQL, NATS, core and the other processes. */
 import { join, resolve } from 'node:path';
+import { unknownSettings } from '../contract/setting-names.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readLocalSettings } from './local/settings.ts';
 import { StartError } from './local/start-error.ts';
@@ -38,6 +39,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const config = readLocalSettings(process.env);
   const dataFolder = resolve(projectRoot, config.GATEHOUSE_DATA_DIR);
   console.log(`Starting Gatehouse in ${dataFolder}`);
+  for (const sentence of unknownSettings(process.env)) console.error(`! ${sentence}`);
   const gatehouse = await startGatehouse({
     config,
     environment: process.env,

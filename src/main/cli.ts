@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { openCore } from '../cli/core-clients.ts';
 import { createLogger } from '../platform/logger.ts';
+import { unknownSettings } from '../contract/setting-names.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
 import { readCliSettings } from '../cli/settings.ts';
@@ -40,6 +41,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+for (const sentence of unknownSettings(process.env)) process.stderr.write(`${sentence}\n`);
 process.exitCode = await runCli(process.argv.slice(2), {
   readConfig: () => {
     const config = readCliSettings(process.env);

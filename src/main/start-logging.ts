@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { setLogger } from '@grpc/grpc-js';
+import { unknownSettings } from '../contract/setting-names.ts';
 import { exitOnUnhandledErrors } from '../platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../platform/logger.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -30,6 +31,7 @@ export function startLogging(
   const complain = (text: unknown): void =>
     logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js reported an error');
   setLogger({ error: complain, info: complain, debug: complain });
+  for (const sentence of unknownSettings(process.env)) logger.warn(sentence);
   return { instance, logger };
 }
 
