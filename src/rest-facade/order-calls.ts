@@ -78,14 +78,14 @@ export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions):
       overStream: async (requests, options) => {
         const { traceparents } = options;
         const outcome = await streams.send(
-          { case: 'registerOrders', value: { requests, traceparents } },
+          { case: 'registerOrders', value: { requests, traceparents, orderIdsOnly: true } },
           options,
         );
         return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
       },
       one: (request, options) => orders.registerOrder(request, options),
       many: async (requests, options, traceparents) =>
-        (await orders.batchRegisterOrders({ requests, traceparents }, options)).results,
+        (await orders.batchRegisterOrders({ requests, traceparents, orderIdsOnly: true }, options)).results,
     }),
     startDirectPayment: gather<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,

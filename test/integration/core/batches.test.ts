@@ -192,6 +192,29 @@ describe.each(writings)('$name', (writing) => {
   });
 });
 
+test('registrations can be answered with the ids of their orders alone, also by a key', async () => {
+  const requests = ['ids-1', 'ids-2'].map((orderNumber, index) => ({
+    ...registrationOf(orderNumber),
+    idempotencyKey: index === 0 ? '' : 'ids-2',
+  }));
+  const answersTo = async (orderIdsOnly: boolean) =>
+    (await orders.batchRegisterOrders({ requests, orderIdsOnly })).results.map(({ result }) =>
+      result.case === 'response' ? result.value : undefined,
+    );
+
+  const brief = await answersTo(true);
+  const again = await answersTo(true);
+  const full = await answersTo(false);
+
+  expect(brief.map((response) => response?.order?.orderNumber)).toEqual(['', '']);
+  expect(full.map((response) => response?.order?.orderNumber)).toEqual(['ids-1', 'ids-2']);
+  for (const answers of [again, full])
+    expect(answers.map((response) => [response?.order?.orderId, response?.checkoutUrl])).toEqual(
+      brief.map((response) => [response?.order?.orderId, response?.checkoutUrl]),
+    );
+  expect(brief.every((response) => response?.checkoutUrl.includes('/c/'))).toBe(true);
+});
+
 describe('reads', () => {
   const find = (value: string, options?: CallOptions) =>
     orders.getOrder(

@@ -1,5 +1,5 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
+import { OrderEventSchema, OrderSchema } from '../../../gen/gatehouse/v1/order_pb.js';
 import {
   GetOrderResponseSchema,
   OrderService,
@@ -128,6 +128,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   const registerOne = async (
     request: RegisterOrderRequest,
     scope: CallScope,
+    orderIdOnly = false,
   ): Promise<RegisterOrderResponse> => {
     const registration = parseRegistration(request, parts.currencies);
     if (!registration.ok || request.validateOnly) {
@@ -139,9 +140,11 @@ export function orderService(parts: OrderServiceParts): RpcService {
     const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
     if (key === undefined) {
       const registered = await parts.registerOrder(registration.value, ownScope);
+      const { order, repeated } = registered;
       return create(RegisterOrderResponseSchema, {
-        ...registeredFields(registered),
-        checkoutUrl: parts.checkoutUrlOf(registered.order),
+        order: orderIdOnly ? { orderId: order.id } : orderMessage(order),
+        repeated,
+        checkoutUrl: parts.checkoutUrlOf(order),
       });
     }
     const response = await parts.answerOnce({
@@ -153,6 +156,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       run: (keyed) => parts.registerOrder(registration.value, ownScope, keyed),
     });
     const id = valuesOrThrow(parseId('ord', response.order?.orderId ?? '', 'order_id'));
+    if (orderIdOnly) response.order = create(OrderSchema, { orderId: id });
     return { ...response, checkoutUrl: parts.checkoutUrlOf({ id, merchantId, environment }) };
   };
   const startOne = async (
@@ -206,7 +210,8 @@ export function orderService(parts: OrderServiceParts): RpcService {
     return { results };
   };
   const batches: BatchMethods = {
-    registerOrders: (batch, context) => resultsOf(context, batch, registerOne),
+    registerOrders: (batch, context) =>
+      resultsOf(context, batch, (request, scope) => registerOne(request, scope, batch.orderIdsOnly)),
     startDirectPayments: (batch, context) => resultsOf(context, batch, startOne),
     getOrders: (batch, context) => {
       const { role } = callerOf(context);

@@ -143,7 +143,7 @@ export declare const RegisterOrderRequestSchema: GenMessage<RegisterOrderRequest
  */
 export declare type RegisterOrderResponse = Message<"gatehouse.v1.RegisterOrderResponse"> & {
   /**
-   * The order as registered; absent when validate_only was set.
+   * The order as registered; absent when validate_only was set. Only its order_id when a batch asked for no more.
    *
    * @generated from field: gatehouse.v1.Order order = 1;
    */
@@ -190,6 +190,14 @@ export declare type BatchRegisterOrdersRequest = Message<"gatehouse.v1.BatchRegi
    * @generated from field: repeated string traceparents = 2;
    */
   traceparents: string[];
+
+  /**
+   * Whether each response has only the order_id of its order, instead of the whole order. A caller that needs no more, such as one
+   * that only wants the checkout_url, saves the time to write and read the order.
+   *
+   * @generated from field: bool order_ids_only = 3;
+   */
+  orderIdsOnly: boolean;
 };
 
 /**
