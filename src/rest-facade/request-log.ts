@@ -37,7 +37,7 @@ export function logWhenOver(
   request.logged = found;
   const facts = () => ({
     environment,
-    path: loggablePath(request.originalUrl),
+    path: pathOf(request),
     merchant_id: found.merchantId,
     api_key_id: found.apiKeyId,
     order_number: found.orderNumber,
@@ -47,6 +47,10 @@ export function logWhenOver(
   });
   logLineWhenOver(request, reply, { logger, nowMs, facts });
 }
+
+/** Most paths are those of a route, which contain nothing of a client. */
+const pathOf = ({ originalUrl, routeOptions }: FastifyRequest): string =>
+  originalUrl === routeOptions.url ? originalUrl : loggablePath(originalUrl);
 
 /**
  * A path that is safe to log: without its query, bounded, and masked, because a client may put sensitive data there by
