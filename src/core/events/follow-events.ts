@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { laterCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
-import { latestCursor, readEvents } from './read-events.sql.ts';
+import { heldBackMs, latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
 
 export type { EventFilter } from './read-events.sql.ts';
@@ -15,6 +15,8 @@ export interface EventPage {
   /** The cursor after everything that this page covers. */
   readonly next: EventCursor;
   readonly hasMore: boolean;
+  /** Whether a running transaction holds back events that are committed. */
+  readonly holdsBack: boolean;
 }
 
 /**
@@ -39,18 +41,19 @@ const idleMs = 500;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
-    const { events, horizon, isAhead } = await readEvents(database.pool, after, limit + 1, filter);
+    const { events, horizon, isAhead, holdsBack } = await readEvents(database.pool, after, limit + 1, filter);
     // No event would ever follow this cursor, and the reader would not notice.
     if (isAhead) throw invalidFields([{ field: 'after_cursor', issue: foreignCursor }]);
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last !== undefined && events.length > limit)
-      return { events: page, next: last.cursor, hasMore: true };
+      return { events: page, next: last.cursor, hasMore: true, holdsBack };
     // The cursor also passes the events that the filter left out. Otherwise every read would scan them again.
     return {
       events: page,
       next: laterCursor(laterCursor(after, horizon), last?.cursor ?? after),
       hasMore: false,
+      holdsBack,
     };
   };
 
@@ -69,7 +72,7 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
         sentAt = performance.now();
         yield page;
       }
-      if (!page.hasMore) await signal.wait(idleMs, stop, rings);
+      if (!page.hasMore) await signal.wait(page.holdsBack ? heldBackMs : idleMs, stop, rings);
     }
   }
 

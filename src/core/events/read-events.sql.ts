@@ -27,6 +27,8 @@ export interface EventReading {
   readonly horizon: EventCursor;
   /** Whether the cursor names a transaction that this server has not begun, so that another server issued it. */
   readonly isAhead: boolean;
+  /** Whether a running transaction holds back events that are committed. They become visible when it ends, and nothing tells when. */
+  readonly holdsBack: boolean;
 }
 
 /**
@@ -49,11 +51,12 @@ function statementFor(filter: EventFilter): { text: string; values: string[] } {
   const upTo = filter.orderId === undefined ? 'and e.xid < seen.horizon' : '';
   const text = `
 select
-  seen.horizon::text as horizon, seen.is_ahead, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
+  seen.horizon::text as horizon, seen.is_ahead, seen.holds_back, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
   event.environment, event.type, event.payload
 from (
   select pg_snapshot_xmin(pg_current_snapshot()) as horizon,
-    $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead
+    $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead,
+    exists (select from core.order_events e where e.xid >= pg_snapshot_xmin(pg_current_snapshot())) as holds_back
 ) seen
 left join lateral (
   select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload
@@ -73,6 +76,7 @@ interface Horizon {
 
 interface Reach extends Horizon {
   readonly is_ahead: boolean;
+  readonly holds_back: boolean;
 }
 
 interface EventRow extends Reach {
@@ -88,6 +92,9 @@ interface EventRow extends Reach {
 interface NoEventRow extends Reach {
   readonly xid: null;
 }
+
+/** How soon events are read again while a running transaction holds some back. */
+export const heldBackMs = 20;
 
 /** Up to `limit` events after the cursor. With a name, the server plans the statement once for each connection. */
 export async function readEvents(
@@ -107,6 +114,7 @@ export async function readEvents(
     events: rows.filter(isEvent).map(eventOf),
     horizon: behindTransactionsBefore(rows[0]?.horizon ?? '0'),
     isAhead: rows[0]?.is_ahead ?? false,
+    holdsBack: rows[0]?.holds_back ?? false,
   };
 }
 

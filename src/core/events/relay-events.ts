@@ -15,7 +15,7 @@ import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { errorType } from '../../platform/tracing/span.ts';
 import { beginPublishing } from './trace-published.ts';
-import { readEvents } from './read-events.sql.ts';
+import { heldBackMs, readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
 
 export interface RelayOptions {
@@ -89,14 +89,14 @@ async function relayUntilStopped(
   while (!stop.aborted && options.mayRelay()) {
     const rings = signal.rings();
     const readAt = performance.now();
-    const { events } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
+    const { events, holdsBack } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
     const last = events.at(-1);
     const rest = () => pause(Math.max(0, restMs - (performance.now() - readAt)), stop);
     if (last === undefined) {
       await keep();
       // A running transaction may hold events back while others commit, and each commit rings.
       if (signal.rings() !== rings) await rest();
-      await signal.wait(idleMs, stop, rings);
+      await signal.wait(holdsBack ? heldBackMs : idleMs, stop, rings);
       continue;
     }
     const before = [cursor, ...events.map((event) => event.cursor)];

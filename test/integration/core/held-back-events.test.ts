@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createEventFeed } from '../../../src/core/events/follow-events.ts';
+import { heldBackMs } from '../../../src/core/events/read-events.sql.ts';
+import { relayEvents } from '../../../src/core/events/relay-events.ts';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { beginLateEvent } from './late-event.ts';
+
+const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 4, applicationName: 'test', logger });
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** A signal that never rings by itself, and the times that its readers want to wait for it. */
+function recordedSignal() {
+  const signal = createWakeSignal();
+  const waits: number[] = [];
+  return {
+    waits,
+    signal: {
+      ...signal,
+      wait: (timeoutMs: number, stop: AbortSignal, since?: number) => {
+        waits.push(timeoutMs);
+        return signal.wait(timeoutMs, stop, since);
+      },
+    },
+  };
+}
+
+test('an event that a running transaction holds back is read soon after that transaction ends', async () => {
+  const stop = new AbortController();
+  const published: string[] = [];
+  const relay = recordedSignal();
+  const relaying = relayEvents(
+    {
+      database,
+      publisher: {
+        stream: 'test',
+        publish: (messages) => {
+          published.push(...messages.map(({ id }) => id));
+          return Promise.resolve();
+        },
+      },
+      signal: relay.signal,
+      logger,
+      mayRelay: () => true,
+    },
+    stop.signal,
+  );
+  const follower = recordedSignal();
+  const followed: number[] = [];
+  const following = (async () => {
+    const feed = createEventFeed(database, follower.signal);
+    for await (const { events } of feed.follow(await feed.latest(), {}, stop.signal))
+      followed.push(events.length);
+  })();
+  await waitUntil('both have read', () => relay.waits.length > 0 && follower.waits.length > 0);
+
+  const holding = await beginLateEvent(testDatabase.url);
+  const held = await beginLateEvent(testDatabase.url);
+  await held.insert();
+  await held.commit();
+  await waitUntil(
+    'both look again soon',
+    () => relay.waits.at(-1) === heldBackMs && follower.waits.at(-1) === heldBackMs,
+  );
+  expect({ published, followed: followed.filter((count) => count > 0) }).toEqual({
+    published: [],
+    followed: [],
+  });
+  await holding.rollback();
+  await waitUntil('both have the event', () => published.length > 0 && followed.some((count) => count > 0));
+  expect(published).toEqual([held.eventId]);
+  await waitUntil(
+    'both rest again',
+    () => (relay.waits.at(-1) ?? 0) > heldBackMs && (follower.waits.at(-1) ?? 0) > heldBackMs,
+  );
+  stop.abort();
+  await Promise.all([relaying, following, holding.end(), held.end()]);
+});
