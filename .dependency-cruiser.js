@@ -15,6 +15,7 @@ const DOORS = [
   'events/event-cursor',
   'merchants/find-merchant',
   'payments/attempts/attempt-work-row',
+  'payments/changes/lost-order',
   'payments/changes/rebuild-orders',
   'payments/changes/refund-row',
   'payments/changes/reversal-row',

@@ -98,6 +98,14 @@ export const alerts: readonly Alert[] = [
     summary: 'The oldest event that NATS has not confirmed is {{ $value | humanizeDuration }} old.',
   },
   {
+    name: 'GatehouseEventsNotSealed',
+    expr: 'max(gatehouse_events_seal_lag_seconds) > 300',
+    for: '10m',
+    severity: 'ticket',
+    summary:
+      'The oldest event that is in no chain is {{ $value | humanizeDuration }} old. Until then a change of it is not found.',
+  },
+  {
     name: 'GatehousePaymentsOverdue',
     expr: 'max(gatehouse_work_oldest_due_seconds{kind=~"payment|payer_payment"}) > 60',
     for: '2m',

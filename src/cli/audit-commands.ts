@@ -11,6 +11,7 @@ import type { PageOptions } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
+import { addVerifyCommands } from './verify-command.ts';
 
 interface AuditOptions extends PageOptions {
   readonly merchant?: string;
@@ -19,11 +20,17 @@ interface AuditOptions extends PageOptions {
   readonly to?: Timestamp;
 }
 
-/** `audit …` */
-export function addAuditCommands(program: Command, run: Runner): void {
-  program
+/** `audit list`, `audit verify`, `audit root` */
+export function addAuditCommands(
+  program: Command,
+  run: Runner,
+  readInput: (file: string) => Promise<string>,
+): void {
+  const audit = program
     .command('audit')
-    .description('read the audit log')
+    .description('read the audit log, and prove that the records were not changed');
+  addVerifyCommands(audit, run, readInput);
+  audit
     .command('list')
     .description('list changes to merchants, keys, users and webhooks, newest first')
     .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')

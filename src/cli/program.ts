@@ -189,7 +189,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     },
   });
   addUserCommands(program, run, findMerchant, async () => dashboardOf(await target()));
-  addAuditCommands(program, run);
+  addAuditCommands(program, run, readInput);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
     exitCode = code;

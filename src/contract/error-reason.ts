@@ -50,6 +50,7 @@ export const errorReasons = {
   SETTLEMENT_NOT_OPEN: failedPrecondition,
   NOT_UNSETTLED: failedPrecondition,
   NOT_RECOVERING: failedPrecondition,
+  AUDIT_ROOT_NOT_FOUND: notFound,
   PAYER_PAYMENT_NOT_FOUND: notFound,
   RECONCILIATION_NOT_FOUND: notFound,
   CHECKOUT_NOT_FOUND: notFound,

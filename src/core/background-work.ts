@@ -20,6 +20,8 @@ export interface BackgroundWorkParts extends ScheduleParts {
   readonly gate: Pick<PaymentGate, 'isOpen'>;
   /** Notices a restore, and carries a recovery on. */
   readonly lookAfterDatabase: () => Promise<unknown>;
+  /** Adds committed events to the chains of their merchants. */
+  readonly sealEvents: (stop: Pick<AbortSignal, 'aborted'>) => Promise<unknown>;
   readonly logger: Logger;
 }
 
@@ -38,6 +40,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
       if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, stopping);
     }),
     every(2, 'looking after the database', parts.lookAfterDatabase),
+    every(2, 'sealing events', parts.sealEvents),
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),
     every(5, "reading the database's clock", clock.adjust),
     every(5, 'analyzing new tables', () => analyzeNewTables(pool)),

@@ -4,6 +4,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { EventBus } from '../platform/nats-event-bus.ts';
 import type { Database } from './database/database.ts';
 import type { PaymentGate } from './database/payment-gate.ts';
+import { addSealMetrics } from './audit/seal-metrics.ts';
 import { addRelayMetrics } from './events/relay-metrics.ts';
 import { addRecoveryMetrics } from './recovery/recovery-metrics.ts';
 import { addWorkMetrics } from './payments/work-metrics.ts';
@@ -21,5 +22,6 @@ export function addCoreMetrics(metrics: Metrics, { database, bus, gate, now }: C
   addPoolMetrics(metrics, database.poolWatch);
   addWorkMetrics(metrics, database);
   addRecoveryMetrics(metrics, gate);
+  addSealMetrics(metrics, database);
   addRelayMetrics(metrics, { database, stream: bus.stream, now });
 }

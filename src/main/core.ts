@@ -79,6 +79,7 @@ import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { createAccountParts } from './core-accounts.ts';
+import { createEventChain } from './core-event-chain.ts';
 import { createCoreRecovery } from './core-recovery.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
@@ -243,6 +244,8 @@ const recovery = createCoreRecovery({
   settleMs: config.GATEHOUSE_RECOVERY_SETTLE_SECONDS * 1_000,
 });
 
+const chain = createEventChain({ database, masterKey: config.GATEHOUSE_MASTER_KEY });
+
 const services = [
   orderService({
     findOrder,
@@ -340,7 +343,7 @@ const services = [
     now,
   }),
   reportService(database),
-  auditService(database),
+  auditService(database, chain),
   accountService(accountParts),
   sessionService(createSessionStore(accountParts), now),
   recovery.service,
@@ -377,7 +380,7 @@ if (problem !== undefined)
   logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
 const { lookAfterDatabase } = recovery;
 const working = startBackgroundWork(
-  { ...paymentParts, clock, gate, lookAfterDatabase, wallets, logger },
+  { ...paymentParts, clock, gate, lookAfterDatabase, sealEvents: chain.sealEvents, wallets, logger },
   stopping.signal,
 );
 const relaying = relayEvents(

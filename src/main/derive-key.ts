@@ -7,7 +7,9 @@ type Purpose =
   | 'recovery-code-hash'
   | 'customer-network'
   | 'wallet-account'
-  | 'payment-attempt-id';
+  | 'payment-attempt-id'
+  | 'event-seal'
+  | 'audit-root';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). Knowledge of one derived key reveals

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { AuditService } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
+import type { AuditFinding, AuditSummary } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -157,6 +159,24 @@ async function openDrill() {
       const webhooks = await startInline('webhooks', stack.webhookSettings);
       closers.push(() => webhooks.stop());
     },
+    /** All events are sealed, and nothing differs that the restore does not explain. */
+    async nothingWasChanged(): Promise<void> {
+      const audit = stack.client(AuditService, 'reader');
+      const verify = async () => {
+        const messages: (AuditFinding | AuditSummary)[] = [];
+        for await (const { message } of audit.verifyEvents({}))
+          if (message.value !== undefined) messages.push(message.value);
+        return messages;
+      };
+      const found = await waitUntil('all events are sealed', async () => {
+        const messages = await verify();
+        const summary = messages.at(-1);
+        return summary?.$typeName === 'gatehouse.v1.AuditSummary' && summary.waitingEventCount === 0n
+          ? messages
+          : undefined;
+      });
+      expect(found).toEqual([expect.objectContaining({ findingCount: 0n, explainedCount: 0n })]);
+    },
     isOpen: async () => {
       const now = await recovery();
       return now !== undefined && !now.closedEnvironments.includes(Environment.SANDBOX) ? now : undefined;
@@ -204,6 +224,7 @@ test('a restored gateway rebuilds what the broker knows, and no repeated request
   for (const number of [...before, ...after])
     expect(await shop.pay(number)).toMatchObject({ status: 201, body: { payment_status: 'COMPLETED' } });
   expect(await drill.charges()).toEqual(charged);
+  await drill.nothingWasChanged();
 });
 
 test('with the broker lost too, the wallets alone keep lost orders from being charged again', async () => {
@@ -261,4 +282,5 @@ test('with the broker lost too, the wallets alone keep lost orders from being ch
   const others = [...neverPaid, ...numbers('X', 401, 1)];
   await drill.pay(others);
   await drill.allCompleted(others);
+  await drill.nothingWasChanged();
 });

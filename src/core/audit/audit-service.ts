@@ -22,6 +22,8 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime, timeKey } from '../rpc/time-fields.ts';
+import { eventChainMethods } from './event-chain-methods.ts';
+import type { EventChainParts } from './event-chain-methods.ts';
 import { findActorEmails } from './find-actor-emails.ts';
 import { recordEntry } from './record-entry.sql.ts';
 import type { AuditEntry } from './record-entry.sql.ts';
@@ -31,7 +33,7 @@ const maxText = 255;
 const maxTarget = 2048;
 
 /** gatehouse.v1.AuditService. */
-export function auditService(database: Database): RpcService {
+export function auditService(database: Database, chain: EventChainParts): RpcService {
   return rpcService(
     AuditService,
     {
@@ -70,8 +72,14 @@ export function auditService(database: Database): RpcService {
         await recordEntry(database.pool, entry);
         return {};
       },
+      ...eventChainMethods(chain),
     },
-    { listAuditEntries: ['dashboard', 'operator', 'reader'], recordAuditEntry: ['webhooks'] },
+    {
+      listAuditEntries: ['dashboard', 'operator', 'reader'],
+      recordAuditEntry: ['webhooks'],
+      verifyEvents: ['operator', 'reader'],
+      getAuditRoot: ['operator', 'reader'],
+    },
   );
 }
 

@@ -30,6 +30,7 @@ import { Migration030SettledStraysWithoutOrder } from './migrations/migration-03
 import { Migration031Certifications } from './migrations/migration-031-certifications.ts';
 import { Migration032ExplainRequests } from './migrations/migration-032-explain-requests.ts';
 import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
+import { Migration035EventChain } from './migrations/migration-035-event-chain.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -69,6 +70,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration031Certifications,
         Migration032ExplainRequests,
         Migration033Recovery,
+        Migration035EventChain,
       ],
       migrationLock: 7_142_001,
     },

@@ -38,6 +38,14 @@ export async function adoptEvents(client: Client): Promise<boolean> {
       position,
     ]);
   }
+  const seals = await client.query<StoredCursor>(
+    'select xid::text as xid, position::text as position from core.event_seal',
+  );
+  for (const cursor of seals.rows) {
+    // Events that were sealed already may be sealed again. Their blocks stay valid.
+    const { xid, position } = await moved(cursor);
+    await client.query('update core.event_seal set xid = $1::xid8, position = $2', [xid, position]);
+  }
   const readers = await client.query<{ schema: string | null }>(
     "select to_regclass('webhooks.event_readers')::text as schema",
   );

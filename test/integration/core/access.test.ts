@@ -77,6 +77,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - Y Y - Y',
   'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y Y - Y',
   'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - - -',
+  'gatehouse.v1.AuditService/VerifyEvents': /*              */ '- - - - - Y - Y',
+  'gatehouse.v1.AuditService/GetAuditRoot': /*              */ '- - - - - Y - Y',
   'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - - -',
   'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - - -',
   'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - Y Y - -',

@@ -2,7 +2,7 @@
 // @generated from file gatehouse/v1/audit_service.proto (package gatehouse.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -204,6 +204,501 @@ export declare type RecordAuditEntryResponse = Message<"gatehouse.v1.RecordAudit
 export declare const RecordAuditEntryResponseSchema: GenMessage<RecordAuditEntryResponse>;
 
 /**
+ * The signed state of all chains of events at the end of a day.
+ *
+ * @generated from message gatehouse.v1.AuditRoot
+ */
+export declare type AuditRoot = Message<"gatehouse.v1.AuditRoot"> & {
+  /**
+   * The UTC day, such as "2026-01-31".
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * The root of the day before; 32 zeros for the first day.
+   *
+   * @generated from field: bytes previous_root = 2;
+   */
+  previousRoot: Uint8Array;
+
+  /**
+   * SHA-256 over the day, the previous root and the chains.
+   *
+   * @generated from field: bytes root = 3;
+   */
+  root: Uint8Array;
+
+  /**
+   * Ed25519 signature of the text "gatehouse-root v1 <day> <root in hexadecimal>". Core makes it when the day ends.
+   *
+   * @generated from field: bytes signature = 4;
+   */
+  signature: Uint8Array;
+
+  /**
+   * The 32 bytes of the key that verifies the signature.
+   *
+   * @generated from field: bytes public_key = 5;
+   */
+  publicKey: Uint8Array;
+
+  /**
+   * The newest block of each merchant at the end of the day.
+   *
+   * @generated from field: repeated gatehouse.v1.ChainHead chains = 6;
+   */
+  chains: ChainHead[];
+};
+
+/**
+ * Describes the message gatehouse.v1.AuditRoot.
+ * Use `create(AuditRootSchema)` to create a new message.
+ */
+export declare const AuditRootSchema: GenMessage<AuditRoot>;
+
+/**
+ * The newest block of a merchant's chain of events.
+ *
+ * @generated from message gatehouse.v1.ChainHead
+ */
+export declare type ChainHead = Message<"gatehouse.v1.ChainHead"> & {
+  /**
+   * The merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The number of the block, from 1.
+   *
+   * @generated from field: int64 block_number = 2;
+   */
+  blockNumber: bigint;
+
+  /**
+   * SHA-256 of the block.
+   *
+   * @generated from field: bytes block_hash = 3;
+   */
+  blockHash: Uint8Array;
+};
+
+/**
+ * Describes the message gatehouse.v1.ChainHead.
+ * Use `create(ChainHeadSchema)` to create a new message.
+ */
+export declare const ChainHeadSchema: GenMessage<ChainHead>;
+
+/**
+ * Which day.
+ *
+ * @generated from message gatehouse.v1.GetAuditRootRequest
+ */
+export declare type GetAuditRootRequest = Message<"gatehouse.v1.GetAuditRootRequest"> & {
+  /**
+   * A UTC day that has ended, such as "2026-01-31".
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetAuditRootRequest.
+ * Use `create(GetAuditRootRequestSchema)` to create a new message.
+ */
+export declare const GetAuditRootRequestSchema: GenMessage<GetAuditRootRequest>;
+
+/**
+ * The root.
+ *
+ * @generated from message gatehouse.v1.GetAuditRootResponse
+ */
+export declare type GetAuditRootResponse = Message<"gatehouse.v1.GetAuditRootResponse"> & {
+  /**
+   * Always present.
+   *
+   * @generated from field: gatehouse.v1.AuditRoot root = 1;
+   */
+  root?: AuditRoot | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetAuditRootResponse.
+ * Use `create(GetAuditRootResponseSchema)` to create a new message.
+ */
+export declare const GetAuditRootResponseSchema: GenMessage<GetAuditRootResponse>;
+
+/**
+ * What to compare.
+ *
+ * @generated from message gatehouse.v1.VerifyEventsRequest
+ */
+export declare type VerifyEventsRequest = Message<"gatehouse.v1.VerifyEventsRequest"> & {
+  /**
+   * Only this merchant: "mer_…"; all when empty. The stored roots are compared only for all merchants.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Roots that the verifier has kept outside of this gateway.
+   *
+   * @generated from field: repeated gatehouse.v1.AuditRoot kept_roots = 2;
+   */
+  keptRoots: AuditRoot[];
+};
+
+/**
+ * Describes the message gatehouse.v1.VerifyEventsRequest.
+ * Use `create(VerifyEventsRequestSchema)` to create a new message.
+ */
+export declare const VerifyEventsRequestSchema: GenMessage<VerifyEventsRequest>;
+
+/**
+ * One finding, or the summary, which is the last message.
+ *
+ * @generated from message gatehouse.v1.VerifyEventsResponse
+ */
+export declare type VerifyEventsResponse = Message<"gatehouse.v1.VerifyEventsResponse"> & {
+  /**
+   * Which of the two.
+   *
+   * @generated from oneof gatehouse.v1.VerifyEventsResponse.message
+   */
+  message: {
+    /**
+     * A row or a block that differs.
+     *
+     * @generated from field: gatehouse.v1.AuditFinding finding = 1;
+     */
+    value: AuditFinding;
+    case: "finding";
+  } | {
+    /**
+     * The end of the comparison.
+     *
+     * @generated from field: gatehouse.v1.AuditSummary summary = 2;
+     */
+    value: AuditSummary;
+    case: "summary";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gatehouse.v1.VerifyEventsResponse.
+ * Use `create(VerifyEventsResponseSchema)` to create a new message.
+ */
+export declare const VerifyEventsResponseSchema: GenMessage<VerifyEventsResponse>;
+
+/**
+ * A column of a row that differs.
+ *
+ * @generated from message gatehouse.v1.AuditedField
+ */
+export declare type AuditedField = Message<"gatehouse.v1.AuditedField"> & {
+  /**
+   * The name of the column.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * What the events say.
+   *
+   * @generated from field: string sealed = 2;
+   */
+  sealed: string;
+
+  /**
+   * What the row says.
+   *
+   * @generated from field: string stored = 3;
+   */
+  stored: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.AuditedField.
+ * Use `create(AuditedFieldSchema)` to create a new message.
+ */
+export declare const AuditedFieldSchema: GenMessage<AuditedField>;
+
+/**
+ * A row or a block that differs.
+ *
+ * @generated from message gatehouse.v1.AuditFinding
+ */
+export declare type AuditFinding = Message<"gatehouse.v1.AuditFinding"> & {
+  /**
+   * What differs.
+   *
+   * @generated from field: gatehouse.v1.AuditFindingKind kind = 1;
+   */
+  kind: AuditFindingKind;
+
+  /**
+   * The merchant; empty for a root of all merchants.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * The order; empty for a block or a root.
+   *
+   * @generated from field: string order_id = 3;
+   */
+  orderId: string;
+
+  /**
+   * The merchant's own reference of the order; empty when the order is not stored.
+   *
+   * @generated from field: string order_number = 4;
+   */
+  orderNumber: string;
+
+  /**
+   * The attempt or refund that the finding is about; empty for the order itself.
+   *
+   * @generated from field: string object_id = 5;
+   */
+  objectId: string;
+
+  /**
+   * The number of the event in its order; zero for others.
+   *
+   * @generated from field: int64 sequence = 6;
+   */
+  sequence: bigint;
+
+  /**
+   * The number of the block; zero for none.
+   *
+   * @generated from field: int64 block_number = 7;
+   */
+  blockNumber: bigint;
+
+  /**
+   * The UTC day of a root; empty for others.
+   *
+   * @generated from field: string day = 8;
+   */
+  day: string;
+
+  /**
+   * Whether the verifier kept the root.
+   *
+   * @generated from field: bool kept_root = 9;
+   */
+  keptRoot: boolean;
+
+  /**
+   * The columns that differ.
+   *
+   * @generated from field: repeated gatehouse.v1.AuditedField fields = 10;
+   */
+  fields: AuditedField[];
+
+  /**
+   * Whether a restore of the database explains it: GetRecovery has the time that was lost. It is not counted as a finding.
+   *
+   * @generated from field: bool explained_by_restore = 11;
+   */
+  explainedByRestore: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.AuditFinding.
+ * Use `create(AuditFindingSchema)` to create a new message.
+ */
+export declare const AuditFindingSchema: GenMessage<AuditFinding>;
+
+/**
+ * The end of a comparison.
+ *
+ * @generated from message gatehouse.v1.AuditSummary
+ */
+export declare type AuditSummary = Message<"gatehouse.v1.AuditSummary"> & {
+  /**
+   * Events that equal their commitments.
+   *
+   * @generated from field: int64 event_count = 1;
+   */
+  eventCount: bigint;
+
+  /**
+   * Events whose personal data was erased, so that only their presence was compared.
+   *
+   * @generated from field: int64 erased_event_count = 2;
+   */
+  erasedEventCount: bigint;
+
+  /**
+   * Events that wait for a block.
+   *
+   * @generated from field: int64 waiting_event_count = 3;
+   */
+  waitingEventCount: bigint;
+
+  /**
+   * Orders that were compared with their events.
+   *
+   * @generated from field: int64 order_count = 4;
+   */
+  orderCount: bigint;
+
+  /**
+   * Orders that this version cannot compare, because an earlier version wrote their events.
+   *
+   * @generated from field: int64 incomparable_order_count = 5;
+   */
+  incomparableOrderCount: bigint;
+
+  /**
+   * Blocks of the chains.
+   *
+   * @generated from field: int64 block_count = 6;
+   */
+  blockCount: bigint;
+
+  /**
+   * Findings that no restore explains. The stream has at most 1,000 of them.
+   *
+   * @generated from field: int64 finding_count = 7;
+   */
+  findingCount: bigint;
+
+  /**
+   * Differences that a restore explains.
+   *
+   * @generated from field: int64 explained_count = 8;
+   */
+  explainedCount: bigint;
+
+  /**
+   * Stored and kept roots that were compared.
+   *
+   * @generated from field: int64 root_count = 9;
+   */
+  rootCount: bigint;
+};
+
+/**
+ * Describes the message gatehouse.v1.AuditSummary.
+ * Use `create(AuditSummarySchema)` to create a new message.
+ */
+export declare const AuditSummarySchema: GenMessage<AuditSummary>;
+
+/**
+ * What differs.
+ *
+ * @generated from enum gatehouse.v1.AuditFindingKind
+ */
+export enum AuditFindingKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * An event differs from its commitment in the chain.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_EVENT_CHANGED = 1;
+   */
+  EVENT_CHANGED = 1,
+
+  /**
+   * An event of the chain is not stored, or an order's events have a gap.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_EVENT_DELETED = 2;
+   */
+  EVENT_DELETED = 2,
+
+  /**
+   * An event is in no block, although later events are sealed. It was inserted, or its block was deleted.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_EVENT_NOT_SEALED = 3;
+   */
+  EVENT_NOT_SEALED = 3,
+
+  /**
+   * A block of the chain is not stored.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_BLOCK_DELETED = 4;
+   */
+  BLOCK_DELETED = 4,
+
+  /**
+   * A block differs from its hash, or from the hash that the next block has.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_BLOCK_CHANGED = 5;
+   */
+  BLOCK_CHANGED = 5,
+
+  /**
+   * A block has a seal that core did not make.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_BLOCK_FORGED = 6;
+   */
+  BLOCK_FORGED = 6,
+
+  /**
+   * The chains differ from a stored or kept root.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROOT_DIFFERS = 7;
+   */
+  ROOT_DIFFERS = 7,
+
+  /**
+   * A stored root has a signature that core did not make.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROOT_FORGED = 8;
+   */
+  ROOT_FORGED = 8,
+
+  /**
+   * A stored root is missing between others.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROOT_DELETED = 9;
+   */
+  ROOT_DELETED = 9,
+
+  /**
+   * The order, the attempt or the refund differs from what its events say.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROW_CHANGED = 10;
+   */
+  ROW_CHANGED = 10,
+
+  /**
+   * The order, the attempt or the refund of an event is not stored.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROW_DELETED = 11;
+   */
+  ROW_DELETED = 11,
+
+  /**
+   * No event names the order, the attempt or the refund.
+   *
+   * @generated from enum value: AUDIT_FINDING_KIND_ROW_INSERTED = 12;
+   */
+  ROW_INSERTED = 12,
+}
+
+/**
+ * Describes the enum gatehouse.v1.AuditFindingKind.
+ */
+export declare const AuditFindingKindSchema: GenEnum<AuditFindingKind>;
+
+/**
  * Stores the audit log: the append-only record of changes and sign-ins, with their authors.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
@@ -231,6 +726,28 @@ export declare const AuditService: GenService<{
     methodKind: "unary";
     input: typeof RecordAuditEntryRequestSchema;
     output: typeof RecordAuditEntryResponseSchema;
+  },
+  /**
+   * Compares all events, orders, payment attempts and refunds with the sealed chains of events, as of one moment. Sends each
+   * finding when it is found, and the summary last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.AuditService.VerifyEvents
+   */
+  verifyEvents: {
+    methodKind: "server_streaming";
+    input: typeof VerifyEventsRequestSchema;
+    output: typeof VerifyEventsResponseSchema;
+  },
+  /**
+   * Gets the signed root of a day that has ended (UTC). Keep it outside of this gateway. VerifyEvents compares it later.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS, NOT_FOUND AUDIT_ROOT_NOT_FOUND.
+   *
+   * @generated from rpc gatehouse.v1.AuditService.GetAuditRoot
+   */
+  getAuditRoot: {
+    methodKind: "unary";
+    input: typeof GetAuditRootRequestSchema;
+    output: typeof GetAuditRootResponseSchema;
   },
 }>;
 

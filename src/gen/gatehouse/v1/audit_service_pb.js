@@ -2,14 +2,14 @@
 // @generated from file gatehouse/v1/audit_service.proto (package gatehouse.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gatehouse/v1/audit_service.proto.
  */
 export const file_gatehouse_v1_audit_service = /*@__PURE__*/
-  fileDesc("CiBnYXRlaG91c2UvdjEvYXVkaXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIu8BCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIOCgZhY3Rpb24YBCABKAkSEwoLbWVyY2hhbnRfaWQYBSABKAkSEQoJdGFyZ2V0X2lkGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkSKAoHZGV0YWlscxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEwoLYWN0b3JfZW1haWwYCSABKAkixgEKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEhMKC2FjdGlvbl9raW5kGAQgASgJEi0KCWZyb21fdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdG9fdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQgoXUmVjb3JkQXVkaXRFbnRyeVJlcXVlc3QSJwoFZW50cnkYASABKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeSIaChhSZWNvcmRBdWRpdEVudHJ5UmVzcG9uc2Uy1AEKDEF1ZGl0U2VydmljZRJhChBMaXN0QXVkaXRFbnRyaWVzEiUuZ2F0ZWhvdXNlLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJhChBSZWNvcmRBdWRpdEVudHJ5EiUuZ2F0ZWhvdXNlLnYxLlJlY29yZEF1ZGl0RW50cnlSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLlJlY29yZEF1ZGl0RW50cnlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiBnYXRlaG91c2UvdjEvYXVkaXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIu8BCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIOCgZhY3Rpb24YBCABKAkSEwoLbWVyY2hhbnRfaWQYBSABKAkSEQoJdGFyZ2V0X2lkGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkSKAoHZGV0YWlscxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEwoLYWN0b3JfZW1haWwYCSABKAkixgEKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEhMKC2FjdGlvbl9raW5kGAQgASgJEi0KCWZyb21fdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdG9fdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQgoXUmVjb3JkQXVkaXRFbnRyeVJlcXVlc3QSJwoFZW50cnkYASABKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeSIaChhSZWNvcmRBdWRpdEVudHJ5UmVzcG9uc2UijQEKCUF1ZGl0Um9vdBILCgNkYXkYASABKAkSFQoNcHJldmlvdXNfcm9vdBgCIAEoDBIMCgRyb290GAMgASgMEhEKCXNpZ25hdHVyZRgEIAEoDBISCgpwdWJsaWNfa2V5GAUgASgMEicKBmNoYWlucxgGIAMoCzIXLmdhdGVob3VzZS52MS5DaGFpbkhlYWQiSgoJQ2hhaW5IZWFkEhMKC21lcmNoYW50X2lkGAEgASgJEhQKDGJsb2NrX251bWJlchgCIAEoAxISCgpibG9ja19oYXNoGAMgASgMIiIKE0dldEF1ZGl0Um9vdFJlcXVlc3QSCwoDZGF5GAEgASgJIj0KFEdldEF1ZGl0Um9vdFJlc3BvbnNlEiUKBHJvb3QYASABKAsyFy5nYXRlaG91c2UudjEuQXVkaXRSb290IlcKE1ZlcmlmeUV2ZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSKwoKa2VwdF9yb290cxgCIAMoCzIXLmdhdGVob3VzZS52MS5BdWRpdFJvb3QifwoUVmVyaWZ5RXZlbnRzUmVzcG9uc2USLQoHZmluZGluZxgBIAEoCzIaLmdhdGVob3VzZS52MS5BdWRpdEZpbmRpbmdIABItCgdzdW1tYXJ5GAIgASgLMhouZ2F0ZWhvdXNlLnYxLkF1ZGl0U3VtbWFyeUgAQgkKB21lc3NhZ2UiPQoMQXVkaXRlZEZpZWxkEg0KBWZpZWxkGAEgASgJEg4KBnNlYWxlZBgCIAEoCRIOCgZzdG9yZWQYAyABKAkingIKDEF1ZGl0RmluZGluZxIsCgRraW5kGAEgASgOMh4uZ2F0ZWhvdXNlLnYxLkF1ZGl0RmluZGluZ0tpbmQSEwoLbWVyY2hhbnRfaWQYAiABKAkSEAoIb3JkZXJfaWQYAyABKAkSFAoMb3JkZXJfbnVtYmVyGAQgASgJEhEKCW9iamVjdF9pZBgFIAEoCRIQCghzZXF1ZW5jZRgGIAEoAxIUCgxibG9ja19udW1iZXIYByABKAMSCwoDZGF5GAggASgJEhEKCWtlcHRfcm9vdBgJIAEoCBIqCgZmaWVsZHMYCiADKAsyGi5nYXRlaG91c2UudjEuQXVkaXRlZEZpZWxkEhwKFGV4cGxhaW5lZF9ieV9yZXN0b3JlGAsgASgIIuwBCgxBdWRpdFN1bW1hcnkSEwoLZXZlbnRfY291bnQYASABKAMSGgoSZXJhc2VkX2V2ZW50X2NvdW50GAIgASgDEhsKE3dhaXRpbmdfZXZlbnRfY291bnQYAyABKAMSEwoLb3JkZXJfY291bnQYBCABKAMSIAoYaW5jb21wYXJhYmxlX29yZGVyX2NvdW50GAUgASgDEhMKC2Jsb2NrX2NvdW50GAYgASgDEhUKDWZpbmRpbmdfY291bnQYByABKAMSFwoPZXhwbGFpbmVkX2NvdW50GAggASgDEhIKCnJvb3RfY291bnQYCSABKAMq9wMKEEF1ZGl0RmluZGluZ0tpbmQSIgoeQVVESVRfRklORElOR19LSU5EX1VOU1BFQ0lGSUVEEAASJAogQVVESVRfRklORElOR19LSU5EX0VWRU5UX0NIQU5HRUQQARIkCiBBVURJVF9GSU5ESU5HX0tJTkRfRVZFTlRfREVMRVRFRBACEicKI0FVRElUX0ZJTkRJTkdfS0lORF9FVkVOVF9OT1RfU0VBTEVEEAMSJAogQVVESVRfRklORElOR19LSU5EX0JMT0NLX0RFTEVURUQQBBIkCiBBVURJVF9GSU5ESU5HX0tJTkRfQkxPQ0tfQ0hBTkdFRBAFEiMKH0FVRElUX0ZJTkRJTkdfS0lORF9CTE9DS19GT1JHRUQQBhIjCh9BVURJVF9GSU5ESU5HX0tJTkRfUk9PVF9ESUZGRVJTEAcSIgoeQVVESVRfRklORElOR19LSU5EX1JPT1RfRk9SR0VEEAgSIwofQVVESVRfRklORElOR19LSU5EX1JPT1RfREVMRVRFRBAJEiIKHkFVRElUX0ZJTkRJTkdfS0lORF9ST1dfQ0hBTkdFRBAKEiIKHkFVRElUX0ZJTkRJTkdfS0lORF9ST1dfREVMRVRFRBALEiMKH0FVRElUX0ZJTkRJTkdfS0lORF9ST1dfSU5TRVJURUQQDDKEAwoMQXVkaXRTZXJ2aWNlEmEKEExpc3RBdWRpdEVudHJpZXMSJS5nYXRlaG91c2UudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJi5nYXRlaG91c2UudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEmEKEFJlY29yZEF1ZGl0RW50cnkSJS5nYXRlaG91c2UudjEuUmVjb3JkQXVkaXRFbnRyeVJlcXVlc3QaJi5nYXRlaG91c2UudjEuUmVjb3JkQXVkaXRFbnRyeVJlc3BvbnNlElcKDFZlcmlmeUV2ZW50cxIhLmdhdGVob3VzZS52MS5WZXJpZnlFdmVudHNSZXF1ZXN0GiIuZ2F0ZWhvdXNlLnYxLlZlcmlmeUV2ZW50c1Jlc3BvbnNlMAESVQoMR2V0QXVkaXRSb290EiEuZ2F0ZWhvdXNlLnYxLkdldEF1ZGl0Um9vdFJlcXVlc3QaIi5nYXRlaG91c2UudjEuR2V0QXVkaXRSb290UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gatehouse.v1.AuditEntry.
@@ -45,6 +45,83 @@ export const RecordAuditEntryRequestSchema = /*@__PURE__*/
  */
 export const RecordAuditEntryResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_audit_service, 4);
+
+/**
+ * Describes the message gatehouse.v1.AuditRoot.
+ * Use `create(AuditRootSchema)` to create a new message.
+ */
+export const AuditRootSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 5);
+
+/**
+ * Describes the message gatehouse.v1.ChainHead.
+ * Use `create(ChainHeadSchema)` to create a new message.
+ */
+export const ChainHeadSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 6);
+
+/**
+ * Describes the message gatehouse.v1.GetAuditRootRequest.
+ * Use `create(GetAuditRootRequestSchema)` to create a new message.
+ */
+export const GetAuditRootRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 7);
+
+/**
+ * Describes the message gatehouse.v1.GetAuditRootResponse.
+ * Use `create(GetAuditRootResponseSchema)` to create a new message.
+ */
+export const GetAuditRootResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 8);
+
+/**
+ * Describes the message gatehouse.v1.VerifyEventsRequest.
+ * Use `create(VerifyEventsRequestSchema)` to create a new message.
+ */
+export const VerifyEventsRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 9);
+
+/**
+ * Describes the message gatehouse.v1.VerifyEventsResponse.
+ * Use `create(VerifyEventsResponseSchema)` to create a new message.
+ */
+export const VerifyEventsResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 10);
+
+/**
+ * Describes the message gatehouse.v1.AuditedField.
+ * Use `create(AuditedFieldSchema)` to create a new message.
+ */
+export const AuditedFieldSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 11);
+
+/**
+ * Describes the message gatehouse.v1.AuditFinding.
+ * Use `create(AuditFindingSchema)` to create a new message.
+ */
+export const AuditFindingSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 12);
+
+/**
+ * Describes the message gatehouse.v1.AuditSummary.
+ * Use `create(AuditSummarySchema)` to create a new message.
+ */
+export const AuditSummarySchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 13);
+
+/**
+ * Describes the enum gatehouse.v1.AuditFindingKind.
+ */
+export const AuditFindingKindSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_audit_service, 0);
+
+/**
+ * What differs.
+ *
+ * @generated from enum gatehouse.v1.AuditFindingKind
+ */
+export const AuditFindingKind = /*@__PURE__*/
+  tsEnum(AuditFindingKindSchema);
 
 /**
  * Stores the audit log: the append-only record of changes and sign-ins, with their authors.

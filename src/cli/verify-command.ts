@@ -1,0 +1,177 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { fromJsonString } from '@bufbuild/protobuf';
+import type { Command } from 'commander';
+import {
+  AuditFindingKind,
+  AuditFindingSchema,
+  AuditRootSchema,
+  AuditSummarySchema,
+} from '../gen/gatehouse/v1/audit_service_pb.js';
+import type { AuditFinding, AuditRoot, AuditSummary } from '../gen/gatehouse/v1/audit_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CoreClients } from './core-clients.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson } from './plain-json.ts';
+import { fields } from './table.ts';
+
+interface VerifyOptions {
+  readonly merchant?: string;
+  readonly root?: readonly string[];
+}
+
+/** Reads a file as text, or the standard input for `-`. */
+type ReadInput = (file: string) => Promise<string>;
+
+/** `audit verify`, `audit root` */
+export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadInput): void {
+  audit
+    .command('verify')
+    .description(
+      'compare orders, payments, refunds and events with the sealed chains, and name what was changed',
+    )
+    .option('--merchant <merchant_id>', 'only this merchant')
+    .option(
+      '--root <file>',
+      'compare with roots that you kept: lines that audit root --json printed, or - for the input; repeatable',
+      (file: string, earlier?: readonly string[]) => [...(earlier ?? []), file],
+    )
+    .action((options: VerifyOptions) => run(({ audit: service }) => verify(service, options, readInput)));
+
+  audit
+    .command('root')
+    .description('print the signed root of a day that has ended, to publish it or to keep it outside')
+    .requiredOption('--day <day>', 'the day (UTC), such as 2026-01-31')
+    .action(({ day }: { day: string }) =>
+      run(async ({ audit: service }) => showRoot(answered((await service.getAuditRoot({ day })).root))),
+    );
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+const showRoot = (root: AuditRoot): Output => ({
+  json: plainJson(AuditRootSchema, root),
+  text: fields([
+    ['Day', `${root.day} (UTC)`],
+    ['Root', hex(root.root)],
+    ['Previous root', hex(root.previousRoot)],
+    ['Signature', hex(root.signature)],
+    ['Public key', `${hex(root.publicKey)} (Ed25519)`],
+    ['Merchants', String(root.chains.length)],
+    ['To keep it', `gatehouse --json audit root --day ${root.day}`],
+  ]),
+});
+
+async function readRoots(files: readonly string[], readInput: ReadInput): Promise<AuditRoot[]> {
+  const roots: AuditRoot[] = [];
+  for (const file of files) {
+    const lines = (await readInput(file)).split('\n').filter((line) => line.trim() !== '');
+    for (const [index, line] of lines.entries())
+      try {
+        roots.push(fromJsonString(AuditRootSchema, line));
+      } catch {
+        throw new CliError(
+          exitCodes.invalidInput,
+          `line ${index + 1} of ${file} is no root`,
+          'Give a file with lines of: gatehouse --json audit root --day <day>',
+        );
+      }
+  }
+  return roots;
+}
+
+async function verify(
+  audit: CoreClients['audit'],
+  { merchant = '', root = [] }: VerifyOptions,
+  readInput: ReadInput,
+): Promise<Output> {
+  const keptRoots = await readRoots(root, readInput);
+  const findings: AuditFinding[] = [];
+  let summary: AuditSummary | undefined;
+  for await (const { message } of audit.verifyEvents({ merchantId: merchant, keptRoots })) {
+    if (message.case === 'finding') findings.push(message.value);
+    if (message.case === 'summary') summary = message.value;
+  }
+  const end = answered(summary);
+  const json: JsonObject = {
+    findings: findings.map((finding) => plainJson(AuditFindingSchema, finding)),
+    summary: plainJson(AuditSummarySchema, end),
+  };
+  return {
+    json,
+    text: [...findings.map(findingText), summaryText(end)].join('\n'),
+    exitCode: end.findingCount === 0n ? exitCodes.ok : exitCodes.differences,
+  };
+}
+
+function subjectOf({ objectId, orderNumber, orderId, merchantId }: AuditFinding): string {
+  const order = `order ${orderNumber === '' ? orderId : orderNumber} of ${merchantId}`;
+  if (objectId.startsWith('pat_')) return `Payment ${objectId} of ${order}`;
+  if (objectId.startsWith('rfd_')) return `Refund ${objectId} of ${order}`;
+  return order.replace('order', 'Order');
+}
+
+/** What happened, in one sentence. */
+function findingText(finding: AuditFinding): string {
+  const { kind, merchantId, orderNumber, orderId, sequence, blockNumber, day, keptRoot } = finding;
+  const event = `Event ${sequence} of order ${orderNumber === '' ? orderId : orderNumber} of ${merchantId}`;
+  const block = `Block ${blockNumber} of ${merchantId}`;
+  const root = `${keptRoot ? 'Your' : 'The stored'} root of ${day}`;
+  const note = finding.explainedByRestore ? ' A restore explains it. See: gatehouse restore status' : '';
+  return `${sentence()}${note}`;
+
+  function sentence(): string {
+    switch (kind) {
+      case AuditFindingKind.EVENT_CHANGED:
+        return `${event} was changed after it was sealed.`;
+      case AuditFindingKind.EVENT_DELETED:
+        return `${event} was deleted.`;
+      case AuditFindingKind.EVENT_NOT_SEALED:
+        return `${event} is in no block, although later events are. It was inserted, or its block was deleted.`;
+      case AuditFindingKind.BLOCK_DELETED:
+        return `${block} was deleted.`;
+      case AuditFindingKind.BLOCK_CHANGED:
+        return `${block} was changed, or the block before it was replaced.`;
+      case AuditFindingKind.BLOCK_FORGED:
+        return `${block} was not sealed by core. Someone rewrote the chain.`;
+      case AuditFindingKind.ROOT_DIFFERS:
+        return `${root} differs from the chain${merchantId === '' ? 's' : ` of ${merchantId}`}. Someone rewrote it.`;
+      case AuditFindingKind.ROOT_FORGED:
+        return `${root} was not signed by core.`;
+      case AuditFindingKind.ROOT_DELETED:
+        return `${root} does not follow the root before it. A root was deleted or replaced.`;
+      case AuditFindingKind.ROW_CHANGED:
+        return `${subjectOf(finding)} was changed: ${finding.fields
+          .map(
+            ({ field, sealed, stored }) =>
+              `${field} was ${JSON.stringify(sealed)} and is ${JSON.stringify(stored)}`,
+          )
+          .join(', ')}.`;
+      case AuditFindingKind.ROW_DELETED:
+        return `${subjectOf(finding)} was deleted.`;
+      case AuditFindingKind.ROW_INSERTED:
+        return `${subjectOf(finding)} was inserted. No event created it.`;
+      default:
+        return `A finding of a newer version: ${kind}.`;
+    }
+  }
+}
+
+function summaryText(summary: AuditSummary): string {
+  const { eventCount, erasedEventCount, waitingEventCount, orderCount, blockCount, rootCount } = summary;
+  const rest = [
+    erasedEventCount === 0n
+      ? ''
+      : `${erasedEventCount} events were erased, so only their presence was compared.`,
+    waitingEventCount === 0n ? '' : `${waitingEventCount} events wait for a block.`,
+    summary.incomparableOrderCount === 0n
+      ? ''
+      : `${summary.incomparableOrderCount} orders of an earlier version could not be compared with their events.`,
+    summary.explainedCount === 0n ? '' : `${summary.explainedCount} differences are explained by a restore.`,
+    summary.findingCount > 1_000n ? 'Only the first 1000 findings are shown.' : '',
+  ].filter((text) => text !== '');
+  return [
+    `${summary.findingCount === 0n ? 'Nothing was changed.' : `${summary.findingCount} findings.`} Compared: ${eventCount} events of ${orderCount} orders in ${blockCount} blocks, and ${rootCount} roots.`,
+    ...rest,
+  ].join('\n');
+}

@@ -1,0 +1,47 @@
+import type { DifferingField, OrderDifference } from './order-differences.ts';
+
+export type FindingKind =
+  | 'EVENT_CHANGED'
+  | 'EVENT_DELETED'
+  | 'EVENT_NOT_SEALED'
+  | 'BLOCK_DELETED'
+  | 'BLOCK_CHANGED'
+  | 'BLOCK_FORGED'
+  | 'ROOT_DIFFERS'
+  | 'ROOT_FORGED'
+  | 'ROOT_DELETED'
+  | 'ROW_CHANGED'
+  | 'ROW_DELETED'
+  | 'ROW_INSERTED';
+
+/** What differs from the chains. Ids are stored ids. */
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly merchantId?: string;
+  readonly orderId?: string;
+  readonly orderNumber?: string;
+  readonly object?: { readonly subject: OrderDifference['subject']; readonly id: string };
+  readonly sequence?: number;
+  readonly block?: bigint;
+  readonly day?: string;
+  readonly isKeptRoot?: boolean;
+  readonly fields?: readonly DifferingField[];
+  /** Whether a restore of the database explains it. */
+  readonly isExplained?: boolean;
+}
+
+export interface VerifySummary {
+  events: number;
+  erased: number;
+  waiting: number;
+  orders: number;
+  incomparable: number;
+  blocks: number;
+  roots: number;
+}
+
+/** The time between a backup and the end of the database. Changes in it may be lost. */
+export interface LostTime {
+  readonly from: Date;
+  readonly until: Date;
+}

@@ -1,0 +1,80 @@
+import type { Pool, PoolClient } from 'pg';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { noHash } from './event-commitment.ts';
+import { growRoot } from './day-root.ts';
+import type { ChainHead, RootSigner } from './day-root.ts';
+
+/** The signed state of all chains at the end of a UTC day. */
+export interface DayRoot {
+  /** As 2026-01-31. */
+  readonly day: string;
+  readonly previousRoot: Buffer;
+  readonly root: Buffer;
+  readonly signature: Buffer;
+}
+
+/** Days that are closed at once, so that the transaction of a gateway that was stopped for long stays short. */
+const maxDays = 30;
+
+/** Stores the roots of the days that have ended since the last one. Only the holder of the seal's lock may call it. */
+export async function closeDays(client: PoolClient, signer: RootSigner): Promise<void> {
+  const days = await runStatement<{ day: string }>(client, {
+    name: 'seal-open-days',
+    text: `
+select d::date::text as day
+from generate_series(
+  coalesce(
+    (select max(day) + 1 from core.audit_roots),
+    (select (min(sealed_at) at time zone 'UTC')::date from core.event_blocks where number = 1)
+  ),
+  ((now() at time zone 'UTC')::date - 1)::timestamp, interval '1 day'
+) d
+order by d limit ${maxDays}`,
+  });
+  for (const { day } of days) await closeDay(client, signer, day);
+}
+
+async function closeDay(client: PoolClient, signer: RootSigner, day: string): Promise<void> {
+  const [last] = await runStatement<{ root: Buffer }>(client, {
+    text: 'select root from core.audit_roots where day < $1 order by day desc limit 1',
+    values: [day],
+  });
+  const previousRoot = last?.root ?? noHash;
+  const growing = growRoot(day, previousRoot);
+  for (const head of await headsOf(client, day)) growing.add(head);
+  const root = growing.finish();
+  await client.query(
+    'insert into core.audit_roots (day, previous_root, root, signature) values ($1, $2, $3, $4)',
+    [day, previousRoot, root, signer.sign(day, root)],
+  );
+}
+
+/** The newest block of each merchant at the end of the day, in the order of a root. */
+export async function headsOf(client: Pool | PoolClient, day: string): Promise<ChainHead[]> {
+  const rows = await runStatement<{ merchant_id: string; number: string; hash: Buffer }>(client, {
+    text: `
+select c.merchant_id, b.number::text as number, b.hash
+from core.event_chains c
+cross join lateral (
+  select number, hash from core.event_blocks b
+  where b.merchant_id = c.merchant_id and b.sealed_at < ($1::date + 1)::timestamp at time zone 'UTC'
+  order by number desc limit 1
+) b
+order by c.merchant_id`,
+    values: [day],
+  });
+  return rows.map((row) => ({ merchantId: row.merchant_id, number: BigInt(row.number), hash: row.hash }));
+}
+
+export async function readRoots(client: Pool | PoolClient, day?: string): Promise<DayRoot[]> {
+  const rows = await runStatement<{ day: string; previous_root: Buffer; root: Buffer; signature: Buffer }>(
+    client,
+    {
+      text: `
+select day::text as day, previous_root, root, signature from core.audit_roots
+where $1::date is null or day = $1::date order by core.audit_roots.day`,
+      values: [day ?? null],
+    },
+  );
+  return rows.map(({ previous_root: previousRoot, ...row }) => ({ ...row, previousRoot }));
+}

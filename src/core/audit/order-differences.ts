@@ -1,0 +1,177 @@
+import type { OrderEvent as OrderEventMessage } from '../../gen/gatehouse/v1/order_pb.js';
+import { isInFlight } from '../domain/order.ts';
+import type { PaymentAttemptStatus } from '../domain/order.ts';
+import { attemptColumns, latestParts, orderColumns, refundColumns } from '../payments/changes/lost-order.ts';
+
+/** The values of a row as text, by column. */
+export type RowValues = Readonly<Record<string, string>>;
+
+/** An order as its rows say. Attempts and refunds are keyed by their stored ids. */
+export interface StoredOrder {
+  readonly order: RowValues | undefined;
+  readonly attempts: ReadonlyMap<string, RowValues>;
+  readonly refunds: ReadonlyMap<string, RowValues>;
+}
+
+export interface DifferingField {
+  readonly field: string;
+  /** What the events say. */
+  readonly sealed: string;
+  /** What the row says. */
+  readonly stored: string;
+}
+
+export interface OrderDifference {
+  readonly subject: 'ORDER' | 'ATTEMPT' | 'REFUND';
+  readonly change: 'CHANGED' | 'DELETED' | 'INSERTED';
+  /** The stored id of the attempt or the refund; '' for the order. */
+  readonly id: string;
+  readonly fields: readonly DifferingField[];
+}
+
+type Value = string | number | bigint | boolean | Date | null | undefined;
+
+const textOf = (value: Value): string =>
+  value instanceof Date ? value.toISOString() : value == null ? '' : String(value);
+
+const textsOf = (values: Readonly<Record<string, Value>>): RowValues =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]));
+
+/** The columns of each table that events determine, and whether they are personal. */
+export const comparedColumns = {
+  order: {
+    orderNumber: 'order_number',
+    status: 'status',
+    paymentType: 'payment_type',
+    amountText: 'amount_text',
+    amountMinorUnits: 'amount_minor_units',
+    deductedMinorUnits: 'deducted_minor_units',
+    refundedMinorUnits: 'refunded_minor_units',
+    currency: 'currency',
+    returnUrl: 'return_url',
+    webhookUrl: 'webhook_url',
+    lastEventSequence: 'last_event_sequence',
+    createdAt: 'created_at',
+    expiresAt: 'expires_at',
+    customerPhone: 'customer_phone',
+    customerPhoneE164: 'customer_phone_e164',
+    reason: 'reason',
+    businessName: 'business_name',
+  },
+  attempt: {
+    status: 'status',
+    paymentOption: 'payment_option',
+    declineReason: 'decline_reason',
+    providerTransactionId: 'provider_transaction_id',
+    createdAt: 'created_at',
+    phone: 'phone',
+  },
+  refund: {
+    refundNumber: 'refund_number',
+    orderNumber: 'order_number',
+    paymentAttemptId: 'payment_attempt_id',
+    paymentOption: 'payment_option',
+    providerTransactionId: 'provider_transaction_id',
+    amountMinorUnits: 'amount_minor_units',
+    currency: 'currency',
+    status: 'status',
+    requestedBy: 'requested_by',
+    createdAt: 'created_at',
+    reason: 'reason',
+  },
+} as const;
+
+/** Erasure replaces them in rows and events, and may change their form. */
+const personal: ReadonlySet<string> = new Set([
+  'customerPhone',
+  'customerPhoneE164',
+  'reason',
+  'businessName',
+  'returnUrl',
+  'webhookUrl',
+  'phone',
+  'requestedBy',
+]);
+
+/**
+ * How the rows of an order differ from what its events say, oldest event first. `isErased`: the personal data of the order was
+ * erased, so only the other columns are compared.
+ * @throws TypeError for events with a value that this version does not know
+ */
+export function orderDifferences(
+  events: readonly OrderEventMessage[],
+  stored: StoredOrder,
+  isErased: boolean,
+): OrderDifference[] {
+  const newest = events.findLast(({ order }) => order !== undefined)?.order;
+  if (newest === undefined) return [];
+  const columns = orderColumns(newest);
+  const { attempts, refunds } = latestParts(events);
+  const sealedAttempts = new Map<string, RowValues>(
+    attempts.map(({ message, transactionId }) => {
+      const attempt = attemptColumns(message, columns.paymentType, transactionId);
+      return [attempt.id, textsOf(comparable(attempt))];
+    }),
+  );
+  const sealedRefunds = new Map<string, RowValues>(
+    refunds.map((message) => {
+      const refund = refundColumns(message);
+      return [refund.id, textsOf(comparable(refund))];
+    }),
+  );
+  const parts = { isErased };
+  return [
+    ...differencesOf('ORDER', '', textsOf(comparable(columns)), stored.order, parts),
+    ...tableDifferences('ATTEMPT', sealedAttempts, stored.attempts, parts),
+    ...tableDifferences('REFUND', sealedRefunds, stored.refunds, parts),
+  ];
+}
+
+const comparable = (columns: object): Record<string, Value> =>
+  Object.fromEntries(
+    Object.entries(columns).filter(
+      ([, value]) => typeof value !== 'object' || value instanceof Date || value === null,
+    ),
+  );
+
+const columnsOf = {
+  ORDER: comparedColumns.order,
+  ATTEMPT: comparedColumns.attempt,
+  REFUND: comparedColumns.refund,
+};
+
+function tableDifferences(
+  subject: 'ATTEMPT' | 'REFUND',
+  sealed: ReadonlyMap<string, RowValues>,
+  stored: ReadonlyMap<string, RowValues>,
+  parts: { readonly isErased: boolean },
+): OrderDifference[] {
+  const inserted = [...stored.keys()].filter((id) => !sealed.has(id));
+  return [
+    ...[...sealed].flatMap(([id, values]) => differencesOf(subject, id, values, stored.get(id), parts)),
+    ...inserted.map((id) => ({ subject, change: 'INSERTED', id, fields: [] }) as const),
+  ];
+}
+
+function differencesOf(
+  subject: OrderDifference['subject'],
+  id: string,
+  sealed: RowValues,
+  stored: RowValues | undefined,
+  { isErased }: { readonly isErased: boolean },
+): OrderDifference[] {
+  if (stored === undefined) return [{ subject, change: 'DELETED', id, fields: [] }];
+  const fields = Object.keys(columnsOf[subject]).flatMap((field): DifferingField[] => {
+    const [before, now = ''] = [sealed[field], stored[field]];
+    // An event without the value says nothing about it.
+    if (before === undefined || before === now) return [];
+    if (isErased && personal.has(field)) return [];
+    if (subject === 'ATTEMPT' && field === 'status' && areBothOpen(before, now)) return [];
+    return [{ field, sealed: before, stored: now }];
+  });
+  return fields.length === 0 ? [] : [{ subject, change: 'CHANGED', id, fields }];
+}
+
+/** An attempt moves between its open states without an event. */
+const areBothOpen = (...statuses: readonly string[]): boolean =>
+  statuses.every((status) => isInFlight({ status: status as PaymentAttemptStatus }));

@@ -1,0 +1,175 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { Database } from '../database/database.ts';
+import { blockHashOf, blockSealOf, commitmentOf, noHash, saltBytes } from './event-commitment.ts';
+import type { CommittedEvent } from './event-commitment.ts';
+import { closeDays } from './close-days.ts';
+import type { RootSigner } from './day-root.ts';
+
+export interface SealParts {
+  readonly database: Pick<Database, 'pool'>;
+  /** The key of the blocks' seals, which is not in the database. */
+  readonly sealKey: Buffer;
+  readonly signer: RootSigner;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+const batchSize = 500;
+/** One core seals at a time. */
+const sealLock = { key: 7_142_008, silenceMs: 30_000 };
+
+/**
+ * Puts committed events into the chains of their merchants, in the order of the relay, until all are sealed or `stop` aborts.
+ * Then it closes the days that have ended. Does nothing while another core seals.
+ */
+export async function sealEvents(parts: SealParts, stop: Pick<AbortSignal, 'aborted'>): Promise<void> {
+  await withAdvisoryLock(parts.database.pool, sealLock, async (client, lost) => {
+    await client.query('set enable_sort = off');
+    try {
+      for (let sealed = batchSize; sealed === batchSize && !stop.aborted && !lost.aborted;)
+        sealed = await inTransaction(client, () => sealBatch(client, parts));
+      if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts.signer));
+    } finally {
+      if (!lost.aborted) await client.query('reset enable_sort');
+    }
+  });
+}
+
+async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+interface SealedUntil {
+  readonly xid: string;
+  readonly position: string;
+  readonly sealed_at: Date;
+}
+
+interface EventRow {
+  readonly xid: string;
+  readonly position: string;
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: string;
+  readonly order_id: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly occurred_at: Date;
+  readonly payload: Buffer;
+}
+
+/** Seals up to one batch. Returns the number of its events. */
+async function sealBatch(client: PoolClient, parts: SealParts): Promise<number> {
+  // A block's time never precedes that of an earlier block, and never belongs to a closed day.
+  const [until] = await runStatement<SealedUntil>(client, {
+    name: 'seal-from',
+    text: `
+select coalesce(s.xid, '0'::xid8)::text as xid, coalesce(s.position, 0)::text as position,
+  greatest(now()::timestamptz(3), s.sealed_at, (select max(day) + 1 from core.audit_roots)::timestamp at time zone 'UTC') as sealed_at
+from (select) one left join core.event_seal s on true`,
+  });
+  if (until === undefined) throw new Error('the position of the seal cannot be read');
+  const events = await runStatement<EventRow>(client, {
+    name: 'seal-read',
+    text: `
+select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type,
+  e.occurred_at, e.payload
+from core.order_events e
+where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+order by e.xid, e.position limit $3`,
+    values: [until.xid, until.position, batchSize],
+  });
+  const last = events.at(-1);
+  if (last === undefined) return 0;
+  const byMerchant = Map.groupBy(events, ({ merchant_id: merchantId }) => merchantId);
+  const heads = await runStatement<{ merchant_id: string; number: string; hash: Buffer }>(client, {
+    name: 'seal-heads',
+    text: 'select merchant_id, number::text as number, hash from core.event_chains where merchant_id = any($1::uuid[])',
+    values: [[...byMerchant.keys()]],
+  });
+  const headOf = new Map(heads.map((head) => [head.merchant_id, head]));
+  for (const [merchantId, own] of byMerchant) {
+    const head = headOf.get(merchantId);
+    const previous = { number: BigInt(head?.number ?? 0), hash: head?.hash ?? noHash };
+    await addBlock(client, parts, { merchantId, events: own, previous, sealedAt: until.sealed_at });
+  }
+  await client.query({
+    name: 'seal-until',
+    text: `
+insert into core.event_seal (xid, position, sealed_at) values ($1::xid8, $2, $3)
+on conflict (id) do update set xid = excluded.xid, position = excluded.position, sealed_at = excluded.sealed_at`,
+    values: [last.xid, last.position, until.sealed_at],
+  });
+  return events.length;
+}
+
+interface NewBlock {
+  readonly merchantId: string;
+  readonly events: readonly EventRow[];
+  readonly previous: { readonly number: bigint; readonly hash: Buffer };
+  readonly sealedAt: Date;
+}
+
+async function addBlock(
+  client: PoolClient,
+  { sealKey, randomBytes }: SealParts,
+  { merchantId, events, previous, sealedAt }: NewBlock,
+): Promise<void> {
+  const salts = randomBytes(saltBytes * events.length);
+  const commitments = Buffer.concat(
+    events.map((event, index) =>
+      commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committed(event)),
+    ),
+  );
+  const positions = events.map(({ position }) => BigInt(position));
+  const firstPosition = String(positions.reduce((a, b) => (a < b ? a : b)));
+  const lastPosition = String(positions.reduce((a, b) => (a > b ? a : b)));
+  const number = previous.number + 1n;
+  const content = { merchantId, number, previousHash: previous.hash, sealedAt, firstPosition, lastPosition };
+  const hash = blockHashOf({ ...content, commitments });
+  await client.query({
+    name: 'seal-block',
+    text: `
+with block as (
+  insert into core.event_blocks
+    (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids, sequences, salts, commitments)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+)
+insert into core.event_chains (merchant_id, number, hash) values ($1, $2, $4)
+on conflict (merchant_id) do update set number = excluded.number, hash = excluded.hash`,
+    values: [
+      merchantId,
+      String(number),
+      previous.hash,
+      hash,
+      blockSealOf(sealKey, hash),
+      sealedAt,
+      firstPosition,
+      lastPosition,
+      events.map(({ order_id: orderId }) => orderId),
+      events.map(({ sequence }) => sequence),
+      salts,
+      commitments,
+    ],
+  });
+}
+
+export const committed = (row: Omit<EventRow, 'xid' | 'position'>): CommittedEvent => ({
+  id: row.id,
+  merchantId: row.merchant_id,
+  environment: row.environment,
+  orderId: row.order_id,
+  sequence: row.sequence,
+  type: row.type,
+  occurredAt: row.occurred_at,
+  payload: row.payload,
+});

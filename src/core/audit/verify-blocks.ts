@@ -1,0 +1,74 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { blockHashOf, blockSealOf, isSame, noHash } from './event-commitment.ts';
+import type { Finding, VerifySummary } from './audit-finding.ts';
+import type { RootCheck } from './verify-roots.ts';
+
+interface BlockRow {
+  readonly number: string;
+  readonly previous_hash: Buffer;
+  readonly hash: Buffer;
+  readonly seal: Buffer;
+  readonly sealed_at: Date;
+  readonly first_position: string;
+  readonly last_position: string;
+  readonly commitments: Buffer;
+}
+
+export interface BlocksParts {
+  readonly merchantId: string;
+  readonly sealKey: Buffer;
+  readonly roots: RootCheck;
+  readonly summary: VerifySummary;
+}
+
+/** A block has up to 16 KB of commitments. */
+const pageSize = 100;
+
+/** Follows the chain of one merchant from its first block to its newest. */
+export async function* verifyBlocks(
+  client: PoolClient,
+  { merchantId, sealKey, roots, summary }: BlocksParts,
+): AsyncGenerator<Finding> {
+  const [head] = await runStatement<{ number: string }>(client, {
+    text: 'select number::text as number from core.event_chains where merchant_id = $1',
+    values: [merchantId],
+  });
+  let next = 1n;
+  let previousHash: Uint8Array = noHash;
+  for (;;) {
+    const rows = await runStatement<BlockRow>(client, {
+      text: `
+select number::text as number, previous_hash, hash, seal, sealed_at, first_position::text as first_position,
+  last_position::text as last_position, commitments
+from core.event_blocks b where b.merchant_id = $1 and b.number >= $2 order by b.number limit ${pageSize}`,
+      values: [merchantId, String(next)],
+    });
+    for (const row of rows) {
+      const block = BigInt(row.number);
+      const isGap = block !== next;
+      for (; next < block; next += 1n) yield { kind: 'BLOCK_DELETED', merchantId, block: next };
+      const hash = blockHashOf({
+        merchantId,
+        number: block,
+        previousHash: row.previous_hash,
+        sealedAt: row.sealed_at,
+        firstPosition: row.first_position,
+        lastPosition: row.last_position,
+        commitments: row.commitments,
+      });
+      if (!isSame(hash, row.hash) || (!isGap && !isSame(row.previous_hash, previousHash)))
+        yield { kind: 'BLOCK_CHANGED', merchantId, block };
+      else if (!isSame(row.seal, blockSealOf(sealKey, row.hash)))
+        yield { kind: 'BLOCK_FORGED', merchantId, block };
+      summary.blocks += 1;
+      roots.addBlock({ merchantId, number: block, hash: row.hash }, row.sealed_at);
+      previousHash = row.hash;
+      next = block + 1n;
+    }
+    if (rows.length < pageSize) break;
+  }
+  for (const newest = BigInt(head?.number ?? 0); next <= newest; next += 1n)
+    yield { kind: 'BLOCK_DELETED', merchantId, block: next };
+  yield* roots.endChain(merchantId);
+}

@@ -1,0 +1,261 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { PoolClient } from 'pg';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Database } from '../database/database.ts';
+import { commitmentOf, forgottenSalt, isSame } from './event-commitment.ts';
+import { orderDifferences } from './order-differences.ts';
+import type { OrderDifference } from './order-differences.ts';
+import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
+import { readStoredOrders } from './read-stored-orders.sql.ts';
+import { committed } from './seal-events.ts';
+import { verifyBlocks } from './verify-blocks.ts';
+import { createRootCheck } from './verify-roots.ts';
+import type { KeptRoot } from './verify-roots.ts';
+import type { RootSigner } from './day-root.ts';
+
+export interface VerifyParts {
+  readonly database: Pick<Database, 'pool'>;
+  readonly sealKey: Buffer;
+  readonly signer: RootSigner;
+}
+
+export interface VerifyRequest {
+  /** The stored id; undefined for all merchants. */
+  readonly merchantId: string | undefined;
+  readonly keptRoots: readonly KeptRoot[];
+}
+
+/**
+ * Compares everything that is stored with the chains, in one snapshot, so that a gateway under load has no differences. Memory
+ * does not grow with the number of events.
+ */
+export async function* verifyEvents(
+  { database, sealKey, signer }: VerifyParts,
+  { merchantId, keptRoots }: VerifyRequest,
+  summary: VerifySummary,
+): AsyncGenerator<Finding> {
+  const client = await database.pool.connect();
+  let failed: Error | undefined;
+  try {
+    await client.query('begin transaction isolation level repeatable read read only');
+    await client.query(
+      "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = '10min'",
+    );
+    const lost = await readLostTimes(client);
+    const roots = await createRootCheck({ client, signer, keptRoots, lost, merchantId });
+    for (const merchant of await readMerchants(client, merchantId)) {
+      yield* verifyBlocks(client, { merchantId: merchant, sealKey, roots, summary });
+      yield* verifyMerchantEvents(client, { merchantId: merchant, lost, summary });
+    }
+    yield* roots.finish(summary);
+    await client.query('commit');
+  } catch (error) {
+    failed = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    // A caller that left has not ended the transaction.
+    if (failed === undefined) await client.query('rollback').catch(() => undefined);
+    client.release(failed);
+  }
+}
+
+async function readLostTimes(client: PoolClient): Promise<LostTime[]> {
+  const rows = await runStatement<{ lost_from: Date; lost_until: Date }>(client, {
+    text: 'select lost_from, greatest(lost_until, finished_at) as lost_until from core.recoveries',
+  });
+  return rows.map((row) => ({ from: row.lost_from, until: row.lost_until }));
+}
+
+/** Every merchant with an event, a block or a row, in the order of a root. */
+async function readMerchants(client: PoolClient, only: string | undefined): Promise<string[]> {
+  if (only !== undefined) return [only];
+  const skipScan = (table: string) => `
+select merchant_id from (
+  with recursive next as (
+    (select merchant_id from core.${table} order by merchant_id limit 1)
+    union all
+    select (select t.merchant_id from core.${table} t where t.merchant_id > next.merchant_id order by t.merchant_id limit 1)
+    from next where next.merchant_id is not null
+  )
+  select merchant_id from next where merchant_id is not null
+) ${table}`;
+  const rows = await runStatement<{ id: string }>(client, {
+    text: `select merchant_id as id from (
+select id as merchant_id from core.merchants union ${skipScan('order_events')} union ${skipScan('event_blocks')}
+) every order by merchant_id`,
+  });
+  return rows.map(({ id }) => id);
+}
+
+interface Row {
+  readonly order_id: string;
+  readonly sequence: number;
+  readonly id: string | null;
+  readonly environment: string;
+  readonly type: string;
+  readonly occurred_at: Date;
+  readonly payload: Buffer;
+  readonly number: string | null;
+  readonly salt: Buffer | null;
+  readonly commitment: Buffer | null;
+  readonly is_passed: boolean;
+}
+
+const pageSize = 500;
+
+/** Each event with its place in the chain. PostgreSQL sorts, on disk if need be. */
+const eventsText = (merchantId: string): string => `
+declare audited_events no scroll cursor for
+with sealed as (
+  select u.order_id, u.sequence, b.number,
+    substr(b.salts, (u.place::integer - 1) * 16 + 1, 16) as salt,
+    substr(b.commitments, (u.place::integer - 1) * 32 + 1, 32) as commitment
+  from core.event_blocks b
+  cross join lateral unnest(b.order_ids, b.sequences) with ordinality u(order_id, sequence, place)
+  where b.merchant_id = '${merchantId}'
+), stored as (
+  select e.*, coalesce((e.xid, e.position) <= (s.xid, s.position), false) as is_passed
+  from core.order_events e left join core.event_seal s on true
+  where e.merchant_id = '${merchantId}'
+)
+select order_id, sequence, stored.id, stored.environment, stored.type, stored.occurred_at, stored.payload,
+  sealed.number::text as number, sealed.salt, sealed.commitment, coalesce(stored.is_passed, true) as is_passed
+from stored full join sealed using (order_id, sequence)
+order by order_id, sequence, sealed.number`;
+
+interface EventsParts {
+  readonly merchantId: string;
+  readonly lost: readonly LostTime[];
+  readonly summary: VerifySummary;
+}
+
+async function* verifyMerchantEvents(client: PoolClient, parts: EventsParts): AsyncGenerator<Finding> {
+  const { merchantId } = parts;
+  await client.query(eventsText(merchantId));
+  let open: Row[] = [];
+  for (;;) {
+    const rows = await runStatement<Row>(client, { text: `fetch ${pageSize} from audited_events` });
+    const all = [...open, ...rows];
+    const isLast = rows.length < pageSize;
+    // The rows of the last order may go on in the next page.
+    const unfinished = isLast ? undefined : all.at(-1)?.order_id;
+    open = all.filter(({ order_id: orderId }) => orderId === unfinished);
+    const complete = Map.groupBy(
+      all.filter(({ order_id: orderId }) => orderId !== unfinished),
+      ({ order_id: orderId }) => orderId,
+    );
+    if (complete.size > 0) yield* verifyOrders(client, complete, parts);
+    if (isLast) break;
+  }
+  await client.query('close audited_events');
+  const without = await runStatement<{ id: string; order_number: string }>(client, {
+    text: `
+select id, order_number from core.orders o
+where merchant_id = $1 and not exists (
+  select from core.order_events e where e.merchant_id = $1 and e.order_id = o.id
+) and not exists (
+  select from core.event_blocks b where b.merchant_id = $1 and b.order_ids @> array[o.id]
+) limit 1000`,
+    values: [merchantId],
+  });
+  for (const { id, order_number: orderNumber } of without)
+    yield {
+      kind: 'ROW_INSERTED',
+      merchantId,
+      orderId: id,
+      orderNumber,
+      object: { subject: 'ORDER', id: '' },
+    };
+}
+
+const rowKinds = { CHANGED: 'ROW_CHANGED', DELETED: 'ROW_DELETED', INSERTED: 'ROW_INSERTED' } as const;
+
+async function* verifyOrders(
+  client: PoolClient,
+  orders: ReadonlyMap<string, readonly Row[]>,
+  { merchantId, lost, summary }: EventsParts,
+): AsyncGenerator<Finding> {
+  const storedOf = await readStoredOrders(client, merchantId, [...orders.keys()]);
+  for (const [orderId, rows] of orders) {
+    summary.orders += 1;
+    const stored = storedOf(orderId);
+    const of = { merchantId, orderId, orderNumber: stored.order?.orderNumber ?? orderNumberIn(rows) };
+    const faults = [...eventFaults(rows, merchantId, lost, summary)];
+    for (const fault of faults) yield { ...of, ...fault };
+    // A wrong history says nothing about the rows.
+    const isTrusted = faults.every(({ isExplained = false }) => isExplained);
+    for (const { subject, change, id, fields } of isTrusted ? rowDifferences(rows, stored, summary) : [])
+      yield { ...of, kind: rowKinds[change], object: { subject, id }, fields };
+  }
+}
+
+/** What the events of a deleted order say; '' when they cannot be read. */
+function orderNumberIn(rows: readonly Row[]): string {
+  try {
+    const payload = rows.find(({ id }) => id !== null)?.payload;
+    return payload === undefined ? '' : (fromBinary(OrderEventSchema, payload).order?.orderNumber ?? '');
+  } catch {
+    return '';
+  }
+}
+
+type EventFault = Pick<Finding, 'kind' | 'sequence' | 'block' | 'isExplained'>;
+
+function* eventFaults(
+  rows: readonly Row[],
+  merchantId: string,
+  lost: readonly LostTime[],
+  summary: VerifySummary,
+): Generator<EventFault> {
+  let next = 1;
+  let before: Date | undefined;
+  for (const row of rows) {
+    const { sequence } = row;
+    for (; next < sequence; next += 1) {
+      const isExplained = isWithin(lost, before, row.id === null ? undefined : row.occurred_at);
+      yield { kind: 'EVENT_DELETED', sequence: next, isExplained };
+    }
+    next = sequence + 1;
+    if (row.id === null) {
+      yield { kind: 'EVENT_DELETED', sequence, block: BigInt(row.number ?? 0) };
+      continue;
+    }
+    before = row.occurred_at;
+    if (row.number === null || row.salt === null || row.commitment === null) {
+      if (row.is_passed) yield { kind: 'EVENT_NOT_SEALED', sequence };
+      else summary.waiting += 1;
+    } else if (isSame(row.salt, forgottenSalt)) summary.erased += 1;
+    else if (
+      isSame(
+        commitmentOf(row.salt, committed({ ...row, id: row.id, merchant_id: merchantId })),
+        row.commitment,
+      )
+    )
+      summary.events += 1;
+    else yield { kind: 'EVENT_CHANGED', sequence, block: BigInt(row.number) };
+  }
+}
+
+/** Whether events between two others may have been lost with the database. */
+const isWithin = (lost: readonly LostTime[], after: Date | undefined, before: Date | undefined): boolean =>
+  lost.some(
+    ({ from, until }) => (after === undefined || after <= until) && before !== undefined && before >= from,
+  );
+
+function rowDifferences(
+  rows: readonly Row[],
+  stored: Parameters<typeof orderDifferences>[1],
+  summary: VerifySummary,
+): OrderDifference[] {
+  const isErased = rows.some(({ salt }) => salt !== null && isSame(salt, forgottenSalt));
+  try {
+    const events = rows.flatMap(({ id, payload }) =>
+      id === null ? [] : [fromBinary(OrderEventSchema, payload)],
+    );
+    return orderDifferences(events, stored, isErased);
+  } catch {
+    summary.incomparable += 1;
+    return [];
+  }
+}

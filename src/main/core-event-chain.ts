@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import type { EventChainParts } from '../core/audit/event-chain-methods.ts';
+import { createRootSigner } from '../core/audit/day-root.ts';
+import { sealEvents } from '../core/audit/seal-events.ts';
+import { deriveKey } from './derive-key.ts';
+
+/** The chains of events. Their keys are derived from the master key, so that who has only the database cannot forge a chain. */
+export function createEventChain({
+  database,
+  masterKey,
+}: Pick<EventChainParts, 'database'> & { readonly masterKey: Buffer }) {
+  const parts = {
+    database,
+    sealKey: deriveKey(masterKey, 'event-seal'),
+    signer: createRootSigner(deriveKey(masterKey, 'audit-root')),
+  };
+  return {
+    ...parts,
+    sealEvents: (stop: Pick<AbortSignal, 'aborted'>) => sealEvents({ ...parts, randomBytes }, stop),
+  };
+}

@@ -1,0 +1,409 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import type { PoolClient } from 'pg';
+import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import type { AuditFinding, AuditSummary } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { blockHashOf, blockSealOf, commitmentOf } from '../../../src/core/audit/event-commitment.ts';
+import { createRootSigner } from '../../../src/core/audit/day-root.ts';
+import { sealEvents } from '../../../src/core/audit/seal-events.ts';
+import { verifyEvents } from '../../../src/core/audit/verify-events.ts';
+import { deriveKey } from '../../../src/main/derive-key.ts';
+import { storedId } from '../../support/ids.ts';
+import {
+  sharedClient,
+  sharedConnection,
+  sharedCoreDatabase,
+  sharedStack,
+  sharedTestDatabase,
+} from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const reader = sharedClient(stack, AuditService, 'reader');
+const refunds = sharedClient(stack, RefundService, 'writer');
+const wallets = sharedClient(stack, RefundService, 'wallets');
+const superuser = sharedConnection(() => stack.databaseUrl);
+
+const emptyDatabase = sharedTestDatabase({ migrated: true });
+const manyEvents = sharedCoreDatabase('event-chain', () => emptyDatabase.url, 4);
+
+const environment = Environment.SANDBOX;
+
+interface Verified {
+  readonly findings: AuditFinding[];
+  readonly summary: AuditSummary;
+}
+
+async function verify(request: Parameters<typeof reader.verifyEvents>[0] = {}): Promise<Verified> {
+  const findings: AuditFinding[] = [];
+  for await (const { message } of reader.verifyEvents(request)) {
+    if (message.case === 'finding') findings.push(message.value);
+    if (message.case === 'summary') return { findings, summary: message.value };
+  }
+  throw new Error('the stream ended without a summary');
+}
+
+const wordsOf = ({ findings }: Verified): string[] =>
+  findings.map(({ kind, orderNumber, sequence, blockNumber, day, fields }) =>
+    [
+      AuditFindingKind[kind],
+      orderNumber,
+      sequence > 0n ? `event ${sequence}` : '',
+      orderNumber === '' && blockNumber > 0n ? `block ${blockNumber}` : '',
+      day === '' ? '' : 'root',
+      ...fields.map(({ field, sealed, stored }) => `${field} ${sealed}>${stored}`),
+    ]
+      .filter((word) => word !== '')
+      .join(' '),
+  );
+
+/** Every payment has been sealed. */
+const sealed = () =>
+  waitUntil('all events are sealed', async () => (await verify()).summary.waitingEventCount === 0n);
+
+/** A merchant with a paid and refunded order, a declined one, one with stray money, and a registered one. */
+async function trade(): Promise<string> {
+  const { id: merchantId } = await stack.createMerchant();
+  const paid = await desk.startDirect({ merchantId, orderNumber: 'PAID' });
+  await desk.settle(paid, outcomes.completed('t-1'));
+  const { refund } = await refunds.createRefund({
+    merchantId,
+    environment,
+    order: { case: 'orderNumber', value: 'PAID' },
+    refundNumber: 'R-1',
+    amount: '40.5',
+    reason: 'Shoes came back',
+  });
+  const leased = await waitUntil('the refund is due', async () => {
+    const { refunds: due } = await wallets.leaseRefunds({
+      environment,
+      paymentOptions: ['walleta_ussd'],
+      maxRefunds: 100,
+      lease: { seconds: 60n },
+    });
+    return due.find((each) => each.refund?.refundId === refund?.refundId);
+  });
+  await wallets.recordRefundOutcome({
+    merchantId,
+    refundId: refund?.refundId ?? '',
+    leaseId: leased.leaseId,
+    outcome: { case: 'done', value: {} },
+    exchanges: [{ purpose: 'reverse' }],
+  });
+  const declined = await desk.startDirect({ merchantId, orderNumber: 'DECLINED' });
+  await desk.settle(declined, outcomes.declined());
+  const stray = await desk.startDirect({ merchantId, orderNumber: 'STRAY' });
+  await desk.settle(stray, outcomes.completed('t-2', '1.00'));
+  await desk.registerHosted({ merchantId, orderNumber: 'OPEN' });
+  await sealed();
+  return merchantId;
+}
+
+const changedTables = [
+  'orders',
+  'order_events',
+  'payment_attempts',
+  'refunds',
+  'event_blocks',
+  'event_chains',
+  'audit_roots',
+] as const;
+
+/** Does what a superuser can do, without triggers and foreign keys, and undoes it afterwards. */
+async function tampering<T>(statements: readonly string[], look: () => Promise<T>): Promise<T> {
+  await superuser.query('create schema saved');
+  await superuser.query("set session_replication_role = 'replica'");
+  try {
+    for (const table of changedTables)
+      await superuser.query(`create table saved.${table} as table core.${table}`);
+    for (const statement of statements) await superuser.query(statement);
+    return await look();
+  } finally {
+    await superuser.query("set session_replication_role = 'replica'");
+    for (const table of changedTables) {
+      await superuser.query(`delete from core.${table}`);
+      await superuser.query(`insert into core.${table} overriding system value select * from saved.${table}`);
+    }
+    await superuser.query('drop schema saved cascade');
+    await superuser.query('reset session_replication_role');
+  }
+}
+
+/** Writes the chains anew over the events as they are, all sealed at one time. */
+async function rewriteChains(masterKey: Buffer, sealedAt: Date): Promise<void> {
+  const { rows: events } = await superuser.query<Record<string, string> & { payload: Buffer }>(
+    `select merchant_id, environment, order_id, sequence, id, type, (extract(epoch from occurred_at) * 1000)::bigint as at,
+       payload, position from core.order_events order by xid, position`,
+  );
+  await superuser.query("set session_replication_role = 'replica'");
+  await superuser.query('delete from core.event_blocks');
+  await superuser.query('delete from core.event_chains');
+  for (const [merchantId, own] of Map.groupBy(events, (event) => event['merchant_id'] ?? '')) {
+    const salts = randomBytes(16 * own.length);
+    const commitments = Buffer.concat(
+      own.map((event, index) =>
+        commitmentOf(salts.subarray(index * 16, index * 16 + 16), {
+          id: event['id'] ?? '',
+          merchantId,
+          environment: event['environment'] ?? '',
+          orderId: event['order_id'] ?? '',
+          sequence: Number(event['sequence']),
+          type: event['type'] ?? '',
+          occurredAt: new Date(Number(event['at'])),
+          payload: event.payload,
+        }),
+      ),
+    );
+    const positions = own.map((event) => Number(event['position']));
+    const previousHash = Buffer.alloc(32);
+    const range = {
+      firstPosition: String(Math.min(...positions)),
+      lastPosition: String(Math.max(...positions)),
+    };
+    const hash = blockHashOf({ merchantId, number: 1n, previousHash, sealedAt, ...range, commitments });
+    await superuser.query(
+      'insert into core.event_blocks values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+      [
+        merchantId,
+        previousHash,
+        hash,
+        blockSealOf(deriveKey(masterKey, 'event-seal'), hash),
+        sealedAt,
+        range.firstPosition,
+        range.lastPosition,
+        own.map((event) => event['order_id']),
+        own.map((event) => event['sequence']),
+        salts,
+        commitments,
+      ],
+    );
+    await superuser.query('insert into core.event_chains values ($1, 1, $2)', [merchantId, hash]);
+  }
+  await superuser.query('reset session_replication_role');
+}
+
+const yesterday = () => new Date(Date.now() - 86_400_000);
+const dayOf = (at: Date) => at.toISOString().slice(0, 10);
+
+describe('the chains of events', () => {
+  test('prove that nothing was changed, also while payments go on, and name each row that a superuser changed', async () => {
+    const merchantId = await trade();
+    const orders = "(select id from core.orders where order_number = 'PAID')";
+
+    const untouched = await verify();
+    expect(wordsOf(untouched)).toEqual([]);
+    expect(untouched.summary).toMatchObject({ orderCount: 4n, findingCount: 0n, incomparableOrderCount: 0n });
+    expect(untouched.summary.eventCount).toBeGreaterThanOrEqual(9n);
+
+    const live = Array.from({ length: 20 }, (_, index) =>
+      desk.startDirect({ merchantId, orderNumber: `LIVE-${index}` }),
+    );
+    const during = await Promise.all([verify(), ...live]);
+    expect(wordsOf(during[0])).toEqual([]);
+    await sealed();
+
+    const lastBlock = `(select max(number) from core.event_blocks where merchant_id = '${storedId('mer', merchantId)}')`;
+    const cases: Readonly<
+      Record<string, readonly [statements: readonly string[], found: readonly string[]]>
+    > = {
+      'the amount of an order': [
+        ["update core.orders set deducted_minor_units = 1 where order_number = 'PAID'"],
+        ['ROW_CHANGED PAID deducted_minor_units 10050>1'],
+      ],
+      'the state of an order': [
+        ["update core.orders set status = 'EXPIRED', sweep_at = null where order_number = 'OPEN'"],
+        ['ROW_CHANGED OPEN status PENDING>EXPIRED'],
+      ],
+      'a deleted order': [[`delete from core.orders where order_number = 'OPEN'`], ['ROW_DELETED OPEN']],
+      'an inserted order': [
+        [
+          `insert into core.orders select (o).* from (
+             select jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'EXTRA')) as o
+             from core.orders o where order_number = 'OPEN') made`,
+        ],
+        ['ROW_INSERTED EXTRA'],
+      ],
+      'a deleted event': [
+        [`delete from core.order_events where order_id = ${orders} and sequence = 2`],
+        ['EVENT_DELETED PAID event 2'],
+      ],
+      'an edited event': [
+        [
+          `update core.order_events set occurred_at = occurred_at - interval '1 hour' where order_id = ${orders} and sequence = 3`,
+        ],
+        ['EVENT_CHANGED PAID event 3'],
+      ],
+      'an edited payload': [
+        [
+          `update core.order_events set payload = set_byte(payload, length(payload) - 1, get_byte(payload, length(payload) - 1) # 1)
+           where order_id = ${orders} and sequence = 3`,
+        ],
+        ['EVENT_CHANGED PAID event 3'],
+      ],
+      'an inserted event': [
+        [
+          `insert into core.order_events overriding system value
+           select merchant_id, environment, order_id, sequence + 1, gen_random_uuid(), type, occurred_at, payload, xid, -1
+           from core.order_events where order_id = (select id from core.orders where order_number = 'OPEN')`,
+        ],
+        ['EVENT_NOT_SEALED OPEN event 2'],
+      ],
+      'two swapped events': [
+        [
+          `update core.order_events set sequence = 99 where order_id = ${orders} and sequence = 1`,
+          `update core.order_events set sequence = 1 where order_id = ${orders} and sequence = 2`,
+          `update core.order_events set sequence = 2 where order_id = ${orders} and sequence = 99`,
+        ],
+        ['EVENT_CHANGED PAID event 1', 'EVENT_CHANGED PAID event 2'],
+      ],
+      'the state of an attempt': [
+        [
+          "update core.payment_attempts set status = 'SUCCEEDED', decline_reason = null where decline_reason = 'insufficient_funds'",
+        ],
+        ['ROW_CHANGED DECLINED status DECLINED>SUCCEEDED decline_reason insufficient_funds>'],
+      ],
+      'a refund': [
+        ['update core.refunds set amount_minor_units = 1'],
+        ['ROW_CHANGED PAID amount_minor_units 4050>1'],
+      ],
+      'a deleted refund': [['delete from core.refunds'], ['ROW_DELETED PAID']],
+      'a block': [
+        [`update core.event_blocks set sealed_at = sealed_at - interval '1 day' where number = 1`],
+        ['BLOCK_CHANGED block 1'],
+      ],
+    };
+    for (const [what, [statements, found]] of Object.entries(cases)) {
+      const words = await tampering(statements, async () => wordsOf(await verify({ merchantId })));
+      expect({ what, words }).toEqual({ what, words: found });
+    }
+    expect(wordsOf(await verify())).toEqual([]);
+
+    const withoutLast = [`delete from core.event_blocks where number = ${lastBlock}`];
+    const untraced = ['update core.event_chains set number = number - 1', ...withoutLast];
+    const [shorter, shortened] = [
+      await tampering(withoutLast, async () => wordsOf(await verify({ merchantId }))),
+      await tampering(untraced, async () => wordsOf(await verify({ merchantId }))),
+    ];
+    expect(shorter[0]).toMatch(/^BLOCK_DELETED block \d+$/);
+    expect(shortened[0]).toMatch(/^EVENT_NOT_SEALED LIVE-\d+ event \d$/);
+
+    // Erasure redacts the payload and forgets the salts. Amounts are still compared.
+    const erasure = `select core.forget_event_salts(merchant_id, id) from core.orders where order_number = 'PAID'`;
+    const redaction = `update core.order_events set occurred_at = occurred_at where order_id = ${orders}`;
+    const [erased, forged] = await tampering(
+      [erasure, redaction, `update core.orders set reason = 'erased' where order_number = 'PAID'`],
+      async () => {
+        const first = await verify();
+        await superuser.query("update core.orders set amount_minor_units = 1 where order_number = 'PAID'");
+        return [first, await verify()] as const;
+      },
+    );
+    expect(wordsOf(erased)).toEqual([]);
+    expect(erased.summary.erasedEventCount).toBeGreaterThanOrEqual(4n);
+    expect(wordsOf(forged)).toEqual(['ROW_CHANGED PAID amount_minor_units 10050>1']);
+  });
+
+  test('have a signed root for each day, which finds a rewritten chain even when the keys are known', async () => {
+    const masterKey = Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex');
+    const merchantId = await trade();
+    const at = yesterday();
+    await rewriteChains(masterKey, at);
+    const kept = await waitUntil('the day is closed', () =>
+      reader.getAuditRoot({ day: dayOf(at) }).catch(() => undefined),
+    );
+    const keptRoots = [kept.root ?? {}];
+
+    expect(wordsOf(await verify({ keptRoots }))).toEqual([]);
+    expect((await verify({ keptRoots })).summary.rootCount).toBe(2n);
+
+    // Without core's key the seal is wrong. With it, the roots differ.
+    const withoutKey = await tampering([], async () => {
+      await rewriteChains(randomBytes(32), at);
+      return wordsOf(await verify({ merchantId }));
+    });
+    expect(withoutKey).toEqual(['BLOCK_FORGED block 1']);
+    const edit = "update core.orders set amount_text = '1.00' where order_number = 'OPEN'";
+    const [rewritten, ofMerchant] = await tampering([edit], async () => {
+      await rewriteChains(masterKey, at);
+      await superuser.query("set session_replication_role = 'replica'");
+      await superuser.query('delete from core.audit_roots');
+      return [await verify({ keptRoots }), await verify({ merchantId, keptRoots })] as const;
+    });
+    expect(wordsOf(rewritten)).toContain('ROOT_DIFFERS root');
+    expect(
+      rewritten.findings.every(({ keptRoot, kind }) => keptRoot || kind !== AuditFindingKind.ROOT_DIFFERS),
+    ).toBe(true);
+    expect(wordsOf(ofMerchant)).toContain('ROOT_DIFFERS root');
+
+    const forgedRoot = await tampering(['update core.audit_roots set root = sha256(root)'], async () =>
+      wordsOf(await verify()),
+    );
+    expect(forgedRoot).toEqual(['ROOT_DIFFERS root', 'ROOT_FORGED root']);
+
+    // A restored database has other chains for the time that it lost.
+    const restored = await tampering([], async () => {
+      await rewriteChains(masterKey, at);
+      await superuser.query(
+        `insert into core.recoveries (id, cause, lost_from, lost_until, closed, finished_at)
+         values (gen_random_uuid(), 'OPERATOR', $1, now(), '{}', now())`,
+        [new Date(at.getTime() - 60_000)],
+      );
+      const found = await verify({ keptRoots });
+      await superuser.query('delete from core.recoveries');
+      return found;
+    });
+    expect(restored.summary.findingCount).toBe(0n);
+    expect(restored.findings.every(({ explainedByRestore }) => explainedByRestore)).toBe(true);
+    expect(restored.findings).not.toEqual([]);
+  });
+
+  test('of many events are sealed in order, and compared without more than a page in memory', async () => {
+    const parts = {
+      database: manyEvents,
+      sealKey: randomBytes(32),
+      signer: createRootSigner(randomBytes(32)),
+      randomBytes,
+    };
+    const [events, merchants] = [12_000, 2];
+    await manyEvents.pool.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       select md5((i % $2)::text)::uuid, 'SANDBOX', md5((i / 6)::text)::uuid, i / 2 % 3 + 1, gen_random_uuid(), 'CREATED', now(), '\\x'
+       from generate_series(0, $1 - 1) i`,
+      [events, merchants],
+    );
+    const never = { aborted: false };
+    await sealEvents(parts, never);
+    await sealEvents(parts, never);
+
+    let mostRows = 0;
+    const counting = (client: PoolClient): PoolClient =>
+      new Proxy(client, {
+        get(target, member) {
+          const value: unknown = Reflect.get(target, member);
+          if (typeof value !== 'function') return value;
+          if (member !== 'query') return value.bind(target) as unknown;
+          return async (...args: unknown[]) => {
+            const result = (await Reflect.apply(value, target, args)) as { rows?: unknown[] };
+            mostRows = Math.max(mostRows, result.rows?.length ?? 0);
+            return result;
+          };
+        },
+      });
+    const pool = new Proxy(manyEvents.pool, {
+      get: (target, member) =>
+        member === 'connect'
+          ? async () => counting(await target.connect())
+          : (Reflect.get(target, member) as unknown),
+    });
+    const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
+    const asked = { merchantId: undefined, keptRoots: [] };
+    for await (const finding of verifyEvents({ ...parts, database: { pool } }, asked, summary))
+      expect(finding).toBe('no finding');
+    expect(summary).toMatchObject({ events, waiting: 0, blocks: (events / 500) * merchants });
+    expect(mostRows).toBeLessThanOrEqual(500);
+  });
+});
