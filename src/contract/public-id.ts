@@ -61,30 +61,26 @@ const suffixLength = 26;
 /** The largest value of the first character, because two of the 130 bits are always 0. */
 const firstBits = 7;
 
-/** Two characters for each ten bits. */
-const pairs = Array.from(
-  { length: 1024 },
-  (_, bits) => alphabet.charAt(bits >> 5) + alphabet.charAt(bits & 31),
-);
+const codes = Buffer.from(alphabet, 'latin1');
 /** Five bits for each character code. Codes outside the alphabet have a larger value. */
 const noBits = 0xff;
 const bitsByCode = new Uint8Array(128).fill(noBits);
 for (const [bits, character] of [...alphabet].entries()) bitsByCode[character.charCodeAt(0)] = bits;
-/** Two hexadecimal digits for each byte. */
-const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const hexCodes = Buffer.from('0123456789abcdef', 'latin1');
+/** The values of the hexadecimal digits, by character code. */
+const hexValues = new Uint8Array(128);
+for (const [value, code] of hexCodes.entries()) hexValues[code] = value;
+const hyphen = 0x2d;
+const uuidLength = 36;
 /** A buffer for the bytes of a UUID during a conversion. */
 const scratch = new Uint8Array(uuidBytes);
+/** A buffer for the characters of an id. Text that is joined piece by piece is many small objects of the heap. */
+const characters = Buffer.alloc(uuidLength);
 
 /** Converts a stored id to its public form. */
 export function publicId<P extends IdPrefix>(prefix: P, uuid: StoredId<P>): PublicId<P> {
-  const hex = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
-  // The first byte, after two bits that are always 0; then four characters for each five digits.
-  let id: PublicId<P> = `${prefix}_${pairOf(Number.parseInt(hex.slice(0, 2), 16))}`;
-  for (let start = 2; start < hex.length; start += 5) {
-    const bits = Number.parseInt(hex.slice(start, start + 5), 16);
-    id = `${id}${pairOf(bits >> 10)}${pairOf(bits & 1023)}`;
-  }
-  return id;
+  readUuid(uuid, scratch);
+  return idOfBytes(prefix, scratch);
 }
 
 /** Converts a public id to its stored form. The id was parsed before, so any other text throws TypeError. */
@@ -96,7 +92,7 @@ export function storedId<P extends IdPrefix>(prefix: P, id: PublicId<P>): Stored
 
 /** Whether a text from outside is an id of that kind that `storedId` accepts. */
 export const isPublicId = <P extends IdPrefix>(prefix: P, text: string): text is PublicId<P> =>
-  uuidIn(prefix, text) !== undefined;
+  readId(prefix, text);
 
 /** The UUID in an id of any kind; undefined for any other text. */
 export function uuidOfId(id: string): string | undefined {
@@ -104,25 +100,49 @@ export function uuidOfId(id: string): string | undefined {
   return prefix === undefined ? undefined : uuidIn(prefix, id);
 }
 
-/** The UUID in an id; undefined if its 128 bits are not a UUID (RFC 9562: version and variant). */
-function uuidIn(prefix: IdPrefix, id: string): string | undefined {
-  if (id.length !== prefix.length + 1 + suffixLength || id[prefix.length] !== '_' || !id.startsWith(prefix))
-    return undefined;
-  return readBytes(id, prefix.length + 1, scratch) && isUuid(scratch) ? uuidOfBytes(scratch) : undefined;
-}
+const uuidIn = (prefix: IdPrefix, id: string): string | undefined =>
+  readId(prefix, id) ? uuidOfBytes(scratch) : undefined;
 
-const pairOf = (tenBits: number): string => pairs[tenBits] ?? '';
+/** Reads the UUID in an id into `scratch`. False if its 128 bits are not a UUID (RFC 9562: version and variant). */
+const readId = (prefix: IdPrefix, id: string): boolean =>
+  id.length === prefix.length + 1 + suffixLength &&
+  id[prefix.length] === '_' &&
+  id.startsWith(prefix) &&
+  readBytes(id, prefix.length + 1, scratch) &&
+  isUuid(scratch);
 
 /** Writes 16 bytes as 26 characters: two for the first byte, and eight for each five of the others. */
 function idOfBytes<P extends IdPrefix>(prefix: P, bytes: Uint8Array): PublicId<P> {
-  const at = (index: number): number => bytes[index] ?? 0;
-  let id: PublicId<P> = `${prefix}_${pairOf(at(0))}`;
+  const first = bytes[0] ?? 0;
+  characters[0] = codes[first >> 5] ?? 0;
+  characters[1] = codes[first & 31] ?? 0;
+  let next = 2;
   for (let start = 1; start < uuidBytes; start += 5) {
-    const high = (at(start) << 12) | (at(start + 1) << 4) | (at(start + 2) >> 4);
-    const low = ((at(start + 2) & 15) << 16) | (at(start + 3) << 8) | at(start + 4);
-    id = `${id}${pairOf(high >> 10)}${pairOf(high & 1023)}${pairOf(low >> 10)}${pairOf(low & 1023)}`;
+    const middle = bytes[start + 2] ?? 0;
+    writeTwenty(next, ((bytes[start] ?? 0) << 12) | ((bytes[start + 1] ?? 0) << 4) | (middle >> 4));
+    writeTwenty(next + 4, ((middle & 15) << 16) | ((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0));
+    next += 8;
   }
-  return id;
+  return `${prefix}_${characters.toString('latin1', 0, suffixLength)}`;
+}
+
+/** Writes twenty bits as four characters. */
+function writeTwenty(at: number, bits: number): void {
+  characters[at] = codes[bits >> 15] ?? 0;
+  characters[at + 1] = codes[(bits >> 10) & 31] ?? 0;
+  characters[at + 2] = codes[(bits >> 5) & 31] ?? 0;
+  characters[at + 3] = codes[bits & 31] ?? 0;
+}
+
+/** Reads the hexadecimal digits of a UUID. */
+function readUuid(uuid: string, bytes: Uint8Array): void {
+  let next = 0;
+  for (let index = 0; index < uuidBytes; index += 1) {
+    if (uuid.charCodeAt(next) === hyphen) next += 1;
+    const high = hexValues[uuid.charCodeAt(next)] ?? 0;
+    bytes[index] = (high << 4) | (hexValues[uuid.charCodeAt(next + 1)] ?? 0);
+    next += 2;
+  }
 }
 
 /** Writes the bits of the characters from `from` into `bytes`. False if a character is not in the alphabet. */
@@ -158,11 +178,14 @@ function isUuid(bytes: Uint8Array): boolean {
 }
 
 function uuidOfBytes(bytes: Uint8Array): string {
-  const hex = (index: number): string => hexOfByte[bytes[index] ?? 0] ?? '';
-  return (
-    `${hex(0)}${hex(1)}${hex(2)}${hex(3)}-${hex(4)}${hex(5)}-${hex(6)}${hex(7)}-${hex(8)}${hex(9)}-` +
-    `${hex(10)}${hex(11)}${hex(12)}${hex(13)}${hex(14)}${hex(15)}`
-  );
+  let next = 0;
+  for (let index = 0; index < uuidBytes; index += 1) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) characters[next++] = hyphen;
+    const byte = bytes[index] ?? 0;
+    characters[next++] = hexCodes[byte >> 4] ?? 0;
+    characters[next++] = hexCodes[byte & 15] ?? 0;
+  }
+  return characters.toString('latin1', 0, uuidLength);
 }
 
 /** The creation time in an id, to the millisecond. Throws when the text is not an id of that kind. */
