@@ -49,6 +49,29 @@ export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue
   },
 });
 
+/**
+ * A column of texts of any characters, or of bytes. pg would visit each value several times to find out what it is, and
+ * replace characters in each.
+ */
+export const textColumn = <Row>(
+  type: 'text' | 'bytea',
+  valueOf: (row: Row) => string | Buffer | null,
+): Column<Row> => ({
+  type,
+  arrayOf: (rows) => {
+    let text = '';
+    for (const row of rows) text += `${text === '' ? '{' : ','}${elementOf(valueOf(row))}`;
+    return text === '' ? '{}' : `${text}}`;
+  },
+});
+
+/** A value as an element of PostgreSQL's array literals. */
+function elementOf(value: string | Buffer | null): string {
+  if (value === null) return 'null';
+  if (typeof value !== 'string') return `"\\\\x${value.toString('hex')}"`;
+  return /["\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+}
+
 /** A named part of a statement with one or more parameters. */
 interface Part<Input> {
   readonly width: number;

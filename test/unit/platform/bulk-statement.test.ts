@@ -5,6 +5,7 @@ import {
   plainColumn,
   rowList,
   scalar,
+  textColumn,
 } from '../../../src/platform/database/bulk-statement.ts';
 
 interface Lane {
@@ -48,6 +49,21 @@ test('one description serves several lists of a statement, and a statement may h
     text: 'unnest($3::text[], $4::timestamptz[]) as fresh (name, due_at) unnest($1::text[], $2::timestamptz[]) as old (name, due_at)',
     values: [[], '{}', [''], '{null}'],
   });
+});
+
+test('texts of any characters and bytes are written as PostgreSQL reads them', () => {
+  const written = rowList<string | null>({
+    text: textColumn('text', (value) => value),
+    bytes: textColumn('bytea', (value) => (value === null ? null : Buffer.from(value))),
+  });
+  const { values } = bulkStatement(undefined, { written }, (sql) => sql.written).with({
+    written: ['it’s "one", {two}', 'back\\slash', '', 'NULL', null],
+  });
+
+  expect(values).toEqual([
+    String.raw`{"it’s \"one\", {two}","back\\slash","","NULL",null}`,
+    String.raw`{"\\x6974e280997320226f6e65222c207b74776f7d","\\x6261636b5c736c617368","\\x","\\x4e554c4c",null}`,
+  ]);
 });
 
 test('a list can hide its length from the planner and number its rows', () => {

@@ -1,5 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
-import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import {
+  bulkStatement,
+  plainColumn,
+  rowList,
+  textColumn,
+} from '../../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
@@ -19,17 +24,17 @@ const input = rowList<OrderValues>({
   merchant_id: plainColumn('uuid', (row) => row.merchantId),
   environment: plainColumn('core.environment', (row) => row.environment),
   id: plainColumn('uuid', (row) => row.id),
-  order_number: column('text', (row) => row.orderNumber),
+  order_number: textColumn('text', (row) => row.orderNumber),
   payment_type: plainColumn('core.payment_type', (row) => row.paymentType),
-  amount_text: column('text', (row) => row.amountText),
+  amount_text: textColumn('text', (row) => row.amountText),
   amount_minor_units: plainColumn('bigint', (row) => row.amountMinorUnits),
-  currency: column('text', (row) => row.currency),
-  customer_phone: column('text', (row) => row.customerPhone),
-  customer_phone_e164: column('text', (row) => row.customerPhoneE164),
-  reason: column('text', (row) => row.reason),
-  business_name: column('text', (row) => row.businessName),
-  return_url: column('text', (row) => row.returnUrl),
-  webhook_url: column('text', (row) => row.webhookUrl),
+  currency: textColumn('text', (row) => row.currency),
+  customer_phone: textColumn('text', (row) => row.customerPhone),
+  customer_phone_e164: textColumn('text', (row) => row.customerPhoneE164),
+  reason: textColumn('text', (row) => row.reason),
+  business_name: textColumn('text', (row) => row.businessName),
+  return_url: textColumn('text', (row) => row.returnUrl),
+  webhook_url: textColumn('text', (row) => row.webhookUrl),
   last_event_sequence: plainColumn('integer', (row) => row.lastEventSequence),
   attempt_count: plainColumn('smallint', (row) => row.attemptCount),
   latest_attempt_id: plainColumn('uuid', (row) => row.latestAttemptId),
@@ -42,7 +47,7 @@ const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>
   id: plainColumn('uuid', (row) => row.id),
   origin: plainColumn('text', (row) => row.origin),
   payment_option: plainColumn('text', (row) => row.paymentOption),
-  phone: column('text', (row) => row.phone),
+  phone: textColumn('text', (row) => row.phone),
   created_at: plainColumn('timestamptz', (row) => row.createdAt),
   prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
   prompt_place: plainColumn('text', (row) => row.promptPlace),
@@ -54,7 +59,7 @@ const event = rowList<OrderEventValues & { readonly orderId: string }>({
   id: plainColumn('uuid', (row) => row.id),
   type: plainColumn('core.order_event_type', (row) => row.type),
   occurred_at: plainColumn('timestamptz', (row) => row.occurredAt),
-  payload: column('bytea', (row) => row.payload),
+  payload: textColumn('bytea', (row) => row.payload),
 });
 
 /**
