@@ -27,16 +27,29 @@ export function addJsonBodyParser(
 ): void {
   app.decorateRequest('bodyReading', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const reading =
-      headerProblem(request.headers) ??
-      (await readBody(payload, (bytes) => readJsonObject(bytes, fieldsOf(request.routeOptions.url ?? ''))));
-    request.bodyReading = reading;
-    // The rest of a refused body is read and dropped. Otherwise a connection reset could destroy the answer before a client
-    // that is still sending reads it. The request timeout limits the duration.
-    payload.resume();
-    return reading.readable ? reading.object : {};
-  });
+  const parse = (
+    request: FastifyRequest,
+    payload: IncomingMessage,
+    done: (error: Error | null, body?: object) => void,
+  ): void => {
+    const take = (reading: BodyReading): void => {
+      request.bodyReading = reading;
+      // The rest of a refused body is read and dropped. Otherwise a connection reset could destroy the answer before a client
+      // that is still sending reads it. The request timeout limits the duration.
+      payload.resume();
+      done(null, reading.readable ? reading.object : {});
+    };
+    const problem = headerProblem(request.headers);
+    if (problem !== undefined) take(problem);
+    else
+      readBody(payload, {
+        whole: (bytes) => take(readJsonObject(bytes, fieldsOf(request.routeOptions.url ?? ''))),
+        tooLarge: () => take(tooLarge()),
+        cutOff: () => done(invalidRequest([{ field: 'body', issue: 'must be sent completely' }])),
+      });
+  };
+  // Fastify remembers the parser of a type with a name of its own, and otherwise parses the header of every request.
+  for (const type of ['application/json', '*']) app.addContentTypeParser(type, parse);
 }
 
 /** The detail for a content type that is missing or not JSON. */
@@ -53,27 +66,35 @@ function headerProblem(headers: IncomingHttpHeaders): BodyReading | undefined {
 
 const tooLarge = (): BodyReading => unreadableBody(`must be at most ${maxBodyBytes} bytes`);
 
-/** @throws RequestFailure when the client disconnects before its body is complete. */
-function readBody(payload: IncomingMessage, read: (bytes: Buffer) => BodyReading): Promise<BodyReading> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size > maxBodyBytes) {
-        payload.removeListener('data', onData);
-        resolve(tooLarge());
-      } else {
-        chunks.push(chunk);
-      }
-    };
-    payload.on('data', onData);
-    payload.once('end', () => {
-      if (size <= maxBodyBytes)
-        resolve(read(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    });
-    payload.once('error', () =>
-      reject(invalidRequest([{ field: 'body', issue: 'must be sent completely' }])),
-    );
-  });
+interface BodyEnds {
+  readonly whole: (bytes: Buffer) => void;
+  readonly tooLarge: () => void;
+  /** The client disconnected before its body was complete. */
+  readonly cutOff: () => void;
+}
+
+/** Calls one of the functions, once. */
+function readBody(payload: IncomingMessage, ends: BodyEnds): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let isOver = false;
+  const end = (tell: () => void): void => {
+    if (isOver) return;
+    isOver = true;
+    tell();
+  };
+  const onData = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (size > maxBodyBytes) {
+      payload.removeListener('data', onData);
+      end(ends.tooLarge);
+    } else {
+      chunks.push(chunk);
+    }
+  };
+  payload.on('data', onData);
+  payload.once('end', () =>
+    end(() => ends.whole(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+  );
+  payload.once('error', () => end(ends.cutOff));
 }

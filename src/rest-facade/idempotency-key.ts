@@ -16,7 +16,9 @@ export interface IdempotencyKeyReading {
  * quotes. Both spellings are the same key.
  */
 export function readIdempotencyKey({ raw }: Pick<FastifyRequest, 'raw'>): IdempotencyKeyReading {
-  const values = raw.headersDistinct['idempotency-key'];
+  // Node builds the list of distinct headers on first use, which costs more than the rest of this function.
+  const values =
+    raw.headers['idempotency-key'] === undefined ? undefined : raw.headersDistinct['idempotency-key'];
   if (values === undefined) return { idempotencyKey: '', keyProblems: [] };
   const problem = (issue: string) => ({ idempotencyKey: '', keyProblems: [{ field, issue }] });
   const [value = ''] = values;
