@@ -160,14 +160,14 @@ export const alerts: readonly Alert[] = [
     expr: 'gatehouse_waiting_requests / gatehouse_waiting_places > 0.9',
     for: '5m',
     severity: 'ticket',
-    summary: '{{ $labels.instance }} has hardly a place left for waiting requests.',
+    summary: '{{ $labels.instance }} is close to its limit of waiting requests.',
   },
   {
     name: 'GatehouseWebhooksNotIngested',
     expr: 'max(gatehouse_webhook_taking_in_events) == 0 or max(gatehouse_webhook_events_lag_seconds) > 30',
     for: '5m',
     severity: 'page',
-    summary: 'No webhooks process takes in events, or it is far behind.',
+    summary: 'No webhooks process ingests events, or the one that does is far behind.',
   },
   {
     name: 'GatehouseWebhooksOverdue',
@@ -188,7 +188,7 @@ export const alerts: readonly Alert[] = [
     expr: 'max(gatehouse_webhook_deliveries_given_up_lately) > 0',
     for: '5m',
     severity: 'ticket',
-    summary: '{{ $value }} webhooks were given up in the last 24 hours.',
+    summary: '{{ $value }} webhooks were abandoned in the last 24 hours.',
   },
   {
     name: 'GatehouseWebhooksMissing',
