@@ -353,7 +353,7 @@ describe('tracing', () => {
     await collector.close();
     const { facade } = processes();
     const lost = (): LogLine[] =>
-      facade.log.filter((line) => /collector took no spans/.test(String(line.msg)));
+      facade.log.filter((line) => /collector accepted no spans/.test(String(line.msg)));
     await waitUntil('the facade logs the loss', async () => {
       expect((await register({})).status).toBe(201);
       return lost().length > 0;
@@ -366,7 +366,7 @@ describe('tracing', () => {
       return spansOf(traceId).length > 0;
     });
     await waitUntil('the facade logs the end of the loss', () =>
-      facade.log.some((line) => /takes spans again/.test(String(line.msg))),
+      facade.log.some((line) => /accepts spans again/.test(String(line.msg))),
     );
     expect(lost()).toHaveLength(1);
 

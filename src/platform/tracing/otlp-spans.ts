@@ -37,7 +37,7 @@ export interface SampledSpansOptions {
 
 /** ExportResultCode.SUCCESS of OpenTelemetry. */
 const succeeded = 0;
-/** How often an unreachable collector is logged. */
+/** The shortest time between two log lines about a failing collector. */
 const complainEveryMs = 60_000;
 /** The time limit of one request to the collector, retries included. */
 const exportMs = 5_000;
@@ -147,7 +147,7 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
     isSaid = true;
     logger.warn(
       { err: error, lost_spans: lost },
-      'the collector took no spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
+      'the collector accepted no spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
     );
   };
   return {
@@ -157,9 +157,9 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
         done({ code: succeeded });
         const code: number = result.code;
         if (code === succeeded) {
-          // The minute goes on, so that a collector that fails every other time is not logged each time.
+          // The minute is not reset, so a collector that fails every other time is not logged each time.
           if (!isSaid) return;
-          logger.info({ lost_spans: lost }, 'the collector takes spans again');
+          logger.info({ lost_spans: lost }, 'the collector accepts spans again');
           lost = 0;
           isSaid = false;
         } else {

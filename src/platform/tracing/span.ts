@@ -70,8 +70,8 @@ export const activeTraceparent = (): string => {
 };
 
 /**
- * The same, but empty if the trace is not recorded. For rows, messages and systems of others, to which a trace that nobody can
- * look up says nothing.
+ * The same, but empty if the trace is not recorded. For stored rows, messages and other organisations' systems, for which a trace
+ * without spans has no use.
  */
 export const recordedTraceparent = (): string => {
   const span = active.getStore();

@@ -23,6 +23,6 @@ export function parseTraceparent(header: string | undefined): TraceContext | und
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** The header of a context. No `tracestate` goes with it, because other vendors' data has no reader here. */
+/** The header of a context. It has no `tracestate`, because no process of ours reads other vendors' data. */
 export const formatTraceparent = ({ traceId, spanId, isSampled }: TraceContext): string =>
   `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
