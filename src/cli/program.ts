@@ -165,7 +165,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addBackupCommands(program, backupParts);
   const restore = program
     .command('restore')
-    .description('restore a backup, and see what a restored gateway waits for');
+    .description('restore a backup, and follow the recovery of a restored gateway');
   addRestoreCommand(restore, backupParts);
   addRecoveryCommands(restore, run);
   addReconcileCommands(program, { run, now: surroundings.now, report });

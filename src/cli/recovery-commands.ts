@@ -29,12 +29,14 @@ interface AcceptOptions {
 export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('status')
-    .description('show what a restored gateway knows of the time since its backup, and what it waits for')
+    .description('show the progress of a recovery: what was rebuilt since the backup, and what it waits for')
     .action(() => run(async ({ recoveries }) => describe((await recoveries.getRecovery({})).recovery)));
 
   restore
     .command('accept')
-    .description('record that you have looked where Gatehouse cannot, so that it takes payments again')
+    .description(
+      'record that you have compared a wallet that Gatehouse cannot, so that it takes payments again',
+    )
     .addOption(walletOption())
     .addOption(environmentOption())
     .option('--conflicts', 'you have settled the orders that cannot be rebuilt, which the log of core names')
@@ -48,9 +50,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
 
   restore
     .command('begin')
-    .description(
-      'say that the database was restored, for a copy that core cannot recognise: a folder or a disk',
-    )
+    .description('begin a recovery after a restore that core cannot detect, such as a copied folder or disk')
     .addOption(timeOption('--backup-time <time>', 'the time of the copy').makeOptionMandatory())
     .action(({ backupTime }: { backupTime: Timestamp }) =>
       run(async ({ recoveries }) => describe((await recoveries.beginRecovery({ backupTime })).recovery)),
@@ -72,7 +72,7 @@ const causes: Readonly<Record<RecoveryCause, string>> = {
   [RecoveryCause.UNSPECIFIED]: 'unknown',
   [RecoveryCause.NEW_HOME]: 'the database is in another place than before',
   [RecoveryCause.STREAM_AHEAD]: 'the broker has an event that the database does not have',
-  [RecoveryCause.OPERATOR]: 'an operator said so',
+  [RecoveryCause.OPERATOR]: 'an operator began it',
 };
 
 function streamText({ stream, streamUntilTime }: Recovery): string {

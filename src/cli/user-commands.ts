@@ -61,7 +61,7 @@ export function addUserCommands(
   find: FindMerchant,
   findDashboard: FindDashboard,
 ): void {
-  const user = program.command('user').description('invite, disable and help users of the dashboard');
+  const user = program.command('user').description('invite, list, disable and remove users of the dashboard');
 
   user
     .command('invite')
