@@ -14,7 +14,7 @@ const exitDeadlineMs = 9_500;
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
   const goOn = (): void =>
-    logger.warn({ part: name, timeout_ms: timeoutMs }, 'did not stop in time; going on without it');
+    logger.warn({ part: name, timeout_ms: timeoutMs }, 'did not stop in time; continuing without it');
   try {
     await pTimeout(Promise.resolve(stop()), { milliseconds: timeoutMs, fallback: goOn });
   } catch (error) {

@@ -219,7 +219,10 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
       });
       const lost = waiting.length + (unsent?.requests.length ?? 0);
       if (lost > 0)
-        logger.warn({ lost }, 'requests are not in the request log: core did not take them before the end');
+        logger.warn(
+          { lost },
+          'requests are not in the request log: core did not accept them before this process stopped',
+        );
       toldMs = -Infinity;
       tell();
     },

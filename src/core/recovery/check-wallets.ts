@@ -4,7 +4,7 @@ import type { RecoveryRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { datesOf } from '../domain/recovery.ts';
 
-/** Starts the comparison of a wallet's day with the records, unless one is under way. */
+/** Starts the comparison of a wallet's day with the records, unless one is in progress. */
 export type StartReconciliation = (
   key: { readonly wallet: string; readonly environment: Environment },
   date: string,
@@ -21,8 +21,8 @@ const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | unde
   datesOf(new Date(lostFrom.getTime() - clockToleranceMs), lostUntil, mostDays);
 
 /**
- * Has the statements of the lost time read, wallet by wallet. A statement counts if it was read to its end after `from`: by then
- * every prompt of the lost time has ended.
+ * Requests the statements of the lost time, wallet by wallet. A statement counts only if it was read to its end after `from`. By
+ * then every prompt of the lost time has ended.
  */
 export async function checkWallets(
   em: EntityManager,

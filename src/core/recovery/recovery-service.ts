@@ -27,7 +27,7 @@ import type { AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-
 export interface RecoveryServiceParts {
   readonly store: RecoveryStore;
   readonly now: () => Date;
-  /** Called after a decision, so that the recovery goes on at once. */
+  /** Called after a decision, so that the recovery continues at once. */
   readonly onDecision: () => Promise<void>;
 }
 

@@ -16,15 +16,15 @@ export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly wallets: readonly Omit<RecoveryWalletRow, symbol>[];
 }
 
-/** What an operator has looked at. */
+/** What an operator has compared or settled. */
 export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
   | { readonly type: 'conflicts' };
 
 export interface RecoveryStore {
-  /** The one under way, or else the latest. */
+  /** The recovery in progress, otherwise the latest one. */
   readonly latest: () => Promise<StoredRecovery | undefined>;
-  /** Begins one, unless one is under way. */
+  /** Begins a recovery, unless one is in progress. */
   readonly begin: (backupAt: Date, by: Actor) => Promise<StoredRecovery>;
   /** Records the decision with an audit entry. `not_waiting` when nothing waits for it. */
   readonly accept: (

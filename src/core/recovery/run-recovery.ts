@@ -33,7 +33,7 @@ export interface RecoveryParts {
 }
 
 /**
- * One core at a time looks after the database. The others only ask whether it takes payments. A step that reads a long stream
+ * One core at a time carries out the recovery. The others only check whether the environment takes payments. A step that reads a long stream
  * takes minutes, and uses other connections.
  */
 const recoveryLock = { key: 7_142_006, silenceMs: 120_000, keepAliveMs: 5_000 };
@@ -46,7 +46,7 @@ const stepsBetweenStreams = 30;
 const recordEveryMs = 5_000;
 
 /**
- * Looks whether the database was restored, and carries a recovery on by one step. Several cores may call it. Without a restore most
+ * Checks whether the database was restored, and carries out the next step of a recovery. Several cores may call it. Without a restore most
  * steps cost one query.
  */
 export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
@@ -93,7 +93,7 @@ async function begin(
   await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
   logger.error(
     { recovery: recovery.id, cause, lost_from: recovery.lostFrom, lost_until: recovery.lostUntil },
-    'the database was restored: no payment is taken until the wallets were asked about the lost time',
+    'the database was restored: the gateway takes no payments until the wallets have been compared; see gatehouse restore status',
   );
   return true;
 }
@@ -126,7 +126,7 @@ async function continueRecovery(
   onChange();
 }
 
-/** Rebuilds the lost orders from the stream, and records what the stream is worth. */
+/** Rebuilds the lost orders from the stream, and records whether the stream was complete. */
 async function readTheStream(
   parts: RecoveryParts,
   recovery: RecoveryRow,

@@ -44,7 +44,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger): Mai
       if (onTheirWay.size >= mostOnTheirWay) {
         logger.error(
           { ...about, waiting: onTheirWay.size },
-          'a mail was not sent: too many are on their way',
+          'a mail was not sent: too many mails are being sent',
         );
         return Promise.resolve(false);
       }

@@ -229,7 +229,7 @@ async function givePage(
     response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' });
     response.end(body);
   } catch (error) {
-    logger.error({ err: error }, 'a page could not be given');
+    logger.error({ err: error }, 'a page could not be served');
     if (!response.headersSent) response.writeHead(500);
     response.end();
   }

@@ -36,7 +36,7 @@ export interface CertificateFilesOptions {
   readonly paths: CertificatePaths;
   readonly logger: Logger;
   readonly now: () => Date;
-  /** The time between two looks at the files. */
+  /** The time between two reads of the files. */
   readonly everyMs?: number;
 }
 
@@ -44,8 +44,8 @@ export interface CertificateFilesOptions {
 const standardIntervalMs = 5_000;
 
 /**
- * Reads the files now, and whenever their content changes. It compares the content, because Kubernetes replaces a symbolic link
- * in the path, of which the file's own time of change and its folder's events tell nothing.
+ * Reads the files now, and uses their content when it changes. It compares the content, because Kubernetes replaces a symbolic link
+ * in the path. That changes neither the file's modification time nor its folder's events.
  * @throws SettingsError when the files cannot be used at the start
  */
 export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
@@ -57,7 +57,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   let current = first;
   const problem = expiryProblem(paths, current, now());
   if (problem !== undefined)
-    logger.error({ files: names }, `${problem}; others refuse it until it is replaced`);
+    logger.error({ files: names }, `${problem}; other processes refuse it until you replace it`);
   const listeners = new Set<(certificates: Certificates) => void>();
   /** The problem that was logged last. It is logged again only after another one. */
   let known: string | undefined;

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { createContextKey } from '@connectrpc/connect';
 
-/** The certificate of the caller's connection, or why it has none that counts. */
+/** The certificate of the caller's connection, or the reason why it has no accepted one. */
 export type PeerCertificate =
   /** A connection without TLS, or whose client showed no certificate that one of our authorities signed. */
   | { readonly isVerified: false }

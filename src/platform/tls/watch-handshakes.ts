@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from '../logger.ts';
 
-/** Logs the connections whose handshake failed, and those whose client certificate does not count, with the reason. */
+/** Logs the connections whose handshake failed, and those whose client certificate is not accepted, with the reason. */
 export function watchHandshakes(
   server: EventEmitter,
   { logger, listener }: { logger: Logger; listener: string },
@@ -10,7 +10,7 @@ export function watchHandshakes(
   server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
     logger.warn(
       { err: error, listener, peer: socket.remoteAddress },
-      'a TLS handshake failed: the client refused our certificate, spoke no TLS, or left',
+      'a TLS handshake failed: the client refused our certificate, sent no TLS, or disconnected',
     );
   });
   server.on('secureConnection', (socket: TLSSocket) => {

@@ -52,7 +52,7 @@ test('a part that hangs is left behind at its deadline, and the parts after it a
     'ready',
     'stopping',
     'first stopped',
-    'did not stop in time; going on without it',
+    'did not stop in time; continuing without it',
     'third stopped',
     'stopped',
   ]);
