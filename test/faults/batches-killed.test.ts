@@ -68,7 +68,7 @@ const blows = fc.array(
   { minLength: kills, maxLength: kills },
 );
 
-test(`kill -9 of cores in the middle of their batches, over and over (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`repeated kill -9 of cores in the middle of their batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: noRateLimit });
   traffic = await startTraffic(stack);
   const own = stack;
@@ -95,7 +95,7 @@ test(`kill -9 of cores in the middle of their batches, over and over (GATEHOUSE_
   console.log(`seed ${seed}: ${traffic.acknowledged.length} acknowledged, ${resent} had to be sent again`);
 });
 
-test(`kill -9 of PostgreSQL in the middle of batches, over and over (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`repeated kill -9 of PostgreSQL in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   postgres = await ownPostgres();
   await postgres.start();
   const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };

@@ -22,7 +22,7 @@ afterEach(async () => {
 const relaying = (running: Stack | undefined): number =>
   running?.cores.flatMap(({ log }) => log.filter(({ msg }) => msg === 'relaying events')).length ?? 0;
 
-test('a core gives up connections that went dead without a word, and works on with new ones', async () => {
+test('a core closes database connections that are silently dead, and continues with new ones', async () => {
   database = await createTestDatabase();
   const url = new URL(database.url);
   proxy = await startDarkProxy({ host: url.hostname, port: Number(url.port) });

@@ -26,7 +26,7 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on record, and followed up by the next', async () => {
+test('SIGTERM while a wallet hangs: the process exits within 10 s with code 0, records the aborted calls, and the next process continues them', async () => {
   const silent = await startSilentServer();
   cleanUps.push(silent.stop);
   await side.startSimulator();
@@ -53,7 +53,7 @@ test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on re
   expect(await side.charges()).toHaveLength(20);
 });
 
-test('SIGTERM under load, over and over: no payment is lost or charged twice', async () => {
+test('repeated SIGTERM under load: no payment is lost or charged twice', async () => {
   await side.startSimulator();
   const started = startMany(desk, merchantId, 120, 'walletb_ussd', 'L');
   let running = await side.startWallets();

@@ -44,7 +44,7 @@ async function expectAllTold(): Promise<void> {
   expect(stack.webhooks.flatMap(({ log }) => log.filter(({ level }) => level === 'fatal'))).toEqual([]);
 }
 
-test('orders go on and are told of while the broker is away, and when it is back', async () => {
+test('orders continue and webhooks are delivered while the broker is unavailable, and after it has recovered', async () => {
   await traffic.untilMore(100);
 
   await nats.stop();
