@@ -6,6 +6,7 @@ export const exitCodes = {
   notDelivered: 1,
   notCertified: 1,
   notCompleted: 1,
+  notProven: 1,
   invalidInput: 2,
   notFound: 3,
   refused: 4,
@@ -16,7 +17,8 @@ export const exitCodeHelp = `Exit codes:
   0  success; for doctor: no check failed
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test: it was not delivered; for refund create --wait: it is not completed;
-     for certify: a check failed or could not be tested; for audit verify: a row was changed
+     for certify: a check failed or could not be tested; for audit verify: a row was changed;
+     for prove: an invariant is broken or was not tried; a report was changed
   2  the command, its input or a setting is invalid; nothing was changed
   3  there is no such merchant, key, user, wallet, order, payment, refund, reconciliation,
      delivery or endpoint

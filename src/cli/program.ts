@@ -17,6 +17,8 @@ import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
+import { addProveCommands } from './prove-command.ts';
+import type { ProveTools } from './prove-command.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
 import { addRecoveryCommands } from './recovery-commands.ts';
 import { addRefundCommands } from './refund-commands.ts';
@@ -39,6 +41,7 @@ export interface Surroundings {
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly walletTools: WalletTools;
   readonly backupTools: BackupTools;
+  readonly proveTools: ProveTools;
   /** Reads a file as text, or the standard input for `-`. */
   readonly readInput: (file: string) => Promise<string>;
   readonly stdout: (text: string) => void;
@@ -181,6 +184,16 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     ...surroundings,
     run,
     isJson: json,
+    readInput,
+    report,
+    finish: (output) => {
+      print(output);
+      exitCode = output.exitCode ?? exitCodes.ok;
+    },
+  });
+  addProveCommands(program, {
+    ...surroundings,
+    tools: surroundings.proveTools,
     readInput,
     report,
     finish: (output) => {

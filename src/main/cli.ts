@@ -34,6 +34,11 @@ function openTls() {
   return paths && openCertificateFiles({ paths, logger, now: () => new Date() });
 }
 
+async function openProveTools() {
+  const { proveTools } = await import('./prove/prove-tools.ts');
+  return proveTools(process.env, projectRoot);
+}
+
 // The reader of the output, such as `head`, may close the pipe early.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -57,6 +62,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
     write: async (...parts) => (await import('./backup-tools.ts')).backupTools.write(...parts),
     verify: async (...parts) => (await import('./backup-tools.ts')).backupTools.verify(...parts),
     restore: async (...parts) => (await import('./backup-tools.ts')).backupTools.restore(...parts),
+  },
+  // The campaign needs much code that no other command needs.
+  proveTools: {
+    run: async (...parts) => (await openProveTools()).run(...parts),
+    knownKey: async (...parts) => (await openProveTools()).knownKey(...parts),
   },
   readInput: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
   stdout: (text) => void process.stdout.write(text),

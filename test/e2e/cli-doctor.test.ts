@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { backupTools } from '../../src/main/backup-tools.ts';
+import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
@@ -115,6 +116,7 @@ describe('everything is up', () => {
         openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       walletTools: walletTools({}),
       backupTools,
+      proveTools: proveTools({}, '/nowhere'),
       readInput: () => Promise.resolve('{}'),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,

@@ -7,6 +7,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { backupTools } from '../../src/main/backup-tools.ts';
+import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { readCliSettings } from '../../src/cli/settings.ts';
@@ -80,6 +81,7 @@ async function runInline(args: readonly string[], settings: ProcessEnvironment):
     openWebhooks: (addresses, token) => openWebhooks({ addresses, token, ...identity }),
     walletTools: walletTools(settings),
     backupTools,
+    proveTools: proveTools({}, '/nowhere'),
     readInput: (file) => readFile(file, 'utf8'),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),

@@ -4,12 +4,12 @@ import type { Stack } from '../support/stack.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startDarkProxy } from './dark-proxy.ts';
-import type { DarkProxy } from './dark-proxy.ts';
+import { openNetworkLink } from '../../src/main/prove/network-link.ts';
+import type { NetworkLink } from '../../src/main/prove/network-link.ts';
 import { startTraffic } from './merchant-traffic.ts';
 
 let database: TestDatabase | undefined;
-let proxy: DarkProxy | undefined;
+let proxy: NetworkLink | undefined;
 let stack: Stack | undefined;
 
 afterEach(async () => {
@@ -25,7 +25,7 @@ const relaying = (running: Stack | undefined): number =>
 test('a core closes database connections that are silently dead, and continues with new ones', async () => {
   database = await createTestDatabase();
   const url = new URL(database.url);
-  proxy = await startDarkProxy({ host: url.hostname, port: Number(url.port) });
+  proxy = await openNetworkLink({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   stack = await startStack({
     ownProcesses: true,

@@ -2,14 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choosePorts } from '../../src/main/local/free-port.ts';
-import { beginLog } from '../../src/main/local/log-file.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { natsProcess, natsUrl } from '../../src/main/local/nats.ts';
 import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/main/local/postgres-home.ts';
 import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
-import { supervise } from '../../src/main/local/supervisor.ts';
-import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
-import { killIfRunning } from '../support/kill-if-running.ts';
+import type { ProcessSpec } from '../../src/main/local/supervisor.ts';
+import { stoppableProcess } from '../../src/main/prove/stoppable-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 /** A server of the test's own that keeps its port and its folder while it is down. */
@@ -35,22 +33,12 @@ async function freePort(): Promise<number> {
 }
 
 async function stoppable(url: string, folder: string, spec: ProcessSpec): Promise<StoppableServer> {
-  const log = await beginLog(join(folder, `${spec.name}.log`));
-  let running: SupervisedProcess | undefined;
-  const stop = async (): Promise<void> => {
-    await running?.stop();
-    running = undefined;
-  };
+  const { start, stop, kill } = await stoppableProcess(spec, { logFolder: folder, warn: ignore });
   return {
     url,
-    start: async () => {
-      running = await supervise(spec, { log, warn: ignore, signal: new AbortController().signal });
-    },
+    start,
     stop,
-    kill: () => {
-      const pid = running?.pid();
-      if (pid !== undefined) killIfRunning(pid, 'SIGKILL');
-    },
+    kill,
     wipe: () => rm(join(folder, 'jetstream'), { recursive: true, force: true }),
     remove: async () => {
       await stop();

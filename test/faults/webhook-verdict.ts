@@ -5,6 +5,12 @@ import { Webhook } from 'standardwebhooks';
 import { OrderEventType } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import {
+  findChanged,
+  findInvented,
+  findOutOfOrder,
+  findUndelivered,
+} from '../../src/main/prove/webhook-faults.ts';
 import type { Exchange } from './logging-receiver.ts';
 import type { Shop } from './webhook-shops.ts';
 
@@ -47,43 +53,27 @@ export interface Told {
 export function findContradictions({ events, exchanges }: Told): string[] {
   return [...exchanges].flatMap(([shop, ofShop]) => {
     const own = events.filter(({ order }) => order?.merchantId === shop.merchantId);
+    const due = own.map(({ eventId, order }) => ({ eventId, orderId: order?.orderId ?? '' }));
+    const webhooks = arrived(ofShop);
+    const faults = [
+      ...findUndelivered(due, webhooks),
+      ...findInvented(due, webhooks),
+      ...findChanged(webhooks),
+      ...findOutOfOrder(due, webhooks),
+    ];
     return [
-      ...untold(own, ofShop),
-      ...invented(own, ofShop),
-      ...changed(ofShop),
+      ...faults.map(({ seen }) => seen),
       ...ofShop.flatMap((exchange) => wronglySigned(exchange, shop.secret)),
-      ...outOfOrder(own, ofShop),
     ];
   });
 }
 
-const isTaken = ({ answer }: Exchange): boolean => answer !== undefined && answer.status < 300;
-
-function untold(events: readonly OrderEvent[], exchanges: readonly Exchange[]): string[] {
-  const taken = new Set(exchanges.filter(isTaken).map(({ eventId }) => eventId));
-  return events
-    .filter(({ eventId }) => !taken.has(eventId))
-    .map(({ eventId }) => `${eventId} was never taken`);
-}
-
-function invented(events: readonly OrderEvent[], exchanges: readonly Exchange[]): string[] {
-  const known = new Set(events.map(({ eventId }) => eventId));
-  return exchanges
-    .filter(({ eventId }) => !known.has(eventId))
-    .map(({ eventId }) => `${eventId} was told and never committed`);
-}
-
-function changed(exchanges: readonly Exchange[]): string[] {
-  return [...Map.groupBy(exchanges, ({ eventId }) => eventId)].flatMap(([eventId, all]) => {
-    const [first] = all;
-    const isSame = all.every(({ body }) => first?.body.equals(body));
-    const namesItself = first?.body.toString().startsWith(`{"id":"${eventId}",`);
-    return [
-      ...(isSame ? [] : [`${eventId} was told in different words`]),
-      ...(namesItself ? [] : [`${eventId} has a body of another event`]),
-    ];
-  });
-}
+/** The receiver's log in the form of the product's own checks. */
+const arrived = (exchanges: readonly Exchange[]) =>
+  exchanges.map(({ eventId, body, arrival, answer }) => ({
+    ...{ eventId, body, arrival },
+    acceptedAt: answer !== undefined && answer.status < 300 ? answer.at : undefined,
+  }));
 
 function wronglySigned({ headers, body, eventId }: Exchange, secret: string): string[] {
   const faults: string[] = [];
@@ -99,21 +89,6 @@ function wronglySigned({ headers, body, eventId }: Exchange, secret: string): st
     faults.push(`${eventId} is not signed as Standard Webhooks are: ${String(error)}`);
   }
   return faults;
-}
-
-/** Of one order, an event must not arrive before the one before it has been taken. */
-function outOfOrder(events: readonly OrderEvent[], exchanges: readonly Exchange[]): string[] {
-  const byEvent = Map.groupBy(exchanges, ({ eventId }) => eventId);
-  return [...Map.groupBy(events, ({ order }) => order?.orderId ?? '').values()].flatMap((ofOrder) =>
-    ofOrder.slice(1).flatMap(({ eventId }, index) => {
-      const before = ofOrder[index]?.eventId ?? '';
-      const takenAt = byEvent.get(before)?.find(isTaken)?.answer?.at ?? Infinity;
-      const arrivedAt = byEvent.get(eventId)?.[0]?.arrival ?? Infinity;
-      return arrivedAt > takenAt || arrivedAt === Infinity
-        ? []
-        : [`${eventId} came before ${before} had been taken`];
-    }),
-  );
 }
 
 /** What is left in the database when all is done: nothing that waits, and nobody who holds a lane. */

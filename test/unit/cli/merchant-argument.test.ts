@@ -3,6 +3,7 @@ import { createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { coreClientsOn } from '../../../src/cli/core-clients.ts';
 import { backupTools } from '../../../src/main/backup-tools.ts';
+import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
@@ -54,6 +55,7 @@ async function run(
     openWebhooks: () => webhookClientsOn(transport, () => undefined),
     walletTools: walletTools({}),
     backupTools,
+    proveTools: proveTools({}, '/nowhere'),
     readInput: () => Promise.resolve('{}'),
     stdout: () => undefined,
     stderr: (text) => (stderr += text),

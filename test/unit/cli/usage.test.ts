@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { backupTools } from '../../../src/main/backup-tools.ts';
+import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
@@ -21,6 +22,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
     },
     walletTools: walletTools({}),
     backupTools,
+    proveTools: proveTools({}, '/nowhere'),
     readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
@@ -51,7 +53,7 @@ describe('help', () => {
     const { stdout } = await run('--help');
 
     expect(stdout).toMatch(
-      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {5}.*\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*\n {5}.*\n {2}5 /,
+      /Exit codes:\n {2}0 .*\n {2}1 .*(\n {5}.*)+\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*\n {5}.*\n {2}5 /,
     );
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
@@ -124,6 +126,13 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['certify --webhook-url http://a.example --secret-file x', 'x does not hold a signing secret'],
     ['certify --webhook-url http://a.example --state-url http://a.example', 'Add --proxy-port 4010'],
     ['certify --webhook-url http://a.example --proxy-port 70000', 'Use a port from 1 to 65535'],
+    ['prove --only core:burn', 'each a target (rest-facade, core,'],
+    ['prove --rounds 0', 'Use a whole number from 1 to 1000.'],
+    ['prove --rate fast', 'Use a whole number from 1 to 1000.'],
+    ['prove --seed -1', 'Use a whole number from 0 to 2147483647.'],
+    ['prove --database-url mysql://a/b', 'Write it as postgres://user:password@host'],
+    ['prove --nats-url http://a', 'Write it as nats://user:password@host:4222.'],
+    ['prove verify', "missing required argument 'report'"],
   ])('%s', async (line, message) => {
     const { exitCode, stdout, stderr } = await run(...line.split(' '));
 

@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { cpus, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { ProveReport } from '../../cli/prove/report.ts';
+import { systemPath } from '../local/system-path.ts';
+
+/** The version of Gatehouse in a folder, and its commit if the folder is a repository. */
+export async function describeGatehouse(projectRoot: string): Promise<ProveReport['gatehouse']> {
+  const { version } = JSON.parse(await readFile(join(projectRoot, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
+  return { version, commit: read('git', ['-C', projectRoot, 'rev-parse', 'HEAD']) };
+}
+
+/** The machine of a campaign, for its report. */
+export async function describeMachine(folder: string, databaseUrl: string): Promise<ProveReport['machine']> {
+  const processors = cpus();
+  return {
+    system: `${type()} ${release()}`,
+    processors: `${processors.length} × ${processors[0]?.model.trim() ?? 'unknown'}`,
+    memory_bytes: totalmem(),
+    node: process.version,
+    database: await databaseVersion(databaseUrl),
+    file_system: read('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]) || 'unknown',
+  };
+}
+
+async function databaseVersion(connectionString: string): Promise<string> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ server_version: string }>('show server_version');
+    return `PostgreSQL ${rows[0]?.server_version ?? ''}`;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The output of a program; empty when it fails or is not there. */
+function read(command: string, args: readonly string[]): string {
+  const { status, stdout } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { PATH: systemPath(process.env['PATH']) },
+  });
+  return status === 0 ? stdout.trim() : '';
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** The address of a server, as its clients use it. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What happens to connections of before an interruption. `dead`: neither end is told, as when a firewall forgets them. */
+export type AfterInterruption = 'continue' | 'dead';
+
+/** A network between two processes that can lose everything without telling either end. */
+export interface NetworkLink {
+  /** The port of 127.0.0.1 that the client uses instead of the server's. */
+  readonly port: number;
+  /** From now on nothing passes, on existing and new connections. None is closed. */
+  readonly goDark: () => void;
+  /** New connections pass again. */
+  readonly heal: (earlier?: AfterInterruption) => void;
+  readonly close: () => Promise<void>;
+}
+
+interface Connection {
+  readonly near: Socket;
+  /** Undefined until the network lets the connection through. */
+  far: Socket | undefined;
+  isDead: boolean;
+}
+
+export async function openNetworkLink(target: Address): Promise<NetworkLink> {
+  const connections = new Set<Connection>();
+  let isDark = false;
+
+  const pass = ({ near, far }: Connection): void => {
+    if (far === undefined) return;
+    near.pipe(far);
+    far.pipe(near);
+  };
+  const endOther = (connection: Connection, other: Socket | undefined): void => {
+    // An end that is closed in the dark is not noticed by the other.
+    if (!connection.isDead && !isDark) other?.destroy();
+  };
+  const open = (connection: Connection): void => {
+    const far = connect(target);
+    connection.far = far;
+    far.on('error', () => undefined);
+    far.on('close', () => endOther(connection, connection.near));
+    pass(connection);
+  };
+  const server = createServer((near) => {
+    const connection: Connection = { near, far: undefined, isDead: false };
+    connections.add(connection);
+    near.on('error', () => undefined);
+    near.on('close', () => {
+      endOther(connection, connection.far);
+      if (connection.far?.destroyed !== false) connections.delete(connection);
+    });
+    if (!isDark) open(connection);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    goDark: () => {
+      isDark = true;
+      for (const { near, far } of connections) for (const socket of [near, far]) socket?.unpipe().pause();
+    },
+    heal: (earlier = 'dead') => {
+      if (!isDark) return;
+      isDark = false;
+      for (const connection of connections) {
+        const { near, far } = connection;
+        if (earlier === 'dead') connection.isDead = true;
+        if (connection.isDead) continue;
+        if (near.destroyed || far?.destroyed === true) {
+          near.destroy();
+          far?.destroy();
+          connections.delete(connection);
+        } else if (far === undefined) open(connection);
+        else pass(connection);
+      }
+    },
+    close: async () => {
+      for (const { near, far } of connections) for (const socket of [near, far]) socket?.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

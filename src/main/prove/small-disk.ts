@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { statfs } from 'node:fs/promises';
+import { systemPath } from '../local/system-path.ts';
+
+/** A file system of its own, in memory, whose size this process controls. */
+export interface SmallDisk {
+  /** From now on, nothing more fits on it. */
+  readonly fill: () => Promise<void>;
+  /** There is room again. */
+  readonly makeRoom: () => void;
+  readonly unmount: () => void;
+}
+
+/** Room for a campaign. Memory is taken only for what is written. */
+const roomMb = 2_048;
+
+const run = (command: string, args: readonly string[]): string | undefined => {
+  const { status, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { PATH: systemPath(process.env['PATH']), LC_ALL: 'C' },
+  });
+  return status === 0 ? undefined : (error?.message ?? stderr.trim());
+};
+
+/** Mounts one at an empty folder. Returns why that is impossible, if it is: it needs root and the right to mount. */
+export function mountSmallDisk(folder: string): SmallDisk | { readonly problem: string } {
+  if (process.getuid?.() !== 0) return { problem: 'mounting a small disk needs root' };
+  const problem = run('mount', ['-t', 'tmpfs', '-o', `size=${roomMb}m,mode=0711`, 'gatehouse-prove', folder]);
+  if (problem !== undefined) return { problem: `a small disk cannot be mounted: ${problem}` };
+  const resize = (size: string): string | undefined => run('mount', ['-o', `remount,size=${size}`, folder]);
+  return {
+    fill: async () => {
+      // Size 0 would mean no limit. What is written between the two calls does not fit into the new size, so the size is tried again.
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        const { blocks, bfree, bsize } = await statfs(folder);
+        if (resize(String(Math.max(1, blocks - bfree) * bsize)) === undefined) return;
+      }
+      throw new Error(`${folder} could not be filled`);
+    },
+    makeRoom: () => {
+      const failure = resize(`${roomMb}m`);
+      if (failure !== undefined) throw new Error(`${folder} could not be enlarged: ${failure}`);
+    },
+    unmount: () => void run('umount', ['--lazy', folder]),
+  };
+}

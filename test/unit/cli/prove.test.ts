@@ -1,0 +1,73 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { allFaults, faultName, readFaults } from '../../../src/cli/prove/faults.ts';
+import {
+  fingerprintOf,
+  newSigningKey,
+  publicKeyOf,
+  signReport,
+  verifyReport,
+} from '../../../src/cli/prove/report.ts';
+import type { ProveReport } from '../../../src/cli/prove/report.ts';
+
+const report: ProveReport = {
+  verdict: 'failed',
+  reasons: ['charged_at_most_once is broken (1)'],
+  gatehouse: { version: '1.0.0', commit: '' },
+  machine: { system: '', processors: '', memory_bytes: 1, node: '', database: '', file_system: '' },
+  campaign: {
+    ...{ seed: 1, rounds: 1, rate_per_second: 1, faults: [], began_at: '', ended_at: '', seconds: 1 },
+    settled_after_seconds: 0,
+  },
+  configuration: {
+    ...{ database: '', broker: '', settings: {}, settings_of_the_campaign: {}, settings_left_out: [] },
+  },
+  counts: { orders_acknowledged: 5 },
+  invariants: [],
+  faults: [],
+};
+const key = newSigningKey();
+const file = signReport(report, key);
+
+describe('a report', () => {
+  test('is verified as it was signed, with the key that signed it', () => {
+    expect(verifyReport(file)).toEqual({ report, publicKey: publicKeyOf(key) });
+    expect(fingerprintOf(publicKeyOf(key))).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+  });
+
+  test.each([
+    ['a verdict', file.replace('"failed"', '"passed"')],
+    ['a count', file.replace('"orders_acknowledged": 5', '"orders_acknowledged": 6')],
+    ['a second value of the same name', file.replace('"verdict"', '"verdict": "passed",\n    "verdict"')],
+    ['something beside it', file.replace('"report"', '"verdict": "passed",\n  "report"')],
+    ['another order of names', file.replace(/("version": "1.0.0"),(\s+)("commit": "")/, '$3,$2$1')],
+    ['the key of someone else', file.replace(publicKeyOf(key), publicKeyOf(newSigningKey()))],
+    ['no JSON', 'passed'],
+  ])('with %s is refused', (_change, changed) => {
+    expect(changed).not.toBe(file);
+    expect(verifyReport(changed)).toEqual({ problem: expect.any(String) });
+  });
+
+  test('is signed by an Ed25519 key only', () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    expect(() => signReport(report, pem)).toThrow('not an Ed25519 key');
+  });
+});
+
+describe('--only', () => {
+  test.each([
+    ['core:kill', ['core:kill']],
+    [
+      'broker, core:kill',
+      ['core:kill', 'broker:kill', 'broker:stop', 'broker:freeze', 'broker:network', 'broker:disk'],
+    ],
+    ['disk,database:disk', allFaults.filter(({ kind }) => kind === 'disk').map(faultName)],
+  ])('%s chooses these faults once', (text, chosen) => {
+    expect(readFaults(text)?.map(faultName)).toEqual(chosen);
+  });
+
+  test.each(['', 'cores', 'core:burn', 'kill:core', 'core:kill:kill', 'core,'])('%j is no choice', (text) => {
+    expect(readFaults(text)).toBeUndefined();
+  });
+});
