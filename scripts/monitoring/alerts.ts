@@ -106,6 +106,14 @@ export const alerts: readonly Alert[] = [
       'The oldest event that is in no chain is {{ $value | humanizeDuration }} old. Until then a change of it is not found.',
   },
   {
+    name: 'GatehouseMoneyDayUnbalanced',
+    expr: 'max by (environment, wallet) (gatehouse_money_days_unbalanced) > 0',
+    for: '15m',
+    severity: 'ticket',
+    summary:
+      'The money of {{ $value }} days and merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differs from its statement.',
+  },
+  {
     name: 'GatehousePaymentsOverdue',
     expr: 'max(gatehouse_work_oldest_due_seconds{kind=~"payment|payer_payment"}) > 60',
     for: '2m',

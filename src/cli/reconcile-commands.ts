@@ -29,6 +29,7 @@ import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
+import { addMoneyDaysCommand } from './money-days-command.ts';
 
 export interface ReconcileParts {
   readonly run: Runner;
@@ -78,6 +79,8 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
       ),
     )
     .action((options: RunOptions) => run(({ reconciliations }) => compare(reconciliations, options, parts)));
+
+  addMoneyDaysCommand(reconcile, run);
 
   reconcile
     .command('list')

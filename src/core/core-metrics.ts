@@ -5,6 +5,7 @@ import type { EventBus } from '../platform/nats-event-bus.ts';
 import type { Database } from './database/database.ts';
 import type { PaymentGate } from './database/payment-gate.ts';
 import { addSealMetrics } from './audit/seal-metrics.ts';
+import { addMoneyMetrics } from './reconciliation/money-metrics.ts';
 import { addRelayMetrics } from './events/relay-metrics.ts';
 import { addRecoveryMetrics } from './recovery/recovery-metrics.ts';
 import { addWorkMetrics } from './payments/work-metrics.ts';
@@ -22,6 +23,7 @@ export function addCoreMetrics(metrics: Metrics, { database, bus, gate, now }: C
   addPoolMetrics(metrics, database.poolWatch);
   addWorkMetrics(metrics, database);
   addRecoveryMetrics(metrics, gate);
+  addMoneyMetrics(metrics, database);
   addSealMetrics(metrics, database);
   addRelayMetrics(metrics, { database, stream: bus.stream, now });
 }

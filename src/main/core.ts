@@ -55,6 +55,7 @@ import { payerPaymentService } from '../core/payments/payer-payments/payer-payme
 import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
+import { readMoneyDays } from '../core/reconciliation/money-days.sql.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { beginLife } from '../core/recovery/database-life.sql.ts';
 import { strayPaymentService } from '../core/payments/stray-payments/stray-payment-service.ts';
@@ -304,6 +305,7 @@ const services = [
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,
     wallets,
+    moneyDays: (filter) => readMoneyDays(database.pool, filter),
   }),
   checkoutService(
     createCheckouts({

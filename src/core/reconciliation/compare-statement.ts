@@ -11,6 +11,7 @@ import type {
   KnownRefund,
   Records,
 } from './compare-entry.ts';
+import type { MoneyBalance } from './money-balance.ts';
 import { sameDecimal } from './same-decimal.ts';
 import {
   findByRequest,
@@ -25,29 +26,37 @@ const batchSize = 500;
 
 /**
  * Compares a complete statement with the records: first each entry, then the records without an entry. Returns the
- * differences in the order of the statement, with missing entries last.
+ * differences in the order of the statement, with missing entries last, and adds what it compares to the balance.
  */
 export async function* compareStatement(
   em: EntityManager,
   reconciliationId: StoredId<'rec'>,
   scope: WalletScope,
   period: ComparedPeriod,
+  balance: MoneyBalance,
 ): AsyncGenerator<FoundDifference> {
   const reversed = await findReversed(em, reconciliationId);
   const matched = new Set<string>();
   for await (const entries of readEntries(em, reconciliationId)) {
     const recordsOf = await findRecords(em, scope, entries, { reversed, matched });
     for (const entry of entries) {
-      const difference = compareEntry(entry, recordsOf(entry), period);
+      const records = recordsOf(entry);
+      balance.addEntry(entry, records);
+      const difference = compareEntry(entry, records, period);
       if (difference !== undefined) yield difference;
     }
   }
   const { day, readUntil } = period;
   const until = day.until < readUntil ? day.until : readUntil;
-  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until }))
+  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until })) {
+    balance.addMissing(known);
     yield missingInStatement(known);
+  }
   for (const refund of await findCompletedRefunds(em, scope, { from: day.from, until }))
-    if (!matched.has(refund.refundId)) yield missingInStatement(refund);
+    if (!matched.has(refund.refundId)) {
+      balance.addMissing(refund);
+      yield missingInStatement(refund);
+    }
 }
 
 async function* readEntries(

@@ -27,6 +27,8 @@ import {
   parseWallet,
   reconciliationMessage,
 } from './reconciliation-messages.ts';
+import { moneyDayMessage, parseMoneyDays } from './money-day-messages.ts';
+import type { MoneyDayFilter, StoredMoneyDay } from './money-days.sql.ts';
 import type { Reconciliation, ReconciliationStore } from './reconciliation-store.ts';
 
 export interface ReconciliationServiceParts {
@@ -35,6 +37,7 @@ export interface ReconciliationServiceParts {
   readonly emailsOf: (actors: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly now: () => Date;
   readonly wallets: readonly Wallet[];
+  readonly moneyDays: (filter: MoneyDayFilter) => Promise<readonly StoredMoneyDay[]>;
 }
 
 const maxError = 512;
@@ -45,6 +48,7 @@ export function reconciliationService({
   emailsOf,
   now,
   wallets,
+  moneyDays,
 }: ReconciliationServiceParts): RpcService {
   return rpcService(
     ReconciliationService,
@@ -124,6 +128,10 @@ export function reconciliationService({
         const differences = await store.differences(id, request.afterNumber, limit);
         return { differences: differences.map(differenceMessage) };
       },
+      async listMoneyDays(request) {
+        const found = await moneyDays(parseMoneyDays(request));
+        return { days: found.map(moneyDayMessage) };
+      },
     },
     {
       startReconciliation: ['dashboard', 'operator'],
@@ -133,6 +141,7 @@ export function reconciliationService({
       getReconciliation: ['dashboard', 'operator', 'reader'],
       listReconciliations: ['dashboard', 'operator', 'reader'],
       listDifferences: ['dashboard', 'operator', 'reader'],
+      listMoneyDays: ['operator', 'reader'],
     },
   );
 }

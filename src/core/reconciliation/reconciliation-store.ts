@@ -24,6 +24,8 @@ import { compareStatement } from './compare-statement.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
+import { MoneyBalance } from './money-balance.ts';
+import { writeMoneyDays } from './money-days.sql.ts';
 import { keepUnclaimed } from './keep-unclaimed.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
@@ -265,7 +267,8 @@ async function compare(
   const doubtful: FoundDifference[] = [];
   const kept: Difference[] = [];
   let count = 0;
-  for await (const found of compareStatement(em, row.id, scopeOf(row), period)) {
+  const balance = new MoneyBalance(period);
+  for await (const found of compareStatement(em, row.id, scopeOf(row), period, balance)) {
     count += 1;
     await keepUnclaimed(em, row, found, at);
     if (count > mostKept) continue;
@@ -274,6 +277,7 @@ async function compare(
   }
   for (let first = 0; first < kept.length; first += 500)
     await em.insertMany(ReconciliationDifferenceRow, kept.slice(first, first + 500));
+  await writeMoneyDays(em, row, balance.days);
   return { count, doubtful };
 }
 

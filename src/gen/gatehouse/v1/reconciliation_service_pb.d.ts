@@ -758,6 +758,185 @@ export declare type ListDifferencesResponse = Message<"gatehouse.v1.ListDifferen
 export declare const ListDifferencesResponseSchema: GenMessage<ListDifferencesResponse>;
 
 /**
+ * Which balances to list.
+ *
+ * @generated from message gatehouse.v1.ListMoneyDaysRequest
+ */
+export declare type ListMoneyDaysRequest = Message<"gatehouse.v1.ListMoneyDaysRequest"> & {
+  /**
+   * Only those of the wallet with this id; all when empty.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet: string;
+
+  /**
+   * Only this environment; both when unspecified.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Only this merchant: "mer_…"; all when empty.
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * Only this day (UTC), such as "2026-01-31"; all when empty.
+   *
+   * @generated from field: string date = 4;
+   */
+  date: string;
+
+  /**
+   * Only balances with a difference.
+   *
+   * @generated from field: bool only_different = 5;
+   */
+  onlyDifferent: boolean;
+
+  /**
+   * At most this many; 50 when zero, 500 at most.
+   *
+   * @generated from field: int32 page_size = 6;
+   */
+  pageSize: number;
+};
+
+/**
+ * Describes the message gatehouse.v1.ListMoneyDaysRequest.
+ * Use `create(ListMoneyDaysRequestSchema)` to create a new message.
+ */
+export declare const ListMoneyDaysRequestSchema: GenMessage<ListMoneyDaysRequest>;
+
+/**
+ * The balances.
+ *
+ * @generated from message gatehouse.v1.ListMoneyDaysResponse
+ */
+export declare type ListMoneyDaysResponse = Message<"gatehouse.v1.ListMoneyDaysResponse"> & {
+  /**
+   * Newest day first.
+   *
+   * @generated from field: repeated gatehouse.v1.MoneyDay days = 1;
+   */
+  days: MoneyDay[];
+};
+
+/**
+ * Describes the message gatehouse.v1.ListMoneyDaysResponse.
+ * Use `create(ListMoneyDaysResponseSchema)` to create a new message.
+ */
+export declare const ListMoneyDaysResponseSchema: GenMessage<ListMoneyDaysResponse>;
+
+/**
+ * The balance of one wallet, merchant, day and currency. Amounts are decimal text.
+ *
+ * @generated from message gatehouse.v1.MoneyDay
+ */
+export declare type MoneyDay = Message<"gatehouse.v1.MoneyDay"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * The id of the wallet.
+   *
+   * @generated from field: string wallet = 2;
+   */
+  wallet: string;
+
+  /**
+   * The day in UTC, as the statement dates the money. Money that the statement does not have has the day of its record.
+   *
+   * @generated from field: string date = 3;
+   */
+  date: string;
+
+  /**
+   * The merchant; empty for money in the statement that no record explains.
+   *
+   * @generated from field: string merchant_id = 4;
+   */
+  merchantId: string;
+
+  /**
+   * ISO 4217 code.
+   *
+   * @generated from field: string currency = 5;
+   */
+  currency: string;
+
+  /**
+   * Payments in the statement.
+   *
+   * @generated from field: string statement_in = 6;
+   */
+  statementIn: string;
+
+  /**
+   * Returned money in the statement.
+   *
+   * @generated from field: string statement_out = 7;
+   */
+  statementOut: string;
+
+  /**
+   * Payments of COMPLETED orders.
+   *
+   * @generated from field: string completed = 8;
+   */
+  completed: string;
+
+  /**
+   * Stray payments.
+   *
+   * @generated from field: string strays = 9;
+   */
+  strays: string;
+
+  /**
+   * Stray payments that were returned.
+   *
+   * @generated from field: string reversals = 10;
+   */
+  reversals: string;
+
+  /**
+   * Refunds that the wallet confirmed.
+   *
+   * @generated from field: string refunds = 11;
+   */
+  refunds: string;
+
+  /**
+   * statement_in - statement_out - completed - strays + reversals + refunds. Zero when the day balances.
+   *
+   * @generated from field: string difference = 12;
+   */
+  difference: string;
+
+  /**
+   * The reconciliation that compared the day. ListDifferences has the payments that explain a difference.
+   *
+   * @generated from field: string reconciliation_id = 13;
+   */
+  reconciliationId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.MoneyDay.
+ * Use `create(MoneyDaySchema)` to create a new message.
+ */
+export declare const MoneyDaySchema: GenMessage<MoneyDay>;
+
+/**
  * The state of a reconciliation.
  *
  * @generated from enum gatehouse.v1.ReconciliationStatus
@@ -1044,6 +1223,17 @@ export declare const ReconciliationService: GenService<{
     methodKind: "unary";
     input: typeof ListDifferencesRequestSchema;
     output: typeof ListDifferencesResponseSchema;
+  },
+  /**
+   * Lists the balances of days, newest day first: the statement's money against the recorded money, for each wallet,
+   * merchant and currency. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.ReconciliationService.ListMoneyDays
+   */
+  listMoneyDays: {
+    methodKind: "unary";
+    input: typeof ListMoneyDaysRequestSchema;
+    output: typeof ListMoneyDaysResponseSchema;
   },
 }>;
 

@@ -1,0 +1,116 @@
+import type { StoredId } from '../../contract/public-id.ts';
+import type { Entry, KnownMoney, Records } from './compare-entry.ts';
+import { isOn } from './reconciliation-day.ts';
+import type { ComparedPeriod } from './compare-entry.ts';
+
+/** Sums of one merchant, wallet, day and currency. Amounts are in millionths of the currency. */
+export interface MoneySums {
+  statementIn: bigint;
+  statementOut: bigint;
+  completed: bigint;
+  strays: bigint;
+  reversals: bigint;
+  refunds: bigint;
+}
+
+export interface MoneyDay {
+  /** Null for money that no record explains. */
+  readonly merchantId: StoredId<'mer'> | null;
+  readonly currency: string;
+  readonly sums: MoneySums;
+}
+
+const decimals = 6;
+
+/** Zero for a text that is no amount. The comparison reports such an entry. */
+function millionths(text: string): bigint {
+  const match = /^(\d+)(?:\.(\d*))?$/.exec(text.trim());
+  if (match === null) return 0n;
+  const [, whole = '0', fraction = ''] = match;
+  return BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'));
+}
+
+/** Decimal text of an amount in millionths, which may be negative. */
+export function decimalOf(amount: bigint): string {
+  const digits = String(amount < 0n ? -amount : amount).padStart(decimals + 1, '0');
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/**
+ * The balance of one day: what the statement has, and what is recorded here. An entry and its record count on the day of the
+ * entry, so a payment around midnight is on both sides of the same day. Records that the statement does not have count on the day of the record.
+ */
+export class MoneyBalance {
+  readonly #days = new Map<string, MoneyDay>();
+  readonly #period: ComparedPeriod;
+
+  constructor(period: ComparedPeriod) {
+    this.#period = period;
+  }
+
+  get days(): readonly MoneyDay[] {
+    return [...this.#days.values()];
+  }
+
+  addEntry(entry: Entry, records: Records): void {
+    if (!isOn(this.#period.day, entry.occurredAt)) return;
+    if (entry.type === 'PAYMENT') this.#addPayment(entry, records);
+    if (entry.type === 'REVERSAL' && entry.status === 'COMPLETED') this.#addReturn(entry, records);
+  }
+
+  /** Adds recorded money that the statement does not have. */
+  addMissing(known: KnownMoney): void {
+    const sums = this.#sumsOf(known.merchantId, known.currency);
+    sums[recordedAs[known.what]] += millionths(known.amount);
+  }
+
+  #addPayment(entry: Entry, records: Records): void {
+    const { byTransaction, byRequest, hasReversal } = records;
+    const paid = byTransaction?.what === 'refund' ? undefined : byTransaction;
+    const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
+    if (moved) {
+      const merchantId = (paid ?? byRequest)?.merchantId ?? null;
+      this.#sumsOf(merchantId, entry.currency).statementIn += millionths(entry.amount);
+    }
+    if (paid !== undefined && (paid.what === 'stray' || paid.status === 'SUCCEEDED'))
+      this.#sumsOf(paid.merchantId, paid.currency)[recordedAs[paid.what]] += millionths(paid.amount);
+    // Some statements mark a returned payment instead of adding an entry.
+    if (entry.status === 'REVERSED' && !hasReversal) this.#addReturn(entry, { ...records, original: paid });
+    else if (
+      paid?.what === 'stray' &&
+      paid.status === 'REVERSED' &&
+      !hasReversal &&
+      paid.updatedAt <= this.#period.readUntil
+    )
+      this.#sumsOf(paid.merchantId, paid.currency).reversals += millionths(paid.amount);
+  }
+
+  #addReturn(entry: Entry, { refund, original, byRequest }: Records): void {
+    const returned = refund ?? original ?? byRequest;
+    this.#sumsOf(returned?.merchantId ?? null, entry.currency).statementOut += millionths(entry.amount);
+    if (returned === undefined || returned.status !== 'REVERSED') return;
+    this.#sumsOf(returned.merchantId, returned.currency)[returnedAs[returned.what]] += millionths(
+      returned.amount,
+    );
+  }
+
+  #sumsOf(merchantId: StoredId<'mer'> | null, currency: string): MoneySums {
+    const key = `${merchantId} ${currency}`;
+    const found = this.#days.get(key);
+    if (found !== undefined) return found.sums;
+    const zero = 0n;
+    const sums = {
+      statementIn: zero,
+      statementOut: zero,
+      completed: zero,
+      strays: zero,
+      reversals: zero,
+      refunds: zero,
+    };
+    this.#days.set(key, { merchantId, currency, sums });
+    return sums;
+  }
+}
+
+const recordedAs = { attempt: 'completed', stray: 'strays', refund: 'refunds' } as const;
+const returnedAs = { attempt: 'refunds', stray: 'reversals', refund: 'refunds' } as const;

@@ -1,0 +1,55 @@
+import { noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
+import type { ListMoneyDaysRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { environmentNumbers, parseOptionalEnvironment } from '../rpc/environment.ts';
+import { parsePageSize } from '../rpc/page-token.ts';
+import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import type { MoneyDayFilter, StoredMoneyDay } from './money-days.sql.ts';
+import { parseDay } from './reconciliation-day.ts';
+import { parseOptionalWallet } from './reconciliation-messages.ts';
+
+const parseOptionalDate = (date: string): Result<string | undefined, Issue> =>
+  date === ''
+    ? ok(undefined)
+    : parseDay(date) === undefined
+      ? err({ field: 'date', issue: 'must be a date (UTC) such as 2026-01-31, or empty' })
+      : ok(date);
+
+export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
+  const { merchant, ...filter } = valuesOrThrow(
+    combine({
+      wallet: parseOptionalWallet(request.wallet),
+      environment: parseOptionalEnvironment(request.environment),
+      merchant: parseOptionalId('mer', request.merchantId, 'merchant_id'),
+      date: parseOptionalDate(request.date),
+      limit: parsePageSize(request.pageSize),
+    }),
+  );
+  return {
+    ...filter,
+    merchantId: merchant === undefined ? undefined : storedId('mer', merchant),
+    onlyDifferent: request.onlyDifferent,
+  };
+}
+
+export function moneyDayMessage(day: StoredMoneyDay) {
+  const merchantId = publicId('mer', day.merchant_id);
+  return {
+    environment: environmentNumbers[day.environment],
+    wallet: day.wallet,
+    date: day.day,
+    merchantId: merchantId === noMerchantId ? '' : merchantId,
+    currency: day.currency,
+    statementIn: day.statement_in,
+    statementOut: day.statement_out,
+    completed: day.completed,
+    strays: day.strays,
+    reversals: day.reversals,
+    refunds: day.refunds,
+    difference: day.difference,
+    reconciliationId: publicId('rec', day.reconciliation_id),
+  };
+}

@@ -1,0 +1,106 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import {
+  StatementEntryStatus,
+  StatementEntryType,
+} from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { storedId } from '../../support/ids.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+import { wrongFields } from '../../support/rpc-failure.ts';
+import { at, paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts';
+import type { Entry } from './reconciliation-desk.ts';
+
+const stack = sharedStack({ facades: 0 });
+const desk = sharedReconciliationDesk(stack);
+const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+const day = daysAgo(3);
+
+let merchantId: string;
+let otherId: string;
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
+  ({ id: otherId } = await stack.createMerchant());
+});
+
+const paid = (providerTransactionId: string, amount = '100.50') => ({
+  case: 'completed' as const,
+  value: { providerTransactionId, amount, currency: 'ETB' },
+});
+const inStatement = (providerTransactionId: string, own: Entry = {}): Entry =>
+  paymentEntry({ providerTransactionId, occurTime: at(`${day}T12:00:00Z`), ...own });
+const returned = (originalTransactionId: string, amount: string): Entry => ({
+  type: StatementEntryType.REVERSAL,
+  status: StatementEntryStatus.COMPLETED,
+  providerTransactionId: `${originalTransactionId}-back`,
+  originalTransactionId,
+  amount,
+  currency: 'ETB',
+  occurTime: at(`${day}T13:00:00Z`),
+});
+
+test('the statement of a day equals payments and strays without what was returned, for each merchant', async () => {
+  await desk.payment(merchantId, paid('b-1'));
+  const refunded = await desk.payment(merchantId, paid('b-2'));
+  const stray = await desk.payment(merchantId, paid('b-3', '99.00'));
+  await desk.payment(otherId, paid('b-4'));
+  await desk.database.query(
+    `update core.stray_payments set status = 'REVERSED', due_at = null where id = $1`,
+    [storedId('stp', stray.strayPaymentId)],
+  );
+  await desk.database.query(
+    `insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+       provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at, updated_at)
+     select merchant_id, gen_random_uuid(), environment, 'R', order_id, 'R', id, payment_option, provider_transaction_id, 4050, true, 'ETB', '', 'writer',
+       'REVERSED', '', 1, true, now(), now() from core.payment_attempts where id = $1`,
+    [storedId('pat', refunded.paymentAttemptId)],
+  );
+  for (const id of [merchantId, otherId]) await desk.moveTo(id, day);
+  const whole = [
+    inStatement('b-1'),
+    inStatement('b-2'),
+    inStatement('b-3', { amount: '99' }),
+    inStatement('b-4'),
+    returned('b-2', '40.5'),
+    returned('b-3', '99.00'),
+    inStatement('b-0', { occurTime: at(`${daysAgo(4)}T12:00:00Z`) }),
+  ];
+  const { reconciliation, differences } = await desk.reconcile(day, whole);
+  expect(differences).toEqual([]);
+  const { days } = await desk.reader.listMoneyDays({ date: day });
+  expect(new Map(days.map((each) => [each.merchantId, each]))).toMatchObject(
+    new Map([
+      [
+        merchantId,
+        {
+          wallet: 'walleta',
+          date: day,
+          ...{ currency: 'ETB', statementIn: '300', statementOut: '139.5', completed: '201', strays: '99' },
+          ...{ reversals: '99', refunds: '40.5', difference: '0' },
+          reconciliationId: reconciliation.reconciliationId,
+        },
+      ],
+      [otherId, { statementIn: '100.5', completed: '100.5', difference: '0' }],
+    ]),
+  );
+  expect(days).toHaveLength(2);
+
+  // A line is dropped, an amount differs, and a payment is nobody's.
+  const changed = await desk.reconcile(day, [
+    ...whole.slice(1, 3),
+    inStatement('b-4', { amount: '90' }),
+    returned('b-3', '99.00'),
+    inStatement('b-9', { amount: '7' }),
+  ]);
+  expect(changed.differences.length).toBeGreaterThanOrEqual(3);
+  const { days: unbalanced } = await desk.reader.listMoneyDays({ onlyDifferent: true });
+  expect(Object.fromEntries(unbalanced.map((each) => [each.merchantId, each.difference]))).toEqual({
+    // b-1 and the refund are missing in the statement.
+    [merchantId]: '-60',
+    [otherId]: '-10.5',
+    '': '7',
+  });
+  const page = await fetch(`${stack.connectUrl}/metrics`);
+  expect(await page.text()).toContain(
+    'gatehouse_money_days_unbalanced{environment="sandbox",wallet="walleta"}',
+  );
+  expect(await wrongFields(desk.reader.listMoneyDays({ date: '2026-02-31' }))).toBe('date');
+});
