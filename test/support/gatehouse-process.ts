@@ -25,14 +25,18 @@ export interface GatehouseProcess {
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Starts `src/main/<name>.ts`, or the file at that path, with exactly these settings, and waits until it is ready. */
+/**
+ * Starts `src/main/<name>.ts`, or the file at that path, with exactly these settings, and waits until it is ready. `folder` is that
+ * of another version of this project.
+ */
 export async function startProcess(
   name: string,
   settings: Readonly<Record<string, string>>,
+  folder = root,
 ): Promise<GatehouseProcess> {
   const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
   const flags = ['core', 'rest-facade'].includes(name) ? heapFlags : [];
-  return startNode(name, [...flags, file], settings);
+  return startProgram(name, [process.execPath, ...flags, file], settings, folder);
 }
 
 /** The same with any arguments of Node. */
@@ -47,9 +51,10 @@ export async function startProgram(
   name: string,
   [program = '', ...args]: readonly string[],
   settings: Readonly<Record<string, string>>,
+  folder = root,
 ): Promise<GatehouseProcess> {
   const child = spawn(program, args, {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

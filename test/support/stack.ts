@@ -36,6 +36,8 @@ export interface StackOptions {
    * For tests that kill, freeze or measure processes. All others run within the test's process, which is much faster.
    */
   readonly ownProcesses?: boolean;
+  /** The folder of another version of this project, and the processes that run from there, as processes of their own. */
+  readonly previous?: { readonly folder: string; readonly processes: readonly string[] };
 }
 
 export interface Facade {
@@ -114,6 +116,7 @@ export async function startStack({
   webhooks = 0,
   settings = {},
   ownProcesses = false,
+  previous,
 }: StackOptions = {}): Promise<Stack> {
   const database = await createTestDatabase();
   const transports: { close: () => void }[] = [];
@@ -151,7 +154,10 @@ export async function startStack({
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
   };
-  const startIn = ownProcesses ? startProcess : startInline;
+  const startIn = (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> => {
+    if (previous?.processes.includes(name) === true) return startProcess(name, own, previous.folder);
+    return ownProcesses ? startProcess(name, own) : startInline(name, own);
+  };
   const startCore = (): Promise<GatehouseProcess> => startIn('core', coreSettings).then(coreStops.add);
   const startEdge = (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> =>
     startIn(name, { ...own, ...settings }).then(edgeStops.add);
