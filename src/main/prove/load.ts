@@ -96,12 +96,14 @@ export function startLoad(options: LoadOptions): Load {
     running.add(played);
     void played.finally(() => running.delete(played)).catch(() => undefined);
   };
-  const isStopped = (): boolean => stopping.signal.aborted;
+  // Also after a failure, so that nothing keeps the program running.
+  const stopped = AbortSignal.any([stopping.signal, options.giveUp]);
+  const isStopped = (): boolean => stopped.aborted;
   const arrivals = (async (): Promise<void> => {
     const beganAt = now();
     for (let index = 0; !isStopped(); index += 1) {
       const dueMs = beganAt + (index * 1_000) / ratePerSecond - now();
-      if (dueMs > 0) await delay(dueMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (dueMs > 0) await delay(dueMs, undefined, { signal: stopped }).catch(() => undefined);
       if (isStopped()) break;
       if (running.size < mostAtOnce) arrive(index);
       else turnedAway += 1;
