@@ -31,7 +31,7 @@ import { Migration031Certifications } from './migrations/migration-031-certifica
 import { Migration032ExplainRequests } from './migrations/migration-032-explain-requests.ts';
 import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
 import { Migration035EventChain } from './migrations/migration-035-event-chain.ts';
-import { Migration035MoneyDays } from './migrations/migration-035-money-days.ts';
+import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -72,7 +72,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration032ExplainRequests,
         Migration033Recovery,
         Migration035EventChain,
-        Migration035MoneyDays,
+        Migration036MoneyDays,
       ],
       migrationLock: 7_142_001,
     },

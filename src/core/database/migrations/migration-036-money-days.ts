@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** The balance of each wallet, merchant and day: the statement's money against the recorded money. */
-export class Migration035MoneyDays extends Migration {
-  override readonly name = '035-money-days';
+export class Migration036MoneyDays extends Migration {
+  override readonly name = '036-money-days';
 
   override up(): void {
     this.addSql(`
