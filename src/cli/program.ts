@@ -32,6 +32,7 @@ import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
 import type { WalletTools } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
+import { gatehouseVersion } from './version.ts';
 
 /** The environment of the program. */
 export interface Surroundings {
@@ -236,6 +237,7 @@ function createProgram(output: {
     .option('--json', 'print JSON, errors included, instead of tables')
     .option('--verbose', 'print where in the program an error happened')
     .exitOverride()
+    .version(gatehouseVersion, '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       ...output,

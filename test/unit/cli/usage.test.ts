@@ -3,6 +3,7 @@ import { backupTools } from '../../../src/main/backup-tools.ts';
 import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
+import { gatehouseVersion } from '../../../src/cli/version.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 
 /** Runs a command that should never come so far as to look for a core. */
@@ -47,6 +48,14 @@ describe('help', () => {
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: gatehouse /);
+  });
+
+  test('--version prints the version of this release', async () => {
+    expect(await run('--version')).toEqual({
+      exitCode: 0,
+      stdout: `${gatehouseVersion}\n`,
+      stderr: '',
+    });
   });
 
   test('names the exit codes, and the settings with the addresses and the token', async () => {

@@ -1,0 +1,54 @@
+/** Tables with a row for each order, event, attempt or delivery. A lock on one of them stops payments or deliveries. */
+const bigTables = new Set([
+  'core.orders',
+  'core.order_events',
+  'core.payment_attempts',
+  'core.wallet_exchanges',
+  'core.wallet_receipts',
+  'core.api_requests',
+  'core.refunds',
+  'core.idempotency_keys',
+  'webhooks.deliveries',
+  'webhooks.delivery_attempts',
+  'webhooks.lanes',
+]);
+
+const statementRules: readonly (readonly [pattern: RegExp, violation: string])[] = [
+  [/\bdrop\s+(table|column|type|schema)\b/, 'drops what the previous release may use'],
+  [/\balter\s+table\b.*\brename\b|\balter\s+type\b.*\brename\b/, 'renames what the previous release may use'],
+  [/\bset\s+not\s+null\b/, 'reads the whole table under a lock, and rejects rows of the previous release'],
+  [/\balter\s+(column\s+)?\S+\s+(set\s+data\s+)?type\b/, 'rewrites the table'],
+  [/\badd\s+column\b.*\bdefault\s+(gen_random_uuid|clock_timestamp|random|nextval)\b/, 'rewrites the table'],
+];
+
+/** The violations of expand-and-contract in the source of a migration. Tables that it creates itself are free. */
+export function migrationViolations(source: string): readonly string[] {
+  const sql = source
+    .replace(/--.*$/gm, '')
+    .replace(/\$\$[\s\S]*?\$\$/g, "''")
+    .replace(/\s+/g, ' ')
+    .toLowerCase();
+  const created = new Set(
+    Array.from(sql.matchAll(/create table (?:if not exists )?(\S+)/g), ([, table]) => table),
+  );
+  const found: string[] = [];
+  for (const statement of sql.split(';')) {
+    const table = /\balter table (?:if exists )?(?:only )?(\S+)/.exec(statement)?.[1];
+    if (table === undefined || !created.has(table)) {
+      for (const [pattern, violation] of statementRules) if (pattern.test(statement)) found.push(violation);
+      for (const column of statement.split(/(?=\badd column\b)/).slice(1)) {
+        if (/\bnot null\b/.test(column) && !/\bdefault\b/.test(column))
+          found.push('adds a column that the previous release does not fill');
+      }
+    }
+    const indexed = /\bcreate (?:unique )?index (concurrently )?.*?\bon (?:only )?([^\s(]+)/.exec(statement);
+    if (indexed?.[2] !== undefined && indexed[1] === undefined) {
+      if (bigTables.has(indexed[2]) && !created.has(indexed[2]))
+        found.push('creates an index on a big table without concurrently');
+    }
+  }
+  return found;
+}
+
+/** Whether the migration stops waiting for a lock before requests queue behind it. */
+export const limitsLocks = (source: string): boolean => /\bset local lock_timeout = '[1-5]s'/.test(source);
