@@ -376,7 +376,14 @@ describe('the chains of events', () => {
       [events, merchants],
     );
     const never = { aborted: false };
-    await sealEvents(parts, never);
+    // A transaction of another test may hold the events back.
+    await waitUntil('all events are sealed', async () => {
+      await sealEvents(parts, never);
+      const { rows } = await manyEvents.pool.query<{ sealed: number }>(
+        'select coalesce(sum(cardinality(commitments)), 0)::int as sealed from core.event_blocks',
+      );
+      return rows[0]?.sealed === events;
+    });
     await sealEvents(parts, never);
 
     let mostRows = 0;
