@@ -380,7 +380,7 @@ describe('the chains of events', () => {
     await waitUntil('all events are sealed', async () => {
       await sealEvents(parts, never);
       const { rows } = await manyEvents.pool.query<{ sealed: number }>(
-        'select coalesce(sum(cardinality(commitments)), 0)::int as sealed from core.event_blocks',
+        'select coalesce(sum(cardinality(sequences)), 0)::int as sealed from core.event_blocks',
       );
       return rows[0]?.sealed === events;
     });
