@@ -30,6 +30,7 @@ export function createEndedAnswers(nowMs: () => number): EndedAnswers {
     maxSize: maxLength,
     sizeCalculation: (body, key) => body.length + key.length,
     ttl: keptForMs,
+    ttlResolution: 0,
     perf: { now: nowMs },
   });
   return {

@@ -221,8 +221,9 @@ describe('the notes of callbacks', () => {
       callbackNotes: ['result 0'],
       providerReference: 'R-1',
     });
-    expect(
-      await failureOf(reversals.hastenReversal({ merchantId, reversalId: reversalId.replace(/.$/, '0') })),
-    ).toMatchObject({ reason: 'STRAY_PAYMENT_NOT_FOUND' });
+    const other = reversalId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    expect(await failureOf(reversals.hastenReversal({ merchantId, reversalId: other }))).toMatchObject({
+      reason: 'STRAY_PAYMENT_NOT_FOUND',
+    });
   });
 });
