@@ -158,11 +158,8 @@ function findingText(finding: AuditFinding): string {
 }
 
 function summaryText(summary: AuditSummary): string {
-  const { eventCount, erasedEventCount, waitingEventCount, orderCount, blockCount, rootCount } = summary;
+  const { eventCount, waitingEventCount, orderCount, blockCount, rootCount } = summary;
   const rest = [
-    erasedEventCount === 0n
-      ? ''
-      : `${erasedEventCount} events were erased, so only their presence was compared.`,
     waitingEventCount === 0n ? '' : `${waitingEventCount} events wait for a block.`,
     summary.incomparableOrderCount === 0n
       ? ''

@@ -32,7 +32,6 @@ export interface Finding {
 
 export interface VerifySummary {
   events: number;
-  erased: number;
   waiting: number;
   orders: number;
   incomparable: number;

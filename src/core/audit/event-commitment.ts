@@ -15,9 +15,6 @@ export interface CommittedEvent {
 export const saltBytes = 16;
 export const hashBytes = 32;
 
-/** The salt of an event whose personal data was erased. */
-export const forgottenSalt = Buffer.alloc(saltBytes);
-
 /** The hash before the first block of a chain, and before the first root. */
 export const noHash = Buffer.alloc(hashBytes);
 

@@ -37,7 +37,7 @@ const textOf = (value: Value): string =>
 const textsOf = (values: Readonly<Record<string, Value>>): RowValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]));
 
-/** The columns of each table that events determine, and whether they are personal. */
+/** The columns of each table that events determine. */
 export const comparedColumns = {
   order: {
     orderNumber: 'order_number',
@@ -81,27 +81,13 @@ export const comparedColumns = {
   },
 } as const;
 
-/** Erasure replaces them in rows and events, and may change their form. */
-const personal: ReadonlySet<string> = new Set([
-  'customerPhone',
-  'customerPhoneE164',
-  'reason',
-  'businessName',
-  'returnUrl',
-  'webhookUrl',
-  'phone',
-  'requestedBy',
-]);
-
 /**
- * How the rows of an order differ from what its events say, oldest event first. `isErased`: the personal data of the order was
- * erased, so only the other columns are compared.
+ * How the rows of an order differ from what its events say, oldest event first.
  * @throws TypeError for events with a value that this version does not know
  */
 export function orderDifferences(
   events: readonly OrderEventMessage[],
   stored: StoredOrder,
-  isErased: boolean,
 ): OrderDifference[] {
   const newest = events.findLast(({ order }) => order !== undefined)?.order;
   if (newest === undefined) return [];
@@ -119,11 +105,10 @@ export function orderDifferences(
       return [refund.id, textsOf(comparable(refund))];
     }),
   );
-  const parts = { isErased };
   return [
-    ...differencesOf('ORDER', '', textsOf(comparable(columns)), stored.order, parts),
-    ...tableDifferences('ATTEMPT', sealedAttempts, stored.attempts, parts),
-    ...tableDifferences('REFUND', sealedRefunds, stored.refunds, parts),
+    ...differencesOf('ORDER', '', textsOf(comparable(columns)), stored.order),
+    ...tableDifferences('ATTEMPT', sealedAttempts, stored.attempts),
+    ...tableDifferences('REFUND', sealedRefunds, stored.refunds),
   ];
 }
 
@@ -144,11 +129,10 @@ function tableDifferences(
   subject: 'ATTEMPT' | 'REFUND',
   sealed: ReadonlyMap<string, RowValues>,
   stored: ReadonlyMap<string, RowValues>,
-  parts: { readonly isErased: boolean },
 ): OrderDifference[] {
   const inserted = [...stored.keys()].filter((id) => !sealed.has(id));
   return [
-    ...[...sealed].flatMap(([id, values]) => differencesOf(subject, id, values, stored.get(id), parts)),
+    ...[...sealed].flatMap(([id, values]) => differencesOf(subject, id, values, stored.get(id))),
     ...inserted.map((id) => ({ subject, change: 'INSERTED', id, fields: [] }) as const),
   ];
 }
@@ -158,14 +142,12 @@ function differencesOf(
   id: string,
   sealed: RowValues,
   stored: RowValues | undefined,
-  { isErased }: { readonly isErased: boolean },
 ): OrderDifference[] {
   if (stored === undefined) return [{ subject, change: 'DELETED', id, fields: [] }];
   const fields = Object.keys(columnsOf[subject]).flatMap((field): DifferingField[] => {
     const [before, now = ''] = [sealed[field], stored[field]];
     // An event without the value says nothing about it.
     if (before === undefined || before === now) return [];
-    if (isErased && personal.has(field)) return [];
     if (subject === 'ATTEMPT' && field === 'status' && areBothOpen(before, now)) return [];
     return [{ field, sealed: before, stored: now }];
   });

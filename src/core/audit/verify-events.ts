@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
-import { commitmentOf, forgottenSalt, isSame } from './event-commitment.ts';
+import { commitmentOf, isSame } from './event-commitment.ts';
 import { orderDifferences } from './order-differences.ts';
 import type { OrderDifference } from './order-differences.ts';
 import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
@@ -225,8 +225,7 @@ function* eventFaults(
     if (row.number === null || row.salt === null || row.commitment === null) {
       if (row.is_passed) yield { kind: 'EVENT_NOT_SEALED', sequence };
       else summary.waiting += 1;
-    } else if (isSame(row.salt, forgottenSalt)) summary.erased += 1;
-    else if (
+    } else if (
       isSame(
         commitmentOf(row.salt, committed({ ...row, id: row.id, merchant_id: merchantId })),
         row.commitment,
@@ -248,12 +247,11 @@ function rowDifferences(
   stored: Parameters<typeof orderDifferences>[1],
   summary: VerifySummary,
 ): OrderDifference[] {
-  const isErased = rows.some(({ salt }) => salt !== null && isSame(salt, forgottenSalt));
   try {
     const events = rows.flatMap(({ id, payload }) =>
       id === null ? [] : [fromBinary(OrderEventSchema, payload)],
     );
-    return orderDifferences(events, stored, isErased);
+    return orderDifferences(events, stored);
   } catch {
     summary.incomparable += 1;
     return [];

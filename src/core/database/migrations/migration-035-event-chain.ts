@@ -36,7 +36,7 @@ create table core.event_blocks (
   -- The events in the order of the chain.
   order_ids uuid[] not null,
   sequences integer[] not null,
-  -- 16 bytes for each event; zeros after the erasure of its personal data.
+  -- 16 bytes for each event.
   salts bytea not null,
   -- 32 bytes for each event: the hash of its salt and its values.
   commitments bytea not null,
@@ -54,39 +54,10 @@ create table core.audit_roots (
   signature bytea not null
 );
 
-create function core.refuse_block_change() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'UPDATE' and to_jsonb(old) - 'salts' = to_jsonb(new) - 'salts' then return new; end if;
-  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
-end $$;
-create trigger append_only before update or delete on core.event_blocks
-  for each row execute function core.refuse_block_change();
-create trigger not_truncated before truncate on core.event_blocks
+create trigger append_only before update or delete or truncate on core.event_blocks
   for each statement execute function core.refuse_change();
 create trigger append_only before update or delete or truncate on core.audit_roots
   for each statement execute function core.refuse_change();
-
--- For the erasure of personal data: nobody can tell any more whether the order's redacted events are the sealed ones. The
--- chain stays valid, because it contains only the commitments.
-create function core.forget_event_salts(merchant uuid, forgotten uuid) returns void language plpgsql as $$
-declare
-  found record;
-begin
-  for found in
-    select b.number, u.place
-    from (
-      select min(position) as lowest, max(position) as highest from core.order_events
-      where merchant_id = merchant and order_id = forgotten
-    ) e
-    join core.event_blocks b on b.merchant_id = merchant and b.last_position >= e.lowest and b.first_position <= e.highest
-    cross join lateral unnest(b.order_ids) with ordinality u(order_id, place)
-    where u.order_id = forgotten
-  loop
-    update core.event_blocks
-      set salts = overlay(salts placing decode(repeat('00', 16), 'hex') from (found.place::integer - 1) * 16 + 1)
-      where merchant_id = merchant and number = found.number;
-  end loop;
-end $$;
 `);
   }
 }

@@ -533,13 +533,6 @@ export declare type AuditSummary = Message<"gatehouse.v1.AuditSummary"> & {
   eventCount: bigint;
 
   /**
-   * Events whose personal data was erased, so that only their presence was compared.
-   *
-   * @generated from field: int64 erased_event_count = 2;
-   */
-  erasedEventCount: bigint;
-
-  /**
    * Events that wait for a block.
    *
    * @generated from field: int64 waiting_event_count = 3;
