@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { SnapshotError } from '../platform/database/snapshot/manifest.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { Output } from './output.ts';
 import { fields } from './table.ts';
@@ -20,7 +21,8 @@ export interface BackupSummary {
   readonly deliveries: number;
 }
 
-/** The work on the databases and the files of a backup. Every function throws an Error with a message for operators. */
+/** The work on the databases and the files of a backup. Every function throws an Error with a message for operators,
+ * a SnapshotError also with an advice. */
 export interface BackupTools {
   /** Writes all rows into an empty folder. */
   readonly write: (
@@ -119,8 +121,9 @@ async function explained<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
+    if (error instanceof SnapshotError) throw new CliError(exitCodes.refused, error.message, error.advice);
     if (!(error instanceof Error)) throw error;
-    const isUnreachable = 'code' in error && error.code === 'ECONNREFUSED';
+    const isUnreachable = 'code' in error && unreachable.has(String(error.code));
     throw new CliError(
       isUnreachable ? exitCodes.unreachable : exitCodes.refused,
       error.message === '' ? 'the database does not answer' : error.message,
@@ -128,6 +131,8 @@ async function explained<Result>(work: Promise<Result>): Promise<Result> {
     );
   }
 }
+
+const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
 
 function describe(summary: BackupSummary, title: string, folder: string, tookMs: number): Output {
   const { takenAt, schemas, tables, rows, orders, deliveries } = summary;

@@ -23,7 +23,8 @@ export const exitCodeHelp = `Exit codes:
   3  there is no such merchant, key, user, wallet, order, payment, refund, reconciliation,
      delivery or endpoint
   4  refused because of the token, its role, the state of an object, or a limit;
-     for wallet check: a provider did not accept the credentials
+     for wallet check: a provider did not accept the credentials;
+     for backup verify and restore: the backup is damaged or incomplete
   5  core or webhooks is unreachable, does not answer in time, or has no database;
      for reconcile: the statement could not be read`;
 

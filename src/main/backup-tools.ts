@@ -15,7 +15,7 @@ export const backupTools: BackupTools = {
   async write(urls, folder, report) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if ((await readdir(folder)).length > 0)
-      throw new SnapshotError(`${folder} is not empty; name a new folder for each backup`);
+      throw new SnapshotError(`${folder} is not empty`, 'Name a new folder for each backup.');
     const sources =
       urls.webhooks === urls.core
         ? [{ url: urls.core, schemas: ['core', 'webhooks'] }]
@@ -87,7 +87,8 @@ async function migrateTo(database: Database, schema: string, migrations: readonl
   const unknown = migrations.find((name) => !known.includes(name));
   if (last === undefined || unknown !== undefined)
     throw new SnapshotError(
-      `the backup has the migration ${unknown ?? ''} of ${schema}, which this version does not know; use the Gatehouse that wrote it, or a newer one`,
+      `the backup has the migration ${unknown ?? ''} of ${schema}, which this version does not know`,
+      'Use the version of Gatehouse that wrote the backup, or a newer one.',
     );
   await database.migrate(last);
 }

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { AuditService } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditFinding, AuditSummary } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -16,7 +15,7 @@ import { backupTools } from '../../src/main/backup-tools.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
-import { sharedServers } from '../support/servers.ts';
+import { loseDatabase } from '../support/lose-database.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
@@ -133,12 +132,7 @@ async function openDrill() {
     /** Stops what uses the database, deletes it, and restores the backup into a new one. */
     async loseAndRestore(): Promise<void> {
       await Promise.all([...stack.webhooks, ...stack.cores].map((process) => process.stop()));
-      const name = new URL(stack.databaseUrl).pathname.slice(1);
-      const client = new pg.Client({ connectionString: sharedServers().postgresUrl });
-      await client.connect();
-      await client.query(`drop database ${name} with (force)`);
-      await client.query(`create database ${name}`);
-      await client.end();
+      await loseDatabase(stack.databaseUrl);
       await backupTools.restore(urls, folder, () => undefined);
     },
     async startCore(settings: Readonly<Record<string, string>> = {}): Promise<GatehouseProcess> {

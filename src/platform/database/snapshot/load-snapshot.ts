@@ -16,7 +16,10 @@ export async function requireEmpty(url: string, schemas: readonly string[]): Pro
     );
     const [first] = rows;
     if (first !== undefined)
-      throw new SnapshotError(`the database already has the schema ${first.name}; restore into an empty one`);
+      throw new SnapshotError(
+        `the database already has the schema ${first.name}`,
+        'Create an empty database, and set GATEHOUSE_DATABASE_URL to it.',
+      );
   });
 }
 
@@ -68,7 +71,10 @@ async function loadTable(
   const into = client.query(copyFrom(`copy ${table} (${columns.map(quoted).join(', ')}) from stdin`));
   await pipeline(createReadStream(join(folder, file)), createGunzip(), into);
   if (into.rowCount !== rows)
-    throw new SnapshotError(`${file} has ${into.rowCount} rows, and the manifest says ${rows}`);
+    throw new SnapshotError(
+      `${file} has ${into.rowCount} rows, and the manifest says ${rows}`,
+      'Use another backup. This database stays empty of rows: delete it.',
+    );
 }
 
 /** The tables in an order in which every foreign key finds its row. */
@@ -83,7 +89,7 @@ where k.contype = 'f' and k.conrelid <> k.confrelid`);
   const waiting = new Map(tables.map((table) => [`${table.schema}.${table.name}`, table]));
   while (waiting.size > 0) {
     const ready = [...waiting].filter(([key]) => !rows.some(({ of, to }) => of === key && waiting.has(to)));
-    if (ready.length === 0) throw new SnapshotError('the foreign keys of the tables form a circle');
+    if (ready.length === 0) throw new TypeError('the foreign keys of the tables form a circle');
     for (const [key, table] of ready) {
       ordered.push(table);
       waiting.delete(key);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Type } from '@sinclair/typebox';
@@ -14,6 +14,8 @@ const SnapshotTable = Type.Object({
   columns: Type.Array(Type.String()),
   rows: Type.Integer({ minimum: 0 }),
   file: Type.String({ pattern: '^[a-z0-9_.]+$' }),
+  /** The size of the file; absent in the first backups. */
+  bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
 });
 export type SnapshotTable = Static<typeof SnapshotTable>;
@@ -41,44 +43,101 @@ const Manifest = Type.Object({
 });
 export type Manifest = Static<typeof Manifest>;
 
+/** The form of the manifest that this version writes and reads. */
+const format = 1;
 export const manifestFile = 'manifest.json';
 
-/** The folder has no usable snapshot. The message says why, for the operator. */
+/** The folder or the database cannot be used. The message says why, and the advice what the operator can do. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
+  readonly advice: string;
+
+  constructor(message: string, advice: string) {
+    super(message);
+    this.advice = advice;
+  }
 }
 
-/** @throws SnapshotError when the folder has no complete snapshot of a form that this version knows */
+const copyAgain =
+  'Copy the folder again from where the backup was written. If the files there are damaged too, use another backup.';
+const useAnother = 'Use another backup. Delete this one: it cannot be restored.';
+
+/** The manifest as a file. Its last field is the checksum of the rest. */
+export function writtenManifest(manifest: Manifest): string {
+  return `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, undefined, 2)}\n`;
+}
+
+const checksumOf = (manifest: object): string =>
+  createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+
+/** @throws SnapshotError when the folder has no complete and undamaged manifest of a form that this version knows */
 export async function readManifest(folder: string): Promise<Manifest> {
-  const text = await readFile(join(folder, manifestFile), 'utf8').catch(() => {
+  const content = parsed(await readText(folder));
+  const { checksum, ...manifest } = content;
+  // The first backups have no checksum of their manifest.
+  if (checksum !== undefined && checksum !== checksumOf(manifest))
+    throw new SnapshotError(`${manifestFile} was changed or damaged: its checksum differs`, copyAgain);
+  if (typeof manifest['format'] === 'number' && manifest['format'] !== format)
     throw new SnapshotError(
-      `${folder} has no ${manifestFile}: it is not a backup, or the backup did not finish`,
+      `the backup has the form ${manifest['format']}, and this version reads the form ${format}`,
+      'Use the version of Gatehouse that wrote the backup, or a newer one.',
     );
-  });
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw new SnapshotError(`${manifestFile} is not JSON`);
-  }
-  if (!Value.Check(Manifest, content)) throw new SnapshotError(`${manifestFile} is not one of this version`);
-  return content;
-}
-
-/** Compares every file with its checksum. @throws SnapshotError for the first that is missing or differs */
-export async function verifySnapshot(folder: string): Promise<Manifest> {
-  const manifest = await readManifest(folder);
-  for (const { file, sha256 } of manifest.tables) {
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(join(folder, file)), hash).catch((error: unknown) => {
-      const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-      throw new SnapshotError(`${file} cannot be read (${why})`);
-    });
-    if (hash.digest('hex') !== sha256)
-      throw new SnapshotError(`${file} was changed or damaged: its checksum differs`);
-  }
+  if (!Value.Check(Manifest, manifest))
+    throw new SnapshotError(`${manifestFile} was changed or damaged: it has no complete content`, copyAgain);
   return manifest;
 }
+
+async function readText(folder: string): Promise<string> {
+  if (!(await stat(folder).catch(() => undefined))?.isDirectory())
+    throw new SnapshotError(`there is no folder ${folder}`, 'Check the path of the backup.');
+  try {
+    return await readFile(join(folder, manifestFile), 'utf8');
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT')
+      throw new SnapshotError(`${manifestFile} cannot be read (${codeOf(error)})`, canRead);
+    throw new SnapshotError(
+      `${folder} has no ${manifestFile}: it is not a backup, or the backup did not finish`,
+      useAnother,
+    );
+  }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const content: unknown = JSON.parse(text);
+    if (typeof content === 'object' && content !== null) return { ...content };
+  } catch {
+    // The error below is for both.
+  }
+  throw new SnapshotError(`${manifestFile} was changed or damaged: it is not JSON`, copyAgain);
+}
+
+/** Compares every file with its size and checksum. @throws SnapshotError for the first that is missing or differs */
+export async function verifySnapshot(folder: string): Promise<Manifest> {
+  const manifest = await readManifest(folder);
+  for (const table of manifest.tables) await verifyFile(folder, table);
+  return manifest;
+}
+
+async function verifyFile(folder: string, { file, bytes, sha256 }: SnapshotTable): Promise<void> {
+  const hash = createHash('sha256');
+  let found = 0;
+  const content = createReadStream(join(folder, file));
+  content.on('data', (chunk) => (found += chunk.length));
+  await pipeline(content, hash).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') throw new SnapshotError(`${file} is missing`, copyAgain);
+    throw new SnapshotError(`${file} cannot be read (${codeOf(error)})`, canRead);
+  });
+  if (bytes !== undefined && found !== bytes)
+    throw new SnapshotError(`${file} was cut off or changed: it has ${found} of ${bytes} bytes`, copyAgain);
+  if (hash.digest('hex') !== sha256)
+    throw new SnapshotError(`${file} was changed or damaged: its checksum differs`, copyAgain);
+}
+
+const canRead = 'Check the disk, and that your user may read the files.';
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
 
 /** A quoted SQL name. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

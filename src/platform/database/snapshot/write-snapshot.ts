@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { manifestFile, quoted } from './manifest.ts';
+import { manifestFile, quoted, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
 export interface SnapshotSource {
@@ -36,7 +36,7 @@ export async function writeSnapshot(
     tables: parts.flatMap(({ tables }) => tables),
   };
   const part = join(folder, `${manifestFile}.part`);
-  await writeFile(part, `${JSON.stringify(manifest, undefined, 2)}\n`, { mode: 0o600 });
+  await writeFile(part, writtenManifest(manifest), { mode: 0o600 });
   await syncToDisk(part);
   await rename(part, join(folder, manifestFile));
   await syncToDisk(folder);
@@ -102,13 +102,15 @@ async function writeTable(
   client: Client,
   path: string,
   { schema, name, columns }: Columns,
-): Promise<{ rows: number; sha256: string }> {
+): Promise<{ rows: number; bytes: number; sha256: string }> {
   const list = columns.map(quoted).join(', ');
   const rows = client.query(copyTo(`copy (select ${list} from ${quoted(schema)}.${quoted(name)}) to stdout`));
   const hash = createHash('sha256');
+  let bytes = 0;
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       hash.update(chunk);
+      bytes += chunk.length;
       done(null, chunk);
     },
   });
@@ -119,7 +121,7 @@ async function writeTable(
     createWriteStream(path, { mode: 0o600, flags: 'wx' }),
   );
   await syncToDisk(path);
-  return { rows: rows.rowCount, sha256: hash.digest('hex') };
+  return { rows: rows.rowCount, bytes, sha256: hash.digest('hex') };
 }
 
 async function describeSchema(client: Client, schema: string): Promise<Manifest['schemas'][number]> {

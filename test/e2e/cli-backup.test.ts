@@ -1,0 +1,246 @@
+import { cp, mkdtemp, readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { startInline } from '../support/inline-process.ts';
+import { loseDatabase } from '../support/lose-database.ts';
+import { sharedStack } from '../support/shared-stack.ts';
+import { walletsOfCore } from '../support/simulated-wallets.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+/** No wallet has a statement, so an operator compares all of them. */
+const withoutStatements = walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false');
+const stack = sharedStack({ settings: { GATEHOUSE_WALLETS: withoutStatements } });
+
+let cli: CommandLine;
+let folder: string;
+let backup: string;
+let apiKey: string;
+beforeAll(async () => {
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    GATEHOUSE_DATABASE_URL: stack.databaseUrl,
+  });
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
+  backup = join(folder, 'backup');
+  apiKey = (await stack.createMerchant()).testKey;
+  await register('BEFORE-1');
+  await cli.json('backup', '--output', backup);
+});
+afterAll(async () => {
+  await cli.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function register(orderNumber: string): Promise<number> {
+  const { status } = await fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/register`, {
+    method: 'POST',
+    headers: { apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      order_number: orderNumber,
+      return_url: 'http://127.0.0.1/back',
+      amount: '100.50',
+      currency: 'ETB',
+      reason: 'Shoes',
+      customer_phone: '251901110001',
+    }),
+  });
+  return status;
+}
+
+const orders = 'core.orders.copy.gz';
+const manifest = 'manifest.json';
+
+async function changeText(path: string, change: (text: string) => string): Promise<void> {
+  const before = await readFile(path, 'utf8');
+  const after = change(before);
+  expect(after).not.toBe(before);
+  await writeFile(path, after);
+}
+
+async function flipByte(path: string): Promise<void> {
+  const content = await readFile(path);
+  const middle = content.length >> 1;
+  content[middle] = (content[middle] ?? 0) ^ 1;
+  await writeFile(path, content);
+}
+
+interface Damage {
+  readonly name: string;
+  readonly damage: (folder: string) => Promise<void>;
+  readonly error: string;
+  readonly advice: string;
+}
+
+const damages: readonly Damage[] = [
+  {
+    name: 'a file that was cut off',
+    damage: (of) => truncate(join(of, orders), 40),
+    error: `${orders} was cut off or changed: it has 40 of`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'a flipped bit',
+    damage: (of) => flipByte(join(of, orders)),
+    error: `${orders} was changed or damaged: its checksum differs`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'a missing file',
+    damage: (of) => unlink(join(of, orders)),
+    error: `${orders} is missing`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'an empty file',
+    damage: (of) => truncate(join(of, orders)),
+    error: `${orders} was cut off or changed: it has 0 of`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'a missing manifest',
+    damage: (of) => unlink(join(of, manifest)),
+    error: 'it is not a backup, or the backup did not finish',
+    advice: 'Use another backup',
+  },
+  {
+    name: 'a manifest that was cut off',
+    damage: (of) => truncate(join(of, manifest), 300),
+    error: `${manifest} was changed or damaged: it is not JSON`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'another time in the manifest',
+    damage: (of) =>
+      changeText(join(of, manifest), (text) => text.replace(/"taken_at": "20/, '"taken_at": "19')),
+    error: `${manifest} was changed or damaged: its checksum differs`,
+    advice: 'Copy the folder again',
+  },
+  {
+    name: 'a form of a later version',
+    damage: (of) =>
+      changeText(join(of, manifest), (text) =>
+        text.replace('"format": 1', '"format": 2').replace(/,\s+"checksum": "\w+"/, ''),
+      ),
+    error: 'the backup has the form 2, and this version reads the form 1',
+    advice: 'Use the version of Gatehouse that wrote the backup, or a newer one',
+  },
+  {
+    name: 'no folder',
+    damage: (of) => rm(of, { recursive: true }),
+    error: 'there is no folder',
+    advice: 'Check the path',
+  },
+];
+
+describe('backup verify and restore refuse', () => {
+  test.each(damages)('$name, and say what to do', async ({ damage, error, advice }) => {
+    const copy = await mkdtemp(join(folder, 'copy-'));
+    await cp(backup, copy, { recursive: true });
+    await damage(copy);
+
+    const verified = await cli.run('backup', 'verify', copy);
+    const restored = await cli.run('restore', '--from', copy);
+
+    expect(verified).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(verified.stderr).toContain(error);
+    expect(verified.stderr).toContain(advice);
+    expect(restored).toMatchObject({ exitCode: 4, stdout: '', stderr: verified.stderr });
+  });
+
+  test('a backup of a migration that this version does not know', async () => {
+    const copy = await mkdtemp(join(folder, 'copy-'));
+    await cp(backup, copy, { recursive: true });
+    await changeText(join(copy, manifest), (text) =>
+      text.replace('"033-recovery"', '"999-later"').replace(/,\s+"checksum": "\w+"/, ''),
+    );
+    const empty = await createTestDatabase({ migrated: false });
+    try {
+      const restored = await cli.run('restore', '--from', copy, '--database-url', empty.url);
+      expect(restored).toMatchObject({ exitCode: 4, stdout: '' });
+      expect(restored.stderr).toContain('the backup has the migration 999-later of core');
+      expect(restored.stderr).toContain('Use the version of Gatehouse that wrote the backup');
+    } finally {
+      await empty.drop();
+    }
+  });
+});
+
+test('an undamaged backup is verified; a used folder, a used database and a wrong address are refused', async () => {
+  const verified = await cli.json('backup', 'verify', backup);
+  const again = await cli.run('backup', '--output', backup);
+  const used = await cli.run('restore', '--from', backup);
+  const nowhere = await cli.run(
+    ...['restore', '--from', backup, '--database-url', 'postgres://gatehouse@127.0.0.1:1/x'],
+  );
+
+  expect(verified).toMatchObject({ folder: backup, orders: 1, schemas: ['core', 'webhooks'] });
+  expect(again).toMatchObject({ exitCode: 4, stdout: '' });
+  expect(again.stderr).toContain('is not empty\nName a new folder');
+  expect(used).toMatchObject({ exitCode: 4, stdout: '' });
+  expect(used.stderr).toContain('already has the schema core\nCreate an empty database');
+  expect(nowhere).toMatchObject({ exitCode: 5, stdout: '' });
+});
+
+test('an operator backs up, restores, compares the wallets and opens the gateway with commands only', async () => {
+  await register('AFTER-1');
+  await stack.cores[0]?.stop();
+  await loseDatabase(stack.databaseUrl);
+  const restored = await cli.run('restore', '--from', backup);
+  expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('complete and undamaged') });
+  expect(restored.stdout).toContain('gatehouse restore status');
+  const core = await startInline('core', {
+    ...stack.coreSettings,
+    GATEHOUSE_CORE_GRPC_PORT: stack.addresses[0]?.split(':').at(-1) ?? '',
+  });
+  try {
+    const recovery = async () => {
+      const { recovery: found } = await cli.json('restore', 'status');
+      return found as { readonly stream: string; readonly closed_environments: readonly string[] };
+    };
+    await waitUntil('the stream was read', async () => (await recovery()).stream !== 'waiting');
+    const closed = await cli.run('restore', 'status');
+    expect(closed.stdout).toMatch(/Payments +not taken in SANDBOX, PRODUCTION/);
+    expect(closed.stdout).toContain('gatehouse restore accept --wallet walleta --environment sandbox');
+    await waitUntil('core refuses new orders', async () => (await register('NEW-1')) === 503);
+    const reason = ['--reason', 'compared with the portal'];
+    const vague = await cli.run('restore', 'accept', ...reason);
+    expect(vague).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--conflicts') });
+    const noConflict = await cli.run('restore', 'accept', '--conflicts', ...reason);
+    expect(noConflict).toMatchObject({ exitCode: 4 });
+    for (const wallet of ['walleta', 'walletb']) {
+      const accept = ['restore', 'accept', '--wallet', wallet, '--environment'];
+      expect(await cli.run(...accept, 'sandbox', ...reason)).toMatchObject({ exitCode: 0 });
+      expect(await cli.run(...accept, 'sandbox', ...reason)).toMatchObject({ exitCode: 4 });
+    }
+    await waitUntil('the sandbox takes orders', async () => (await register('NEW-1')) === 201);
+    const half = await cli.run('restore', 'status');
+    expect(half.stdout).toMatch(/Payments +not taken in PRODUCTION/);
+    expect(half.stdout).toContain('accepted by');
+    for (const wallet of ['walleta', 'walletb'])
+      await cli.json('restore', 'accept', '--wallet', wallet, '--environment', 'production', ...reason);
+    expect((await cli.run('restore', 'status')).stdout).toMatch(/Payments +taken/);
+
+    const early = await cli.run('restore', 'begin', '--backup-time', '2999-01-01T00:00:00Z');
+    expect(early).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('must not be in the future'),
+    });
+    const begun = await cli.run('restore', 'begin', '--backup-time', '2026-01-01T00:00:00Z');
+    expect(begun).toMatchObject({ exitCode: 0 });
+    expect(begun.stdout).toMatch(/Restored +an operator began it/);
+    await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    const audit = await client.query("select action from core.audit_entries where action like 'recovery.%'");
+    await client.end();
+    expect(audit.rows).toHaveLength(5);
+  } finally {
+    await core.stop();
+  }
+});
