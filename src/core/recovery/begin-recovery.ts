@@ -13,19 +13,26 @@ export interface BegunRecovery {
 
 /**
  * Begins a recovery, in one transaction: it closes both environments, and records that every request that was open at the time
- * of the backup may have reached its wallet since.
+ * of the backup may have reached its wallet since. A database may be restored again before its recovery has finished. The new
+ * recovery then replaces that one, and includes its lost time.
  */
 export async function beginRecovery(
   em: EntityManager,
   wallets: readonly Wallet[],
   { id, cause, lostFrom, lostUntil }: BegunRecovery,
 ): Promise<void> {
+  const replaced = await em.findOne(RecoveryRow, { finishedAt: null });
+  if (replaced !== null) {
+    replaced.finishedAt = lostUntil;
+    await em.flush();
+  }
   em.create(RecoveryRow, {
     id,
     cause,
-    lostFrom,
+    lostFrom: replaced !== null && replaced.lostFrom < lostFrom ? replaced.lostFrom : lostFrom,
     lostUntil,
     stream: 'WAITING',
+    conflictingOrders: replaced?.conflictsAcceptedBy === '' ? replaced.conflictingOrders : 0,
     closed: ['SANDBOX', 'PRODUCTION'],
   });
   await em.flush();

@@ -67,7 +67,8 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
     const life = await readLife(database.pool);
     const stream = await readStream();
     lost.throwIfAborted();
-    if (life.isRecovering || (await begin(parts, life, stream)))
+    const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
+    if ((life.isRecovering && !isRestoredAgain) || (await begin(parts, life, stream)))
       await continueRecovery(parts, life.lineage, stream, lost);
   };
   return async () => {
@@ -156,7 +157,8 @@ async function readTheStream(
   recovery.streamUntil = read.until ?? null;
   recovery.rebuiltOrders = total.orders.size;
   recovery.rebuiltEvents = total.events;
-  recovery.conflictingOrders = total.conflicts.size;
+  // Those of a recovery that this one has replaced still wait for the operator.
+  recovery.conflictingOrders = Math.max(recovery.conflictingOrders, total.conflicts.size);
   logger.info(
     {
       recovery: recovery.id,
