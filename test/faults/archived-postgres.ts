@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { choosePorts } from '../../src/main/local/free-port.ts';
+import { beginLog } from '../../src/main/local/log-file.ts';
+import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/main/local/postgres-home.ts';
+import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
+import { supervise } from '../../src/main/local/supervisor.ts';
+import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
+import { hangMs, insist, waitUntil } from '../support/wait-until.ts';
+
+const execute = promisify(execFile);
+
+/** A PostgreSQL whose WAL is archived, as docs/operating/backup.md describes it. */
+export interface ArchivedPostgres {
+  readonly url: string;
+  /** Copies the data folder while the server runs. */
+  readonly takeBaseBackup: () => Promise<void>;
+  /** Returns when everything that is committed now is in the archive. */
+  readonly archiveAll: () => Promise<void>;
+  /** The present time of the server's clock. */
+  readonly now: () => Promise<string>;
+  /** Stops the server and deletes its data folder. `crash` archives nothing more, `shutdown` archives the rest. */
+  readonly lose: (how: 'crash' | 'shutdown') => Promise<void>;
+  /** Starts the server from the base backup, up to a time or to the end of the archive. */
+  readonly restore: (until?: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * The copy of the data folder is made between two SQL functions, because the npm package has no pg_basebackup.
+ * GATEHOUSE_TEST_PG_BASEBACKUP names one of version 18, which then makes it.
+ */
+export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-archived-'));
+  const archive = join(folder, 'archive');
+  const base = join(folder, 'base');
+  await mkdir(archive);
+  await chmod(archive, 0o777);
+  const home = await findPostgresHome({
+    dataFolder: folder,
+    native: installedPostgres(),
+    shared: sharedFolder,
+    report: () => undefined,
+  });
+  const [port = 0] = await choosePorts([{ setting: 'a free port', host: '127.0.0.1', port: 0 }]);
+  const password = 'temporary-and-on-loopback-only';
+  const url = databaseUrl({ port, password });
+  const archiving = {
+    archive_mode: 'on',
+    // A crash during a copy must leave no part of a segment under its name: a restore ends at such a file.
+    archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f.part && sync ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f`,
+  };
+  let server: SupervisedProcess | undefined;
+  let stopSignal: NodeJS.Signals = 'SIGINT';
+  const start = async (settings: Readonly<Record<string, string>>): Promise<void> => {
+    const options = {
+      home,
+      port,
+      password,
+      marker: {},
+      durable: true,
+      settings: { ...archiving, ...settings },
+    };
+    const spec: ProcessSpec = {
+      ...postgresProcess(options),
+      stopTimeoutMs: hangMs,
+      get stopSignal() {
+        return stopSignal;
+      },
+    };
+    const log = await beginLog(join(folder, 'postgres.log'));
+    server = await supervise(spec, { log, warn: () => undefined, signal: new AbortController().signal });
+  };
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row | undefined> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql)).rows[0];
+    } finally {
+      await client.end();
+    }
+  };
+  const belongsToServer = async (path: string): Promise<void> => {
+    if (home.user !== undefined) await execute('chown', ['-R', `${home.user.uid}:${home.user.gid}`, path]);
+  };
+  const copyBetweenFunctions = async (): Promise<void> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query("select pg_backup_start('drill', true)");
+    await mkdir(base, { mode: 0o700 });
+    const left = ['--exclude=./pg_wal/*', '--exclude=./postmaster.pid', '--exclude=./postmaster.opts'];
+    await execute('sh', ['-c', `tar -C ${home.data} ${left.join(' ')} -c . | tar -C ${base} -x`]);
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop()');
+    await client.end();
+    await writeFile(join(base, 'backup_label'), rows[0]?.labelfile ?? '');
+  };
+  await start({});
+  return {
+    url,
+    async takeBaseBackup() {
+      const program = process.env['GATEHOUSE_TEST_PG_BASEBACKUP'];
+      if (program === undefined) await copyBetweenFunctions();
+      else await execute(program, ['-d', url, '-D', base, '--wal-method=none', '--checkpoint=fast']);
+    },
+    async archiveAll() {
+      const switched = await query<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file');
+      await waitUntil('the last segment is archived', async () =>
+        (await readdir(archive)).includes(switched?.file ?? ''),
+      );
+    },
+    now: async () => (await query<{ now: string }>('select clock_timestamp()::text as now'))?.now ?? '',
+    async lose(how) {
+      // SIGQUIT ends the server at once. SIGINT lets it archive the segment that it was writing.
+      stopSignal = how === 'crash' ? 'SIGQUIT' : 'SIGINT';
+      await server?.stop();
+      stopSignal = 'SIGINT';
+      server = undefined;
+      await rm(home.data, { recursive: true });
+    },
+    async restore(until) {
+      await execute('cp', ['-a', base, home.data]);
+      await writeFile(join(home.data, 'recovery.signal'), '');
+      await belongsToServer(home.data);
+      const target =
+        until === undefined ? {} : { recovery_target_time: until, recovery_target_action: 'promote' };
+      await start({ restore_command: `cp ${archive}/%f %p`, ...target });
+      await waitUntil('the archive was replayed', () =>
+        insist('the server answers', async () => {
+          const found = await query<{ done: boolean }>('select not pg_is_in_recovery() as done');
+          return found?.done === true;
+        }),
+      );
+    },
+    async stop() {
+      await server?.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  RecoveredWalletState,
+  RecoveryCause,
+  RecoveryStream,
+} from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startArchivedPostgres } from './archived-postgres.ts';
+import { numbers, openDrill } from './restore-drill.ts';
+
+/* The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. */
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function openArchivedDrill() {
+  const postgres = await startArchivedPostgres();
+  closers.push(postgres.stop);
+  const loss: { how: 'crash' | 'shutdown'; until?: string } = { how: 'crash' };
+  const drill = await openDrill(closers, {
+    url: postgres.url,
+    backUp: postgres.takeBaseBackup,
+    async loseAndRestore() {
+      await postgres.lose(loss.how);
+      await postgres.restore(loss.until);
+    },
+  });
+  const paid = async (orders: readonly string[]): Promise<void> => {
+    await drill.pay(orders);
+    await drill.allCompleted(orders);
+  };
+  /** Waits until a recovery has finished that is not the one before. */
+  const recovered = (before = '') =>
+    waitUntil('the sandbox is open', async () => {
+      const open = await drill.isOpen();
+      return open?.recoveryId === before ? undefined : open;
+    });
+  return { ...drill, postgres, loss, paid, recovered };
+}
+
+test('a base backup with all WAL loses nothing, one to a point in time is completed from the broker, and both ask the wallets', async () => {
+  const drill = await openArchivedDrill();
+  const { loss, postgres, shop } = drill;
+  await drill.paid(numbers('B', 1, 2));
+  await drill.backUp();
+  await drill.paid(numbers('A', 101, 3));
+  const charged = await drill.charges();
+
+  loss.how = 'shutdown';
+  await drill.loseAndRestore();
+  const core = await drill.startCore();
+
+  const complete = await drill.recovered();
+  expect(complete).toMatchObject({ cause: RecoveryCause.NEW_HOME, rebuiltOrderCount: 0 });
+  const walleta = complete.wallets.find(
+    ({ wallet, environment }) => wallet === 'walleta' && environment === Environment.SANDBOX,
+  );
+  expect(walleta).toMatchObject({ state: RecoveredWalletState.READ, unclaimedPaymentCount: 0 });
+  await drill.allCompleted([...numbers('B', 1, 2), ...numbers('A', 101, 3)]);
+  expect(await drill.charges()).toEqual(charged);
+
+  const until = await postgres.now();
+  const after = numbers('C', 201, 3);
+  await drill.paid(after);
+  const chargedAfter = await drill.charges();
+  await postgres.archiveAll();
+  await core.stop();
+  Object.assign(loss, { how: 'crash', until });
+  await drill.loseAndRestore();
+  await drill.startCore();
+
+  const inTime = await drill.recovered(complete.recoveryId);
+  expect(inTime).toMatchObject({
+    cause: RecoveryCause.NEW_HOME,
+    stream: RecoveryStream.COMPLETE,
+    rebuiltOrderCount: after.length,
+  });
+  await drill.allCompleted([...numbers('A', 101, 3), ...after]);
+  for (const number of after)
+    expect(await shop.pay(number)).toMatchObject({ status: 201, body: { payment_status: 'COMPLETED' } });
+  expect(await drill.charges()).toEqual(chargedAfter);
+  await drill.paid(numbers('D', 301, 2));
+  await drill.nothingWasChanged();
+});
+
+test('after a crash, payments that were not archived yet are found in statements and not charged again', async () => {
+  const drill = await openArchivedDrill();
+  const { postgres, shop } = drill;
+  await drill.backUp();
+  const archived = numbers('A', 101, 3);
+  await drill.paid(archived);
+  await postgres.archiveAll();
+  const lost = numbers('L', 201, 3);
+  await drill.paid(lost);
+  const charged = await drill.charges();
+  await drill.loseAndRestore();
+  const broker = await startTemporaryNats();
+  closers.push(broker.stop);
+  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
+
+  const open = await drill.recovered();
+  expect(open).toMatchObject({ cause: RecoveryCause.NEW_HOME, stream: RecoveryStream.LOST });
+  await drill.allCompleted(archived);
+  await waitUntil('core knows that it is open', async () => (await shop.verify('N-0999')).status === 404);
+  for (const number of lost) expect((await shop.pay(number)).status).toBe(201);
+  await drill.allCompleted(lost);
+  expect(await drill.charges()).toEqual(charged);
+  await drill.paid(numbers('D', 301, 2));
+  expect(await drill.statusOf(archived[0]!)).toBe(OrderStatus.COMPLETED);
+});
