@@ -10,6 +10,7 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { PersonalDataService } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RecoveryService } from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -32,6 +33,7 @@ export interface CoreClients {
   readonly settlements: Client<typeof SettlementService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly payerPayments: Client<typeof PayerPaymentService>;
+  readonly personalData: Client<typeof PersonalDataService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly recoveries: Client<typeof RecoveryService>;
   readonly accounts: Client<typeof AccountService>;
@@ -63,6 +65,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     settlements: createClient(SettlementService, transport),
     strayPayments: createClient(StrayPaymentService, transport),
     payerPayments: createClient(PayerPaymentService, transport),
+    personalData: createClient(PersonalDataService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     recoveries: createClient(RecoveryService, transport),
     accounts: createClient(AccountService, transport),

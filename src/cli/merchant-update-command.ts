@@ -31,6 +31,7 @@ interface UpdateOptions {
   readonly refundApprovalAbove?: Pick<ApprovalLimit, 'currency' | 'amount' | 'role'>[];
   readonly contactPhone?: string;
   readonly contactEmail?: string;
+  readonly personalDataDays?: number;
 }
 
 const entriesOf = (text: string): string[] => (text === 'all' || text === 'none' ? [] : text.split(','));
@@ -80,6 +81,13 @@ function readRate(text: string): number {
   return Number(text);
 }
 
+function readDays(text: string): number {
+  if (text === 'standard') return 0;
+  if (!/^[1-9][0-9]{1,4}$/.test(text))
+    throw new InvalidArgumentError('Use a whole number of days from 30 to 36500, or standard.');
+  return Number(text);
+}
+
 const readContact = (text: string): string => (text === 'none' ? '' : text);
 
 /** `merchant update`: changes only the given values, and fails if another user changed the merchant meanwhile. */
@@ -92,7 +100,9 @@ export function addMerchantUpdateCommand(
   onMerchant(
     merchant
       .command('update')
-      .description('change the name, time to pay, contact, terms and rules for refunds of a merchant')
+      .description(
+        'change the name, time to pay, contact, terms, rules for refunds and erasure period of a merchant',
+      )
       .option('--name <name>', 'shown to customers at checkout')
       .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
       .addOption(
@@ -138,6 +148,12 @@ export function addMerchantUpdateCommand(
           '--contact-email <address>',
           'e-mail address for customers, shown on checkout pages and receipts, or none',
         ).argParser(readContact),
+      )
+      .addOption(
+        new Option(
+          '--personal-data-days <days>',
+          'erase the personal data of its orders after so many days, or standard for the period of all merchants',
+        ).argParser(readDays),
       ),
     find,
     (merchantId: string, options: UpdateOptions) =>
@@ -149,13 +165,15 @@ export function addMerchantUpdateCommand(
             'Add at least one option with a new value. --help lists the options.',
           );
         const before = answered((await merchants.getMerchant({ merchantId })).merchant);
-        const { name, sessionLifetime, contactPhone, contactEmail, refundApprovalAbove } = options;
+        const { name, sessionLifetime, contactPhone, contactEmail, refundApprovalAbove, personalDataDays } =
+          options;
         const reply = await merchants.updateMerchant({
           merchantId,
           // Values that are not given keep their present state. If the merchant has changed since it was read, the call fails.
           ...(before.updateTime === undefined ? {} : { expectedUpdateTime: before.updateTime }),
           ...(name === undefined ? {} : { name }),
           ...(sessionLifetime === undefined ? {} : { sessionLifetime }),
+          ...(personalDataDays === undefined ? {} : { personalDataDays }),
           ...(refundApprovalAbove === undefined
             ? {}
             : { refundPolicy: { approvalLimits: refundApprovalAbove } }),
@@ -188,7 +206,12 @@ const limitText = ({ amount, currency, role }: ApprovalLimit): string =>
   `above ${amount} ${currency}${role === MemberRole.UNSPECIFIED ? '' : ` for role ${wordOf(MemberRoleSchema, role)}`}`;
 
 /** A merchant's terms, rules for refunds and contact, line by line. Empty values are left out. */
-export function termsFields({ terms, contact, refundPolicy }: Merchant): [string, string][] {
+export function termsFields({
+  terms,
+  contact,
+  refundPolicy,
+  personalDataDays,
+}: Merchant): [string, string][] {
   if (terms === undefined) return [];
   const approval = refundPolicy?.approvalLimits ?? [];
   const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');
@@ -199,6 +222,7 @@ export function termsFields({ terms, contact, refundPolicy }: Merchant): [string
     ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
     ['Refund approval', approval.map(limitText).join(', ')],
     ['Contact', ways.join(', ')],
+    ['Erasure', personalDataDays === 0 ? '' : `personal data after ${personalDataDays} days`],
     ['Requests', terms.requestsPerSecond === 0 ? '' : `${terms.requestsPerSecond} a second for each key`],
   ];
 }

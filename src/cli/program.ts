@@ -17,6 +17,7 @@ import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
+import { addPersonalDataCommands } from './personal-data-commands.ts';
 import { addProveCommands } from './prove-command.ts';
 import type { ProveTools } from './prove-command.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
@@ -204,6 +205,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   });
   addUserCommands(program, run, findMerchant, async () => dashboardOf(await target()));
   addAuditCommands(program, run, readInput);
+  addPersonalDataCommands(program, run);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
     exitCode = code;

@@ -161,6 +161,9 @@ function summaryText(summary: AuditSummary): string {
   const { eventCount, waitingEventCount, orderCount, blockCount, rootCount } = summary;
   const rest = [
     waitingEventCount === 0n ? '' : `${waitingEventCount} events wait for a block.`,
+    summary.erasedEventCount === 0n
+      ? ''
+      : `${summary.erasedEventCount} events equal the seals of their erasure.`,
     summary.incomparableOrderCount === 0n
       ? ''
       : `${summary.incomparableOrderCount} orders of an earlier version could not be compared with their events.`,

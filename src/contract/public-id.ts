@@ -8,6 +8,7 @@ export const idPrefixes = [
   'pat',
   'evt',
   'aud',
+  'ers',
   'stp',
   'ppm',
   'rec',

@@ -22,6 +22,8 @@ export interface BackgroundWorkParts extends ScheduleParts {
   readonly lookAfterDatabase: () => Promise<unknown>;
   /** Adds committed events to the chains of their merchants. */
   readonly sealEvents: (stop: Pick<AbortSignal, 'aborted'>) => Promise<unknown>;
+  /** Erases personal data that is due. */
+  readonly eraseDue: (stop: AbortSignal) => Promise<unknown>;
   readonly logger: Logger;
 }
 
@@ -41,6 +43,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     }),
     every(2, 'looking after the database', parts.lookAfterDatabase),
     every(2, 'sealing events', parts.sealEvents),
+    every(5, 'erasing personal data', parts.eraseDue),
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),
     every(5, "reading the database's clock", clock.adjust),
     every(5, 'analyzing new tables', () => analyzeNewTables(pool)),

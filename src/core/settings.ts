@@ -7,7 +7,7 @@ import {
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
-import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
+import { personalDataDays, poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { currencies, requiredCertification } from './name-settings.ts';
 import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
@@ -35,6 +35,8 @@ const settings = {
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  // 0 keeps the data for ever, for merchants without a period of their own.
+  GATEHOUSE_PERSONAL_DATA_DAYS: personalDataDays({ default: 0 }),
   // Longer than a prompt of three minutes, so that statements contain the payments of the lost time.
   GATEHOUSE_RECOVERY_SETTLE_SECONDS: wholeNumber({ default: 240 }),
 };

@@ -12,6 +12,7 @@ export function createEventChain({
   const parts = {
     database,
     sealKey: deriveKey(masterKey, 'event-seal'),
+    erasureKey: deriveKey(masterKey, 'erasure-seal'),
     signer: createRootSigner(deriveKey(masterKey, 'audit-root')),
   };
   return {

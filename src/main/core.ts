@@ -80,6 +80,7 @@ import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { createAccountParts } from './core-accounts.ts';
+import { createCoreErasure } from './core-erasure.ts';
 import { createEventChain } from './core-event-chain.ts';
 import { createCoreRecovery } from './core-recovery.ts';
 import { deriveKey } from './derive-key.ts';
@@ -247,6 +248,16 @@ const recovery = createCoreRecovery({
 
 const chain = createEventChain({ database, masterKey: config.GATEHOUSE_MASTER_KEY });
 
+const erasure = createCoreErasure({
+  ...paymentParts,
+  bus,
+  gate,
+  findMerchant,
+  masterKey: config.GATEHOUSE_MASTER_KEY,
+  defaultDays: config.GATEHOUSE_PERSONAL_DATA_DAYS,
+  logger,
+});
+
 const services = [
   orderService({
     findOrder,
@@ -346,6 +357,7 @@ const services = [
   }),
   reportService(database),
   auditService(database, chain),
+  erasure.service,
   accountService(accountParts),
   sessionService(createSessionStore(accountParts), now),
   recovery.service,
@@ -382,7 +394,16 @@ if (problem !== undefined)
   logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
 const { lookAfterDatabase } = recovery;
 const working = startBackgroundWork(
-  { ...paymentParts, clock, gate, lookAfterDatabase, sealEvents: chain.sealEvents, wallets, logger },
+  {
+    ...paymentParts,
+    clock,
+    gate,
+    lookAfterDatabase,
+    sealEvents: chain.sealEvents,
+    eraseDue: erasure.eraseDue,
+    wallets,
+    logger,
+  },
   stopping.signal,
 );
 const relaying = relayEvents(

@@ -9,7 +9,9 @@ type Purpose =
   | 'wallet-account'
   | 'payment-attempt-id'
   | 'event-seal'
-  | 'audit-root';
+  | 'audit-root'
+  | 'erasure-seal'
+  | 'erased-phone';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). Knowledge of one derived key reveals

@@ -10,6 +10,7 @@ import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { PersonalDataService } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readWebhooksSettings } from '../webhooks/settings.ts';
 import { openDatabaseClock } from '../platform/database/database-clock.ts';
@@ -31,6 +32,7 @@ import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
 import { createDeliveryTraces } from '../webhooks/delivery/delivery-traces.ts';
 import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
 import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
+import { eraseDeliveries } from '../webhooks/erasure/erase-deliveries.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
 import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
@@ -64,6 +66,7 @@ const promoteIntervalMs = 10_000;
 const resealIntervalMs = 60_000;
 const reconcileIntervalMs = 60_000;
 const forgetIntervalMs = 60 * 60_000;
+const eraseIntervalMs = 10_000;
 const redeliveryIdleMs = 1_000;
 const deletionIdleMs = 5_000;
 /** Clients of a stream disconnect after about a minute of silence. */
@@ -94,6 +97,7 @@ const transport = createGrpcTransport({
 });
 const orders = createClient(OrderService, transport);
 const audit = createClient(AuditService, transport);
+const personalData = createClient(PersonalDataService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, tls, logger });
 
 const redeliverySignal = createWakeSignal();
@@ -252,6 +256,9 @@ const work = [
   repeatTask('reconciling events and deliveries', reconcileIntervalMs, reconcile),
   repeatTask('deleting old deliveries', forgetIntervalMs, (ended) =>
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
+  ),
+  repeatTask('erasing personal data from deliveries', eraseIntervalMs, (ended) =>
+    eraseDeliveries({ database, personalData, logger }, ended),
   ),
   repeatTask("going by the database's clock", clockIntervalMs, clock.adjust),
   repeatTask('sending audit entries to core', auditIntervalMs, () =>

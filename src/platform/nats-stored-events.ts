@@ -24,6 +24,8 @@ export interface StoredStream {
   readonly range: StoredRange | undefined;
   /** The events with these numbers, in order, without those that the broker no longer has. */
   readonly read: (from: number, to: number) => Promise<StoredMessage[]>;
+  /** Removes an event, and overwrites it in the broker's files. Nothing happens when it is gone. */
+  readonly remove: (number: number) => Promise<void>;
 }
 
 /** JetStream's API errors for a missing stream and a missing message. */
@@ -47,6 +49,13 @@ export async function openStoredStream(connection: NatsConnection, stream: strin
         messages.push(...read.flatMap((message) => (message === undefined ? [] : [message])));
       }
       return messages;
+    },
+    async remove(number) {
+      try {
+        await manager.streams.deleteMessage(stream, number, true);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
     },
   };
 }

@@ -32,6 +32,7 @@ export interface Finding {
 
 export interface VerifySummary {
   events: number;
+  erased: number;
   waiting: number;
   orders: number;
   incomparable: number;

@@ -35,7 +35,7 @@ export function eventChainMethods(parts: EventChainParts) {
       if (isVerifying) throw rpcError('OVERLOADED', 'this core compares the events already; try again later');
       isVerifying = true;
       try {
-        const summary = { events: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
+        const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
         const counts = { found: 0, explained: 0 };
         for await (const finding of verifyEvents(parts, asked, summary)) {
           counts[finding.isExplained === true ? 'explained' : 'found'] += 1;
@@ -165,6 +165,7 @@ const summaryMessage = (
   counts: { readonly found: number; readonly explained: number },
 ) => ({
   eventCount: BigInt(summary.events),
+  erasedEventCount: BigInt(summary.erased),
   waitingEventCount: BigInt(summary.waiting),
   orderCount: BigInt(summary.orders),
   incomparableOrderCount: BigInt(summary.incomparable),

@@ -1,14 +1,15 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** A change in another process, with stored ids. */
+/** A change that is not made through entities, such as one in another process. Stored ids. */
 export interface AuditEntry {
   readonly id: StoredId<'aud'>;
   readonly createdAt: Date;
   readonly actor: string;
   readonly action: string;
-  readonly merchantId: StoredId<'mer'>;
+  /** Null when it concerns no merchant. */
+  readonly merchantId: StoredId<'mer'> | null;
   readonly targetId: string;
   readonly requestId: string;
   readonly details: object;
@@ -21,7 +22,7 @@ values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (id) do nothing`;
 
 /** Records an entry once. */
-export async function recordEntry(pool: Pool, entry: AuditEntry): Promise<void> {
+export async function recordEntry(pool: Pool | PoolClient, entry: AuditEntry): Promise<void> {
   const { id, createdAt, actor, action, merchantId, targetId, requestId, details } = entry;
   await runStatement(pool, {
     text,

@@ -3,7 +3,9 @@ import type { PoolClient } from 'pg';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { readErasures } from './erasure-seal.ts';
 import { commitmentOf, isSame } from './event-commitment.ts';
+import type { CommittedEvent } from './event-commitment.ts';
 import { orderDifferences } from './order-differences.ts';
 import type { OrderDifference } from './order-differences.ts';
 import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
@@ -17,6 +19,8 @@ import type { RootSigner } from './day-root.ts';
 export interface VerifyParts {
   readonly database: Pick<Database, 'pool'>;
   readonly sealKey: Buffer;
+  /** The key of the seals of erasures. */
+  readonly erasureKey: Buffer;
   readonly signer: RootSigner;
 }
 
@@ -31,7 +35,7 @@ export interface VerifyRequest {
  * does not grow with the number of events.
  */
 export async function* verifyEvents(
-  { database, sealKey, signer }: VerifyParts,
+  { database, sealKey, erasureKey, signer }: VerifyParts,
   { merchantId, keptRoots }: VerifyRequest,
   summary: VerifySummary,
 ): AsyncGenerator<Finding> {
@@ -46,7 +50,7 @@ export async function* verifyEvents(
     const roots = await createRootCheck({ client, signer, keptRoots, lost, merchantId });
     for (const merchant of await readMerchants(client, merchantId)) {
       yield* verifyBlocks(client, { merchantId: merchant, sealKey, roots, summary });
-      yield* verifyMerchantEvents(client, { merchantId: merchant, lost, summary });
+      yield* verifyMerchantEvents(client, { merchantId: merchant, erasureKey, lost, summary });
     }
     yield* roots.finish(summary);
     await client.query('commit');
@@ -126,6 +130,7 @@ order by order_id, sequence, sealed.number`;
 
 interface EventsParts {
   readonly merchantId: string;
+  readonly erasureKey: Buffer;
   readonly lost: readonly LostTime[];
   readonly summary: VerifySummary;
 }
@@ -174,14 +179,16 @@ const rowKinds = { CHANGED: 'ROW_CHANGED', DELETED: 'ROW_DELETED', INSERTED: 'RO
 async function* verifyOrders(
   client: PoolClient,
   orders: ReadonlyMap<string, readonly Row[]>,
-  { merchantId, lost, summary }: EventsParts,
+  { merchantId, erasureKey, lost, summary }: EventsParts,
 ): AsyncGenerator<Finding> {
   const storedOf = await readStoredOrders(client, merchantId, [...orders.keys()]);
+  const erasedIn = await readErasures(client, erasureKey, merchantId, [...orders.keys()]);
   for (const [orderId, rows] of orders) {
     summary.orders += 1;
     const stored = storedOf(orderId);
     const of = { merchantId, orderId, orderNumber: stored.order?.orderNumber ?? orderNumberIn(rows) };
-    const faults = [...eventFaults(rows, merchantId, lost, summary)];
+    const erased = erasedIn(orderId, eventsOf(rows, merchantId));
+    const faults = [...eventFaults(rows, { merchantId, erased, lost, summary })];
     for (const fault of faults) yield { ...of, ...fault };
     // A wrong history says nothing about the rows.
     const isTrusted = faults.every(({ isExplained = false }) => isExplained);
@@ -202,11 +209,23 @@ function orderNumberIn(rows: readonly Row[]): string {
 
 type EventFault = Pick<Finding, 'kind' | 'sequence' | 'block' | 'isExplained'>;
 
+/** Each stored event once, although a restore may have sealed it twice. */
+const eventsOf = (rows: readonly Row[], merchantId: string): CommittedEvent[] =>
+  rows.flatMap((row, index) =>
+    row.id === null || rows[index - 1]?.sequence === row.sequence ? [] : [eventOf(row, row.id, merchantId)],
+  );
+
+const eventOf = (row: Row, id: string, merchantId: string): CommittedEvent =>
+  committed({ ...row, id, merchant_id: merchantId });
+
+interface FaultParts extends Pick<EventsParts, 'merchantId' | 'lost' | 'summary'> {
+  /** The events whose erasure is sealed. */
+  readonly erased: ReadonlySet<number>;
+}
+
 function* eventFaults(
   rows: readonly Row[],
-  merchantId: string,
-  lost: readonly LostTime[],
-  summary: VerifySummary,
+  { merchantId, erased, lost, summary }: FaultParts,
 ): Generator<EventFault> {
   let next = 1;
   let before: Date | undefined;
@@ -225,13 +244,9 @@ function* eventFaults(
     if (row.number === null || row.salt === null || row.commitment === null) {
       if (row.is_passed) yield { kind: 'EVENT_NOT_SEALED', sequence };
       else summary.waiting += 1;
-    } else if (
-      isSame(
-        commitmentOf(row.salt, committed({ ...row, id: row.id, merchant_id: merchantId })),
-        row.commitment,
-      )
-    )
+    } else if (isSame(commitmentOf(row.salt, eventOf(row, row.id, merchantId)), row.commitment))
       summary.events += 1;
+    else if (erased.has(sequence)) summary.erased += 1;
     else yield { kind: 'EVENT_CHANGED', sequence, block: BigInt(row.number) };
   }
 }

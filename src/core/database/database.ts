@@ -32,6 +32,7 @@ import { Migration032ExplainRequests } from './migrations/migration-032-explain-
 import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
 import { Migration035EventChain } from './migrations/migration-035-event-chain.ts';
 import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts';
+import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -73,6 +74,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration033Recovery,
         Migration035EventChain,
         Migration036MoneyDays,
+        Migration037Erasure,
       ],
       migrationLock: 7_142_001,
     },

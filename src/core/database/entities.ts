@@ -52,6 +52,8 @@ export const MerchantRow = defineEntity({
     /** Decimal text by currency. */
     refundApprovalLimits: p.json<RefundLimits>(),
     refundRoleLimits: p.json<RefundPolicy['refundRoleLimits']>(),
+    /** 0 for the period of the deployment. */
+    personalDataDays: p.integer().default(0),
     createdAt: time(),
     updatedAt: time(),
   },

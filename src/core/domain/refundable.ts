@@ -1,3 +1,4 @@
+import { isSameOrErased } from './erased.ts';
 import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
 import type { Order } from './order.ts';
@@ -118,6 +119,6 @@ export function differingFields(refund: Refund, { orderId, amount, reason }: Ask
   return [
     ...(refund.orderId === orderId ? [] : ['order_number']),
     ...(isAmountSame ? [] : ['amount']),
-    ...(refund.reason === reason ? [] : ['reason']),
+    ...(isSameOrErased(refund.reason, reason) ? [] : ['reason']),
   ];
 }

@@ -1,3 +1,4 @@
+import { isErased, isSameOrErased } from './erased.ts';
 import { Money } from './money.ts';
 import type { Order, OrderFacts, OrderStatus, PaymentAttempt, PaymentOption } from './order.ts';
 import { isInFlight } from './order.ts';
@@ -38,12 +39,14 @@ export function answerRegistration(
   const lifetimeMs = order.expiresAt.getTime() - order.createdAt.getTime();
   // A link without a phone gets the phone of its first attempt, and is still the same link.
   const isPhoneSame =
-    facts.customerPhone.e164 === '' || order.customerPhone.e164 === facts.customerPhone.e164;
+    facts.customerPhone.e164 === '' ||
+    order.customerPhone.e164 === facts.customerPhone.e164 ||
+    isErased(order);
   const fields = [
     ...amountFields(order.amount, facts.amount),
     ...differing('payment_type', order.paymentType === facts.paymentType),
     ...differing('customer_phone', isPhoneSame),
-    ...differing('reason', order.reason === facts.reason),
+    ...differing('reason', isSameOrErased(order.reason, facts.reason)),
     ...differing('business_name', order.businessName === facts.businessName),
     ...differing('return_url', order.returnUrl === facts.returnUrl),
     ...differing('webhook_url', order.webhookUrl === facts.webhookUrl),
@@ -85,7 +88,7 @@ export function answerDirectPayment(
   if (order.paymentType === 'DIRECT' && latestAttempt !== null) {
     const fields = [
       ...amounts,
-      ...differing('phone', latestAttempt.phone === call.phone.e164),
+      ...differing('phone', isSameOrErased(latestAttempt.phone, call.phone.e164)),
       ...differing('payment_option', latestAttempt.paymentOption === call.paymentOption),
     ];
     return fields.length > 0 ? { type: 'differs', fields } : { type: 'repeat', attempt: latestAttempt };
@@ -101,7 +104,7 @@ export function answerDirectPayment(
  * ended. Otherwise the call would prompt the same phone again, or prompt for an order that has ended.
  */
 function isStartedBy(attempt: PaymentAttempt, { phone, paymentOption }: DirectCall, order: Order): boolean {
-  if (attempt.phone !== phone.e164 || attempt.paymentOption !== paymentOption) return false;
+  if (!isSameOrErased(attempt.phone, phone.e164) || attempt.paymentOption !== paymentOption) return false;
   return attempt.origin === 'DIRECT' || isInFlight(attempt) || order.status !== 'PENDING';
 }
 

@@ -55,7 +55,8 @@ export function parseUpdate(
   accepted: readonly string[],
   wallets: readonly Wallet[],
 ): MerchantUpdate {
-  const { name, sessionLifetime, terms, contact, refundPolicy, expectedUpdateTime } = request;
+  const { name, sessionLifetime, terms, contact, refundPolicy, personalDataDays, expectedUpdateTime } =
+    request;
   const values = valuesOrThrow(
     combine({
       ...(name === undefined ? {} : { name: parseText(name, 'name', { max: nameLength, required: true }) }),
@@ -65,13 +66,17 @@ export function parseUpdate(
       ...(terms === undefined ? {} : termFields(terms, accepted, wallets)),
       ...(contact === undefined ? {} : contactFields(contact)),
       ...(refundPolicy === undefined ? {} : approvalLimitFields(refundPolicy.approvalLimits, accepted)),
+      ...(personalDataDays === undefined
+        ? {}
+        : { personalDataDays: parsePersonalDataDays(personalDataDays) }),
     }),
   );
   if (Object.keys(values).length === 0)
     valuesOrThrow(
       err({
         field: 'name',
-        issue: 'or session_lifetime, terms, contact or refund_policy is required: nothing would change',
+        issue:
+          'or session_lifetime, terms, contact, refund_policy or personal_data_days is required: nothing would change',
       }),
     );
   return {
@@ -81,6 +86,18 @@ export function parseUpdate(
     ),
     ...(expectedUpdateTime === undefined ? {} : { expectedAt: timestampDate(expectedUpdateTime) }),
   };
+}
+
+/** Longer than the broker keeps events and webhooks are repeated, so that erased data is in no copy. */
+const minPersonalDataDays = 30;
+const maxPersonalDataDays = 36_500;
+
+function parsePersonalDataDays(days: number): Result<number, Issue> {
+  if (days === 0 || (days >= minPersonalDataDays && days <= maxPersonalDataDays)) return ok(days);
+  return err({
+    field: 'personal_data_days',
+    issue: `must be ${minPersonalDataDays} to ${maxPersonalDataDays}, or 0 for the period of the deployment`,
+  });
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

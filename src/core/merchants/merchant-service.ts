@@ -171,5 +171,6 @@ function merchantMessage(merchant: Merchant): MerchantMessage {
     terms: termsMessage(termsOf(merchant)),
     contact: contactOf(merchant),
     refundPolicy: { approvalLimits: approvalLimitMessages(merchant) },
+    personalDataDays: merchant.personalDataDays,
   });
 }

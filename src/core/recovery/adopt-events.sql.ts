@@ -65,5 +65,8 @@ export async function adoptEvents(client: Client): Promise<boolean> {
   await client.query('alter table core.order_events disable trigger append_only');
   await client.query("update core.order_events set xid = '1'");
   await client.query('alter table core.order_events enable trigger append_only');
+  await client.query('alter table core.erased_orders disable trigger append_only');
+  await client.query("update core.erased_orders set xid = '1'");
+  await client.query('alter table core.erased_orders enable trigger append_only');
   return true;
 }

@@ -37,6 +37,13 @@ export const retentionDays = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
+/** Longer than copies of events are kept. */
+export const personalDataDays = makeExactValidator<number>((input) => {
+  const days = /^[0-9]{1,5}$/.test(input) ? Number(input) : -1;
+  if (days === 0 || (days >= 30 && days <= 36_500)) return days;
+  throw new EnvError('must be a number of days from 30 to 36500, or 0 to keep personal data for ever');
+});
+
 export const timeScale = makeExactValidator<number>((input) => {
   const scale = /^[0-9]{1,4}([.][0-9]{1,6})?$/.test(input) ? Number(input) : 0;
   if (scale > 0) return scale;

@@ -6,6 +6,7 @@ import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpo
 import { Migration003UnreadableAnswers } from './migrations/migration-003-unreadable-answers.ts';
 import { Migration004FindingsAsData } from './migrations/migration-004-findings-as-data.ts';
 import { Migration005WebhookEndpoints } from './migrations/migration-005-webhook-endpoints.ts';
+import { Migration006Erasure } from './migrations/migration-006-erasure.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -21,6 +22,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration003UnreadableAnswers,
         Migration004FindingsAsData,
         Migration005WebhookEndpoints,
+        Migration006Erasure,
       ],
       migrationLock: 7_142_101,
     },

@@ -12,6 +12,7 @@ import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { PersonalDataService } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
@@ -113,6 +114,9 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SettlementService/ListSettlements': /*      */ '- - - - Y Y - Y',
   'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.OrderStoryService/ExplainOrder': /*         */ 'Y - - - Y Y Y Y',
+  'gatehouse.v1.PersonalDataService/ErasePersonalData': /*  */ '- - - - - Y - -',
+  'gatehouse.v1.PersonalDataService/ListErasureRequests': /**/ '- - - - - Y - Y',
+  'gatehouse.v1.PersonalDataService/ListErasedOrders': /*   */ '- - - Y - Y - Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
   'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
   'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - - -',
@@ -191,6 +195,7 @@ const services: readonly DescService[] = [
   RefundService,
   SettlementService,
   OrderStoryService,
+  PersonalDataService,
   ReconciliationService,
   MerchantService,
   ApiKeyService,

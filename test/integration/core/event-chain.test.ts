@@ -360,6 +360,7 @@ describe('the chains of events', () => {
     const parts = {
       database: manyEvents,
       sealKey: randomBytes(32),
+      erasureKey: randomBytes(32),
       signer: createRootSigner(randomBytes(32)),
       randomBytes,
     };
@@ -401,7 +402,7 @@ describe('the chains of events', () => {
           ? async () => counting(await target.connect())
           : (Reflect.get(target, member) as unknown),
     });
-    const summary = { events: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
+    const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };
     const asked = { merchantId: undefined, keptRoots: [] };
     for await (const finding of verifyEvents({ ...parts, database: { pool } }, asked, summary))
       expect(finding).toBe('no finding');

@@ -30,6 +30,7 @@ const servedServices = [
   'gatehouse.v1.StrayPaymentService',
   'gatehouse.v1.PayerPaymentService',
   'gatehouse.v1.CheckoutService',
+  'gatehouse.v1.PersonalDataService',
   'gatehouse.v1.ReconciliationService',
   'gatehouse.v1.AccountService',
   'gatehouse.v1.SessionService',

@@ -64,6 +64,7 @@ describe('a reader in an account of its own', () => {
     ['STREAM.PURGE.ORDERS'],
     ['STREAM.INFO.ORDERS'],
     ['STREAM.MSG.GET.ORDERS'],
+    ['STREAM.MSG.DELETE.ORDERS'],
     ['CONSUMER.DELETE.ORDERS.webhooks'],
     ['CONSUMER.MSG.NEXT.ORDERS.webhooks'],
     ['CONSUMER.MSG.NEXT.ORDERS.shop-reader'],

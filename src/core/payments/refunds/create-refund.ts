@@ -6,8 +6,10 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { RefundRow } from '../../database/entities.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import { isErased } from '../../domain/erased.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import type { Changed, Environment, OrderInFull } from '../../domain/order.ts';
@@ -79,6 +81,8 @@ interface Decided {
   readonly makesDue: boolean;
   readonly refund: Refund;
   readonly repeated: boolean;
+  /** Whether the personal data of the order was erased, so that the refund's reason must be too. */
+  readonly erasesAgain: boolean;
 }
 
 export function createCreateRefund({
@@ -121,7 +125,13 @@ export function createCreateRefund({
           if (existing !== undefined) {
             const fields = differingFields(existing, { orderId: order.id, amount: amount.value, reason });
             if (fields.length > 0) return err({ type: 'taken', fields, refund: existing });
-            return ok({ changed: undefined, makesDue: false, refund: existing, repeated: true });
+            return ok({
+              changed: undefined,
+              makesDue: false,
+              refund: existing,
+              repeated: true,
+              erasesAgain: false,
+            });
           }
           if (!gate.isOpen(environment)) return err({ type: 'recovering' });
           const basis: RefundBasis = { ...known, order, wallet: walletOf(wallets, order) };
@@ -151,12 +161,18 @@ export function createCreateRefund({
           };
           const limit = refundLimitOf(terms, role, currency.code);
           const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
-          return ok({ ...createRefund(order, facts, isHeld), makesDue: !isHeld, repeated: false });
+          return ok({
+            ...createRefund(order, facts, isHeld),
+            makesDue: !isHeld,
+            repeated: false,
+            erasesAgain: isErased(order),
+          });
         },
-        async write(em, { refund, repeated }, { now }): Promise<CreatedRefund> {
+        async write(em, { refund, repeated, erasesAgain }, { now }): Promise<CreatedRefund> {
           await keyed?.store(executeIn(em), { refund, repeated });
           if (repeated) return { refund, repeated };
           addRefund(em, refund);
+          if (erasesAgain) await eraseAgain(em, { merchantId, environment, id: refund.orderId });
           recordAudit(em, newId, now, by, {
             action: 'refund.create',
             merchantId,

@@ -580,6 +580,13 @@ export declare type AuditSummary = Message<"gatehouse.v1.AuditSummary"> & {
    * @generated from field: int64 root_count = 9;
    */
   rootCount: bigint;
+
+  /**
+   * Events whose personal data core erased. They equal the seal that core made then.
+   *
+   * @generated from field: int64 erased_event_count = 10;
+   */
+  erasedEventCount: bigint;
 };
 
 /**

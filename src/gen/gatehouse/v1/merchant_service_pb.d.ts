@@ -87,6 +87,13 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
    * @generated from field: gatehouse.v1.RefundPolicy refund_policy = 10;
    */
   refundPolicy?: RefundPolicy | undefined;
+
+  /**
+   * After how many days the personal data of an order is erased; the period of the deployment when 0.
+   *
+   * @generated from field: int32 personal_data_days = 11;
+   */
+  personalDataDays: number;
 };
 
 /**
@@ -591,6 +598,14 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
    * @generated from field: gatehouse.v1.RefundPolicy refund_policy = 7;
    */
   refundPolicy?: RefundPolicy | undefined;
+
+  /**
+   * After how many days the personal data of an order is erased: 30 to 36500, or 0 for the period of the deployment. What was
+   * erased is not restored by a longer period.
+   *
+   * @generated from field: optional int32 personal_data_days = 8;
+   */
+  personalDataDays?: number | undefined;
 };
 
 /**

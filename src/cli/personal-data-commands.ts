@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { ErasureObstacle, ErasureRequestSchema } from '../gen/gatehouse/v1/personal_data_service_pb.js';
+import type { ErasureRequest, WaitingErasure } from '../gen/gatehouse/v1/personal_data_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { limitOption, pageTokenOption, showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson } from './plain-json.ts';
+import { table } from './table.ts';
+import { showTime } from './time.ts';
+
+interface EraseOptions {
+  readonly phone: string;
+  readonly merchant?: string;
+}
+
+interface ListOptions extends PageOptions {
+  readonly phone?: string;
+}
+
+/** `personal-data erase` and `personal-data requests` */
+export function addPersonalDataCommands(program: Command, run: Runner): void {
+  const personalData = program
+    .command('personal-data')
+    .description('erase the personal data of a customer, and list such requests');
+  personalData
+    .command('erase')
+    .description(
+      'erase a phone number, and the reasons and wallet answers of its orders; this cannot be undone, amounts and states stay',
+    )
+    .requiredOption('--phone <number>', "the customer's phone number")
+    .option('--merchant <merchant_id>', 'only in orders of this merchant; in orders of all when not given')
+    .action(({ phone, merchant = '' }: EraseOptions) =>
+      run(async ({ personalData: client }) => {
+        const reply = await client.erasePersonalData({ phone, merchantId: merchant });
+        return recorded(answered(reply.erasureRequest), phone);
+      }),
+    );
+  personalData
+    .command('requests')
+    .description('list requests for erasure, newest first, with the orders that are not erased yet')
+    .option('--phone <number>', 'only requests for this phone number')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) => run(({ personalData: client }) => list(client, options)));
+}
+
+/** Why an order waits, and what ends that. */
+const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
+  [ErasureObstacle.UNSPECIFIED]: 'erased in a few seconds',
+  [ErasureObstacle.ORDER_OPEN]: 'erased when it has ended',
+  [ErasureObstacle.PAYMENT_OPEN]: 'erased when the wallet has decided its payment',
+  [ErasureObstacle.REFUND_OPEN]: 'erased when its refund has ended',
+  [ErasureObstacle.STRAY_PAYMENT_OPEN]: 'erased when its stray payment is returned',
+  [ErasureObstacle.SETTLEMENT_OPEN]: 'erased when its settlement is decided',
+  [ErasureObstacle.NOT_SEALED]: 'erased when its events are sealed, in a few seconds',
+  [ErasureObstacle.EVENT_CHANGED]:
+    'not erased, because an event differs from its seal; see: gatehouse audit verify',
+  [ErasureObstacle.BROKER_UNAVAILABLE]: 'erased when the broker is available again',
+  [ErasureObstacle.LATE_COPIES]: 'erased; copies that were on their way are erased in two minutes',
+  [ErasureObstacle.FAILED]: 'failed, and is tried again; the log of core has the reason',
+};
+
+const waitingText = ({ merchantId, environment, orderId, obstacle }: WaitingErasure): string =>
+  `${orderId} of ${merchantId}, ${showEnvironment(environment)}: ${obstacleTexts[obstacle]}`;
+
+function recorded(request: ErasureRequest, phone: string): Output {
+  const { erasureRequestId, orderCount, payerPaymentCount, waiting, waitingCount } = request;
+  const found = orderCount + payerPaymentCount;
+  const more = waitingCount - BigInt(waiting.length);
+  return {
+    json: plainJson(ErasureRequestSchema, request),
+    text: [
+      `Request ${erasureRequestId}: ${orderCount} orders, and ${payerPaymentCount} payments without an order.`,
+      ...(found === 0n ? ['Nothing is stored about this number. It may have been erased before.'] : []),
+      ...waiting.map(waitingText),
+      ...(more > 0n ? [`And ${more} more orders.`] : []),
+      ...(waitingCount > 0n
+        ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
+        : []),
+      'Backups still contain the data. After a restore, repeat the requests that were made since the backup.',
+    ].join('\n'),
+  };
+}
+
+async function list(client: CoreClients['personalData'], options: ListOptions): Promise<Output> {
+  const { phone = '' } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await client.listErasureRequests({ ...request, phone });
+    return { items: reply.erasureRequests, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'REQUEST' },
+    { head: 'TIME, BY' },
+    { head: 'ORDERS', right: true },
+    { head: 'NOT ERASED YET', gives: true },
+  ];
+  const rows = page.items.map((request) => [
+    [request.erasureRequestId, request.merchantId].filter((text) => text !== '').join('\n'),
+    `${showTime(request.createTime)}\n${request.requestedBy}`,
+    String(request.orderCount),
+    request.waitingCount === 0n
+      ? 'none'
+      : [String(request.waitingCount), ...request.waiting.map(waitingText)].join('\n'),
+  ]);
+  return {
+    json: {
+      erasure_requests: page.items.map((request) => plainJson(ErasureRequestSchema, request)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      rows.length === 0 ? 'No such requests.' : `${table(columns, rows, width)}${showMore(page)}`,
+  };
+}

@@ -1,0 +1,101 @@
+import type { Pool, PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Environment } from '../domain/order.ts';
+import type { Obstacle } from './obstacles.sql.ts';
+
+/** An order that waits for its erasure. Stored ids. */
+export interface WaitingOrder {
+  readonly requestId: StoredId<'ers'>;
+  readonly merchantId: StoredId<'mer'>;
+  readonly environment: Environment;
+  readonly orderId: StoredId<'ord'>;
+  readonly obstacle: Obstacle | '';
+  readonly dueAt: Date;
+}
+
+export interface DueOrder {
+  readonly merchantId: string;
+  readonly orderId: string;
+  /** Whether copies that were on their way at the first erasure are still to be searched for. */
+  readonly needsSecondLook: boolean;
+}
+
+/** Due orders of the merchant whose order waits longest. */
+export function readDue(pool: Pool | PoolClient, limit: number): Promise<DueOrder[]> {
+  return runStatement<DueOrder>(pool, {
+    text: `
+select merchant_id as "merchantId", order_id as "orderId",
+  request_id is not null and obstacle <> 'LATE_COPIES' as "needsSecondLook"
+from core.erasures_due
+where due_at <= now() and merchant_id = (select merchant_id from core.erasures_due where due_at <= now() order by due_at limit 1)
+order by due_at limit $1`,
+    values: [limit],
+  });
+}
+
+export async function removeDue(
+  pool: Pool | PoolClient,
+  merchantId: string,
+  orderIds: readonly string[],
+): Promise<void> {
+  await runStatement(pool, {
+    text: 'delete from core.erasures_due where merchant_id = $1 and order_id = any($2::uuid[])',
+    values: [merchantId, orderIds],
+  });
+}
+
+/** When an order is tried again: soon if only the sealing is late, or in an hour. */
+const delays = `case when obstacle.name = 'LATE_COPIES' then interval '2 minutes' when obstacle.name = 'NOT_SEALED' then interval '3 seconds'
+  when obstacle.name = 'BROKER_UNAVAILABLE' then interval '1 minute' else interval '10 minutes' end`;
+
+export async function postponeDue(
+  pool: Pool | PoolClient,
+  merchantId: string,
+  obstacles: ReadonlyMap<string, Obstacle>,
+): Promise<void> {
+  await runStatement(pool, {
+    text: `
+update core.erasures_due due set obstacle = obstacle.name, due_at = now() + ${delays}
+from unnest($2::uuid[], $3::text[]) as obstacle (order_id, name)
+where due.merchant_id = $1 and due.order_id = obstacle.order_id`,
+    values: [merchantId, [...obstacles.keys()], [...obstacles.values()]],
+  });
+}
+
+/** The orders of some requests that wait, at most `most` of each. */
+export async function readWaiting(
+  pool: Pool,
+  requestIds: readonly StoredId<'ers'>[],
+  most: number,
+): Promise<{ readonly counts: ReadonlyMap<string, bigint>; readonly orders: readonly WaitingOrder[] }> {
+  const rows = await runStatement<{
+    request_id: StoredId<'ers'>;
+    merchant_id: StoredId<'mer'>;
+    environment: Environment;
+    order_id: StoredId<'ord'>;
+    obstacle: Obstacle | '';
+    due_at: Date;
+    count: string;
+  }>(pool, {
+    text: `
+select * from (
+  select request_id, merchant_id, environment, order_id, obstacle, due_at,
+    count(*) over (partition by request_id)::text as count,
+    row_number() over (partition by request_id order by merchant_id, order_id) as place
+  from core.erasures_due where request_id = any($1::uuid[])
+) waiting where place <= $2 order by request_id, place`,
+    values: [requestIds, most],
+  });
+  return {
+    counts: new Map(rows.map((row) => [row.request_id, BigInt(row.count)])),
+    orders: rows.map((row) => ({
+      requestId: row.request_id,
+      merchantId: row.merchant_id,
+      environment: row.environment,
+      orderId: row.order_id,
+      obstacle: row.obstacle,
+      dueAt: row.due_at,
+    })),
+  };
+}

@@ -1,0 +1,86 @@
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { PaymentGate } from '../database/payment-gate.ts';
+import { postponeDue, readDue, removeDue } from './due-erasures.sql.ts';
+import { findEndedPeriods } from './ended-periods.ts';
+import type { PeriodParts } from './ended-periods.ts';
+import { eraseOrders } from './erase-orders.ts';
+import type { EraseParts, Erasure, OrdersToErase } from './erase-orders.ts';
+
+export interface EraseDueParts extends EraseParts, PeriodParts {
+  readonly database: EraseParts['database'] & PeriodParts['database'];
+  readonly now: () => Date;
+  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly logger: Logger;
+}
+
+/** One core erases at a time. */
+const eraseLock = { key: 7_142_009, silenceMs: 60_000, keepAliveMs: 10_000 };
+/** A batch locks its orders for a fraction of a second. */
+const batchSize = 50;
+const periodsEveryMs = 10 * 60_000;
+
+/** One order that cannot be erased, such as one whose events this version cannot read, must not hold up the others. */
+async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase): Promise<Erasure> {
+  try {
+    return await eraseOrders(parts, orders);
+  } catch (error) {
+    const { merchantId, orderIds } = orders;
+    const [only] = orderIds;
+    if (orderIds.length > 1) {
+      const results: Erasure[] = [];
+      for (const orderId of orderIds)
+        results.push(await eraseOneByOneIfNeeded(parts, { merchantId, orderIds: [orderId] }));
+      return {
+        erased: results.flatMap(({ erased }) => erased),
+        obstacles: new Map(results.flatMap(({ obstacles }) => [...obstacles])),
+      };
+    }
+    parts.logger.warn({ err: error }, 'the personal data of an order cannot be erased; it is tried again');
+    return { erased: [], obstacles: new Map(only === undefined ? [] : [[only, 'FAILED'] as const]) };
+  }
+}
+
+/**
+ * Returns the task that erases due orders, and from time to time finds those whose period has ended. It waits while a restored database
+ * is compared with the wallets, because the wallets' answers may still change orders.
+ */
+export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Promise<void> {
+  const { database, gate, logger, now } = parts;
+  let periodsAt = -Infinity;
+  const eraseBatch = async (): Promise<number> => {
+    const due = await readDue(database.pool, batchSize);
+    const [first] = due;
+    if (first === undefined) return 0;
+    const { merchantId } = first;
+    const orderIds = due.map(({ orderId }) => orderId);
+    const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds });
+    const again = new Set(due.flatMap(({ orderId, needsSecondLook }) => (needsSecondLook ? [orderId] : [])));
+    const [unfinished, finished] = [
+      erased.filter((id) => again.has(id)),
+      erased.filter((id) => !again.has(id)),
+    ];
+    await removeDue(database.pool, merchantId, finished);
+    const late = unfinished.map((orderId) => [orderId, 'LATE_COPIES'] as const);
+    await postponeDue(database.pool, merchantId, new Map([...obstacles, ...late]));
+    const changed = [...obstacles].filter(([, obstacle]) => obstacle === 'EVENT_CHANGED').length;
+    if (erased.length > 0) logger.info({ orders: erased.length }, 'personal data was erased');
+    if (changed > 0)
+      logger.error(
+        { orders: changed },
+        'personal data is kept, because events differ from their seals; run gatehouse audit verify',
+      );
+    return due.length;
+  };
+  return async (stop) => {
+    if (!gate.isOpen('SANDBOX') || !gate.isOpen('PRODUCTION')) return;
+    await withAdvisoryLock(database.pool, eraseLock, async (_client, lost) => {
+      const hasEnded = (): boolean => stop.aborted || lost.aborted;
+      if (now().getTime() - periodsAt >= periodsEveryMs) {
+        await findEndedPeriods(parts, stop);
+        periodsAt = now().getTime();
+      }
+      while (!hasEnded() && (await eraseBatch()) > 0);
+    });
+  };
+}

@@ -1,0 +1,25 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { encodeMessage } from '../../platform/rpc/message-bytes.ts';
+import { erasedText } from '../domain/erased.ts';
+
+const erased = (text: string): string => (text === '' ? '' : erasedText);
+
+/** The event without personal data. Fields that this version does not know stay. */
+export function eraseEvent(event: OrderEvent): Buffer {
+  const { order, paymentAttempt, refund } = event;
+  if (order !== undefined) {
+    // Also an order without a phone, so that every erased order is recognised.
+    order.customerPhone = erasedText;
+    order.reason = erased(order.reason);
+  }
+  if (paymentAttempt !== undefined) paymentAttempt.phone = erased(paymentAttempt.phone);
+  if (refund !== undefined) {
+    refund.reason = erased(refund.reason);
+    refund.detail = erased(refund.detail);
+  }
+  return encodeMessage(OrderEventSchema, event);
+}
+
+export const readEvent = (payload: Uint8Array): OrderEvent => fromBinary(OrderEventSchema, payload);

@@ -1,0 +1,175 @@
+import type { Pool, PoolClient } from 'pg';
+import { uuidOfId } from '../../contract/public-id.ts';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { erasureSealOf } from '../audit/erasure-seal.ts';
+import { commitmentOf, isSame, saltBytes } from '../audit/event-commitment.ts';
+import { eraseEvent, readEvent } from './erase-event.ts';
+import { eraseRows } from './erase-rows.sql.ts';
+import type { ForgetPublished } from './forget-published.ts';
+import { findObstacles, lockOrders } from './obstacles.sql.ts';
+import type { Obstacle } from './obstacles.sql.ts';
+import { readSealedEvents } from './sealed-events.sql.ts';
+import type { SealedEvent } from './sealed-events.sql.ts';
+
+export interface EraseParts {
+  readonly database: { readonly pool: Pool };
+  /** The key of the seals of erasures. */
+  readonly erasureKey: Buffer;
+  /** Removes events from the broker's store. */
+  readonly forgetPublished: ForgetPublished;
+  readonly now: () => Date;
+}
+
+/** Orders of one merchant. Stored ids. */
+export interface OrdersToErase {
+  readonly merchantId: string;
+  readonly orderIds: readonly string[];
+}
+
+export interface Erasure {
+  readonly erased: readonly string[];
+  /** Why the other orders were not erased, by order. */
+  readonly obstacles: ReadonlyMap<string, Obstacle>;
+}
+
+/**
+ * Erases the personal data of orders in every table, in one transaction. An order that may still change is not erased, and one
+ * with an event that differs from its seal never is: the erasure would hide the change.
+ */
+export function eraseOrders(parts: EraseParts, { merchantId, orderIds }: OrdersToErase): Promise<Erasure> {
+  return inTransaction(
+    parts.database.pool,
+    ["set local lock_timeout = '2s'", "set local gatehouse.erasing = 'on'"],
+    async (client) => {
+      await lockOrders(client, merchantId, orderIds);
+      const sealed = await readSealedEvents(client, merchantId, orderIds);
+      const read = new Map([...sealed].map(([id, events]) => [id, readAll(events)]));
+      const attemptIds = [...read.values()].flatMap(attemptsIn);
+      const obstacles = new Map(await findObstacles(client, { merchantId, orderIds, attemptIds }));
+      for (const orderId of orderIds) {
+        const obstacle = obstacleIn(sealed.get(orderId) ?? []);
+        if (obstacle !== undefined && !obstacles.has(orderId)) obstacles.set(orderId, obstacle);
+      }
+      const ready = () => orderIds.filter((orderId) => !obstacles.has(orderId));
+      const published = ready().flatMap((orderId) => sealed.get(orderId) ?? []);
+      if (!(await parts.forgetPublished(published)))
+        for (const orderId of ready()) obstacles.set(orderId, 'BROKER_UNAVAILABLE');
+      for (const orderId of ready())
+        await eraseOrder(client, parts, {
+          merchantId,
+          orderId,
+          sealed: sealed.get(orderId) ?? [],
+          events: read.get(orderId) ?? [],
+        });
+      return { erased: ready(), obstacles };
+    },
+  );
+}
+
+const readAll = (events: readonly SealedEvent[]): OrderEvent[] =>
+  events.map(({ payload }) => readEvent(payload));
+
+const attemptsIn = (events: readonly OrderEvent[]): string[] =>
+  idsIn(events.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId));
+
+const idsIn = (ids: readonly (string | undefined)[]): string[] => [
+  ...new Set(ids.flatMap((id) => (id === undefined || id === '' ? [] : (uuidOfId(id) ?? [])))),
+];
+
+function obstacleIn(events: readonly SealedEvent[]): Obstacle | undefined {
+  const open = events.filter(({ isErased }) => !isErased);
+  if (open.some(({ entries }) => entries.length === 0)) return 'NOT_SEALED';
+  const isUnchanged = open.every(({ entries, ...event }) =>
+    entries.some(({ salt, commitment }) => isSame(commitmentOf(salt, event), commitment)),
+  );
+  return isUnchanged ? undefined : 'EVENT_CHANGED';
+}
+
+interface OneOrder {
+  readonly merchantId: string;
+  readonly orderId: string;
+  /** Its events in order, as stored and as read. */
+  readonly sealed: readonly SealedEvent[];
+  readonly events: readonly OrderEvent[];
+}
+
+async function eraseOrder(
+  client: PoolClient,
+  { erasureKey, now }: EraseParts,
+  { merchantId, orderId, sealed, events }: OneOrder,
+): Promise<void> {
+  const at = now();
+  const erased = sealed.flatMap((event, index) => {
+    const message = events[index];
+    return event.isErased || message === undefined ? [] : [{ ...event, payload: eraseEvent(message) }];
+  });
+  const [first, last] = [erased.at(0), erased.at(-1)];
+  if (first !== undefined && last !== undefined) {
+    await writeEvents(client, merchantId, orderId, erased);
+    await forgetSalts(client, merchantId, erased);
+    const range = {
+      merchantId,
+      orderId,
+      fromSequence: first.sequence,
+      toSequence: last.sequence,
+      erasedAt: at,
+    };
+    await runStatement(client, {
+      text: `
+insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+values ($1, $2, $3, $4, $5, $6, $7)`,
+      values: [
+        merchantId,
+        first.environment,
+        orderId,
+        range.fromSequence,
+        range.toSequence,
+        at,
+        erasureSealOf(erasureKey, range, erased),
+      ],
+    });
+  }
+  const environment = sealed[0]?.environment;
+  // An order without events is a finding of `audit verify`, and is not touched.
+  if (environment === undefined) return;
+  const orderNumber = events.findLast(({ order }) => order !== undefined)?.order?.orderNumber ?? '';
+  await eraseRows(client, { merchantId, orderId, environment, orderNumber, attemptIds: attemptsIn(events) });
+}
+
+async function writeEvents(
+  client: PoolClient,
+  merchantId: string,
+  orderId: string,
+  events: readonly SealedEvent[],
+): Promise<void> {
+  await runStatement(client, {
+    text: `
+update core.order_events e set payload = erased.payload
+from unnest($3::integer[], $4::bytea[]) as erased (sequence, payload)
+where e.merchant_id = $1 and e.order_id = $2 and e.sequence = erased.sequence`,
+    values: [
+      merchantId,
+      orderId,
+      events.map(({ sequence }) => sequence),
+      events.map(({ payload }) => payload),
+    ],
+  });
+}
+
+/** Without its salt, nobody can find out by trying which values a commitment had. */
+async function forgetSalts(
+  client: PoolClient,
+  merchantId: string,
+  events: readonly SealedEvent[],
+): Promise<void> {
+  const places = events.flatMap(({ entries }) => entries);
+  for (const { block, place } of places)
+    await runStatement(client, {
+      text: `
+update core.event_blocks set salts = overlay(salts placing $3 from $4 for ${saltBytes})
+where merchant_id = $1 and number = $2`,
+      values: [merchantId, block, Buffer.alloc(saltBytes), place * saltBytes + 1],
+    });
+}

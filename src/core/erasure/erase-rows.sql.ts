@@ -1,0 +1,109 @@
+import type { PoolClient } from 'pg';
+import { lowestStoredIdAt, noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { erasedText } from '../domain/erased.ts';
+import type { Environment } from '../domain/order.ts';
+
+/** An order with the names of its parts. Stored ids. */
+export interface OrderParts {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly orderId: string;
+  readonly orderNumber: string;
+  readonly attemptIds: readonly string[];
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/** A text that is missing is not personal, so it stays empty. */
+export const erasing = (column: string): string =>
+  `${column} = case when ${column} = '' then '' else '${erasedText}' end`;
+
+const ofOrder = 'merchant_id = $1 and order_id = $2';
+
+const order = `
+update core.orders
+set customer_phone = '${erasedText}', customer_phone_e164 = '', ${erasing('reason')}, checkout_browser_hash = null
+where merchant_id = $1 and environment = $3 and id = $2`;
+const refunds = `update core.refunds set ${erasing('reason')}, ${erasing('detail')}, callback_notes = '{}' where ${ofOrder}
+returning id, created_at, updated_at as until`;
+const strayPayments = `update core.stray_payments set ${erasing('detail')}, callback_notes = '{}' where ${ofOrder}
+returning payer_payment_id as id`;
+const settlements = `update core.settlements set ${erasing('reason')} where ${ofOrder}
+returning id, created_at, coalesce(decided_at, expires_at) as until`;
+const attempts = `
+update core.payment_attempts
+set ${erasing('phone')}, ${erasing('detail')}, network = null, next_action = null, callback_notes = '{}'
+where merchant_id = $1 and id = any($2::uuid[])`;
+
+/** What a wallet answered about a payment that its payer started, and the order of that payment. */
+const payerPayments = `
+update core.payer_payments p set ${erasing('detail')}, callback_notes = '{}'
+where p.status <> 'OPEN' and (p.id = any($3::uuid[]) or (p.environment, p.wallet, p.provider_transaction_id) in (
+  select a.environment, regexp_replace(a.payment_option, '_[a-z]+$', ''), a.provider_transaction_id
+  from core.payment_attempts a where a.merchant_id = $1 and a.id = any($2::uuid[]) and a.origin = 'PAYER'
+))
+returning p.id`;
+const exchanges =
+  'delete from core.wallet_exchanges where merchant_id = $1 and payment_attempt_id = any($2::uuid[])';
+
+/** The entries were written while the refund or the settlement changed, so their ids are in this range. */
+const auditEntries = `
+update core.audit_entries set details = details || jsonb_build_object('reason', '${erasedText}')
+where merchant_id = $1 and target_id = any($2::text[]) and id >= $3 and id < $4
+  and coalesce(details ->> 'reason', '') <> ''`;
+
+/** The log keeps the requests of some days. */
+const requests = `
+update core.api_requests set request_body = '${erasedText}', response_body = '${erasedText}'
+where merchant_id = $1 and environment = $2 and order_number = $3 and order_number <> ''`;
+
+/** The answers of some hours. A repeated request is compared with the order instead. */
+const answers = `
+delete from core.idempotency_keys
+where merchant_id = $1 and environment = $2 and position(convert_to($3, 'UTF8') in answer) > 0`;
+
+interface Part {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly until: Date;
+}
+
+/** Erases the personal data of an order outside of its events. The transaction has locked the order. */
+export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<void> {
+  const { merchantId, orderId, environment, orderNumber, attemptIds } = parts;
+  const run = <Row extends object = object>(text: string, values: unknown[]): Promise<Row[]> =>
+    runStatement<Row>(client, { text, values });
+  await run(order, [merchantId, orderId, environment]);
+  const refunded = await run<Part>(refunds, [merchantId, orderId]);
+  const strays = await run<{ id: string | null }>(strayPayments, [merchantId, orderId]);
+  const settled = await run<Part>(settlements, [merchantId, orderId]);
+  await run(attempts, [merchantId, attemptIds]);
+  const payers = strays.flatMap(({ id }) => id ?? []);
+  const started = await run<{ id: string }>(payerPayments, [merchantId, attemptIds, payers]);
+  await run(exchanges, [merchantId, attemptIds]);
+  await run(exchanges, [storedId('mer', noMerchantId), started.map(({ id }) => id)]);
+  await eraseAudit(run, merchantId, 'rfd', refunded);
+  await eraseAudit(run, merchantId, 'stl', settled);
+  await run(requests, [merchantId, environment, orderNumber]);
+  await run(answers, [merchantId, environment, publicId('ord', orderId as StoredId<'ord'>)]);
+}
+
+async function eraseAudit(
+  run: (text: string, values: unknown[]) => Promise<unknown>,
+  merchantId: string,
+  prefix: 'rfd' | 'stl',
+  rows: readonly Part[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const from = Math.min(...rows.map((row) => row.created_at.getTime()));
+  const until = Math.max(...rows.map((row) => row.until.getTime()));
+  await run(auditEntries, [
+    merchantId,
+    rows.map(({ id }) => publicId(prefix, id as StoredId<'rfd' & 'stl'>)),
+    // Clocks of cores differ a little.
+    lowestStoredIdAt(new Date(from - dayMs)),
+    lowestStoredIdAt(new Date(until + dayMs)),
+  ]);
+}

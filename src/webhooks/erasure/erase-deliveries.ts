@@ -1,0 +1,116 @@
+import type { Client } from '@connectrpc/connect';
+import type { Pool, PoolClient } from 'pg';
+import type { PersonalDataService } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { eraseBody } from './erase-body.ts';
+
+export interface EraseDeliveriesParts {
+  readonly database: { readonly pool: Pool };
+  readonly personalData: Pick<Client<typeof PersonalDataService>, 'listErasedOrders'>;
+  readonly logger: Logger;
+}
+
+const batchSize = 50;
+
+/**
+ * Follows core's list of erased orders, and erases the phone number and the reason in the stored bodies of their deliveries, and what
+ * receivers answered. A pending delivery is sent as it is, and erased when it has ended. Several processes may do this at once.
+ */
+export async function eraseDeliveries(parts: EraseDeliveriesParts, stop: AbortSignal): Promise<void> {
+  const { database, logger } = parts;
+  while (!stop.aborted && (await followOnce(parts)) > 0);
+  let erased = 0;
+  for (let orders = batchSize; orders === batchSize && !stop.aborted;) {
+    const batch = await inTransaction(database.pool, [], eraseBatch);
+    orders = batch.orders;
+    erased += batch.erased;
+  }
+  if (erased > 0) logger.info({ deliveries: erased }, 'personal data was erased from deliveries');
+}
+
+/** Reads one part of core's list. The position moves in the transaction that notes the orders. */
+async function followOnce({ database, personalData }: EraseDeliveriesParts): Promise<number> {
+  const [reader] = await runStatement<{ cursor: string }>(database.pool, {
+    text: 'select cursor from webhooks.erasure_reader',
+  });
+  const { orders, nextCursor } = await personalData.listErasedOrders({ afterCursor: reader?.cursor ?? '' });
+  await inTransaction(database.pool, [], async (client) => {
+    await runStatement(client, {
+      text: `
+insert into webhooks.erasures_due (merchant_id, order_id, due_at)
+select merchant_id, order_id, now() from unnest($1::text[], $2::text[]) as erased (merchant_id, order_id)
+on conflict (merchant_id, order_id) do update set due_at = excluded.due_at, was_erased = false`,
+      values: [orders.map(({ merchantId }) => merchantId), orders.map(({ orderId }) => orderId)],
+    });
+    await runStatement(client, {
+      text: `
+insert into webhooks.erasure_reader (cursor) values ($1)
+on conflict (id) do update set cursor = excluded.cursor`,
+      values: [nextCursor],
+    });
+  });
+  return orders.length;
+}
+
+interface DeliveryRow {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly body: Buffer;
+}
+
+async function eraseBatch(client: PoolClient): Promise<{ orders: number; erased: number }> {
+  const due = await runStatement<{ merchant_id: string; order_id: string; is_pending: boolean }>(client, {
+    text: `
+select merchant_id, order_id, exists (
+  select from webhooks.deliveries d
+  where d.merchant_id = due.merchant_id and d.order_id = due.order_id and d.order_id <> '' and d.state = 'PENDING'
+) as is_pending
+from webhooks.erasures_due due where due_at <= now() order by due_at limit ${batchSize} for update skip locked`,
+  });
+  const keys = (rows: typeof due) => [rows.map((row) => row.merchant_id), rows.map((row) => row.order_id)];
+  const [waiting, ready] = [due.filter((row) => row.is_pending), due.filter((row) => !row.is_pending)];
+  if (waiting.length > 0)
+    await runStatement(client, {
+      text: `
+update webhooks.erasures_due due set due_at = now() + interval '10 minutes'
+from unnest($1::text[], $2::text[]) as waiting (merchant_id, order_id)
+where due.merchant_id = waiting.merchant_id and due.order_id = waiting.order_id`,
+      values: keys(waiting),
+    });
+  if (ready.length === 0) return { orders: due.length, erased: 0 };
+  const deliveries = await runStatement<DeliveryRow>(client, {
+    text: `
+select d.merchant_id, d.id, d.body from unnest($1::text[], $2::text[]) as ready (merchant_id, order_id)
+join webhooks.deliveries d on d.merchant_id = ready.merchant_id and d.order_id = ready.order_id and d.order_id <> ''
+for update of d`,
+    values: keys(ready),
+  });
+  const ids = [deliveries.map((row) => row.merchant_id), deliveries.map(({ id }) => id)];
+  await runStatement(client, {
+    text: `
+update webhooks.deliveries d set body = erased.body
+from unnest($1::text[], $2::text[], $3::bytea[]) as erased (merchant_id, id, body)
+where d.merchant_id = erased.merchant_id and d.id = erased.id`,
+    values: [...ids, deliveries.map(({ body }) => eraseBody(body))],
+  });
+  await runStatement(client, {
+    text: `
+update webhooks.delivery_attempts a set response_body = ''
+from unnest($1::text[], $2::text[]) as erased (merchant_id, id)
+where a.merchant_id = erased.merchant_id and a.delivery_id = erased.id and a.response_body <> ''`,
+    values: ids,
+  });
+  await runStatement(client, {
+    text: `
+with ready as (select * from unnest($1::text[], $2::text[]) as ready (merchant_id, order_id)), ended as (
+  delete from webhooks.erasures_due due using ready
+  where due.merchant_id = ready.merchant_id and due.order_id = ready.order_id and due.was_erased
+)
+update webhooks.erasures_due due set was_erased = true, due_at = now() + interval '2 minutes' from ready
+where due.merchant_id = ready.merchant_id and due.order_id = ready.order_id and not due.was_erased`,
+    values: keys(ready),
+  });
+  return { orders: due.length, erased: deliveries.length };
+}

@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { AuditFindingKind, AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import type { AuditFinding, AuditSummary } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import {
+  ErasureObstacle,
+  PersonalDataService,
+} from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
+import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { deriveKey } from '../../../src/main/derive-key.ts';
+import { storedId } from '../../support/ids.ts';
+import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const audit = sharedClient(stack, AuditService, 'reader');
+const personalData = sharedClient(stack, PersonalDataService, 'operator');
+const orders = sharedClient(stack, OrderService, 'writer');
+const refunds = sharedClient(stack, RefundService, 'writer');
+const superuser = sharedConnection(() => stack.databaseUrl);
+const pool = sharedPool(() => stack.databaseUrl, 4);
+
+const environment = Environment.SANDBOX;
+const dayMs = 24 * 60 * 60_000;
+let phones = 10_000_000;
+const newPhone = (): string => `+2519${String((phones += 1))}`;
+
+interface Verified {
+  readonly findings: AuditFinding[];
+  readonly summary: AuditSummary;
+}
+
+async function verify(merchantId: string): Promise<Verified> {
+  const findings: AuditFinding[] = [];
+  for await (const { message } of audit.verifyEvents({ merchantId })) {
+    if (message.case === 'finding') findings.push(message.value);
+    if (message.case === 'summary') return { findings, summary: message.value };
+  }
+  throw new Error('the stream ended without a summary');
+}
+
+const sealed = (merchantId: string) =>
+  waitUntil('all events are sealed', async () => (await verify(merchantId)).summary.waitingEventCount === 0n);
+
+const parts = () => ({
+  database: { pool },
+  erasureKey: deriveKey(Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex'), 'erasure-seal'),
+  forgetPublished: () => Promise.resolve(true),
+  now: () => new Date(),
+});
+
+const eraseNow = ({ merchantId, orderId }: { readonly merchantId: string; readonly orderId: string }) =>
+  eraseOrders(parts(), {
+    merchantId: storedId('mer', merchantId),
+    orderIds: [storedId('ord', orderId)],
+  });
+
+async function paidOrder(phone: string, orderNumber = 'PAID') {
+  const { id: merchantId } = await stack.createMerchant();
+  const payment = await desk.startDirect({ merchantId, orderNumber, phone });
+  await desk.settle(payment, outcomes.completed('t-1'));
+  return payment;
+}
+
+const waitingOf = async (phone: string) => {
+  const { erasureRequests } = await personalData.listErasureRequests({ phone });
+  return erasureRequests.flatMap(({ waiting }) => waiting.map(({ obstacle }) => obstacle));
+};
+
+test('an order waits while it may change, and its erasure names why', async () => {
+  const phone = newPhone();
+  const { id: merchantId } = await stack.createMerchant();
+  await desk.registerHosted({ merchantId, orderNumber: 'OPEN', customerPhone: phone });
+  const paid = await desk.startDirect({ merchantId, orderNumber: 'REFUNDED', phone });
+  await desk.settle(paid, outcomes.completed('t-1'));
+  await refunds.createRefund({
+    merchantId,
+    environment,
+    order: { case: 'orderNumber', value: 'REFUNDED' },
+    refundNumber: 'R-1',
+    reason: 'Shoes came back',
+  });
+
+  const { erasureRequest } = await personalData.erasePersonalData({ phone });
+  const waiting = await waitUntil('both were tried', async () => {
+    const obstacles = await waitingOf(phone);
+    return (
+      obstacles.every(
+        (each) => each !== ErasureObstacle.UNSPECIFIED && each !== ErasureObstacle.NOT_SEALED,
+      ) && obstacles
+    );
+  });
+
+  expect(erasureRequest).toMatchObject({ orderCount: 2n, waitingCount: 2n, merchantId: '' });
+  expect([...waiting].sort()).toEqual([ErasureObstacle.ORDER_OPEN, ErasureObstacle.REFUND_OPEN]);
+  const { order } = await orders.getOrder({
+    merchantId,
+    environment,
+    key: { case: 'orderNumber', value: 'REFUNDED' },
+  });
+  expect(order?.customerPhone).toBe(phone);
+});
+
+test('a request for one merchant leaves the orders of others', async () => {
+  const phone = newPhone();
+  const [mine, other] = [await paidOrder(phone), await paidOrder(phone)];
+
+  const { erasureRequest } = await personalData.erasePersonalData({ phone, merchantId: mine.merchantId });
+  await waitUntil('it is erased', async () => (await waitingOf(phone)).includes(ErasureObstacle.LATE_COPIES));
+
+  expect(erasureRequest).toMatchObject({ orderCount: 1n, merchantId: mine.merchantId });
+  const phoneOf = async ({ merchantId }: typeof mine) =>
+    (await orders.getOrder({ merchantId, environment, key: { case: 'orderNumber', value: 'PAID' } })).order
+      ?.customerPhone;
+  expect([await phoneOf(mine), await phoneOf(other)]).toEqual(['erased', phone]);
+  await expect(
+    personalData.erasePersonalData({ phone, merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn' }),
+  ).rejects.toThrow('there is no merchant');
+});
+
+test('no erasure hides a change: neither one that was made before, nor one after it, nor one without core', async () => {
+  const [before, after, without] = [
+    await paidOrder(newPhone()),
+    await paidOrder(newPhone()),
+    await paidOrder(newPhone()),
+  ];
+  for (const { merchantId } of [before, after, without]) await sealed(merchantId);
+  const forge = async ({ orderId }: typeof before) => {
+    await superuser.query("set session_replication_role = 'replica'");
+    await superuser.query(
+      "update core.order_events set occurred_at = occurred_at + interval '1 day' where order_id = $1 and sequence = 1",
+      [storedId('ord', orderId)],
+    );
+    await superuser.query('reset session_replication_role');
+  };
+  const kindsOf = async ({ merchantId }: typeof before) =>
+    (await verify(merchantId)).findings.map(({ kind }) => AuditFindingKind[kind]);
+
+  await forge(before);
+  const refused = await eraseNow(before);
+  const erased = await eraseNow(after);
+  const clean = await verify(after.merchantId);
+  await forge(after);
+  // What someone with the database alone can do: all that core does, with a seal of his own.
+  await superuser.query("set session_replication_role = 'replica'");
+  await superuser.query('update core.event_blocks set salts = $2 where merchant_id = $1', [
+    storedId('mer', without.merchantId),
+    Buffer.alloc(16 * 8),
+  ]);
+  await superuser.query(
+    `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+     values ($1, 'SANDBOX', $2, 1, 3, now(), $3)`,
+    [storedId('mer', without.merchantId), storedId('ord', without.orderId), randomBytes(32)],
+  );
+  await superuser.query('reset session_replication_role');
+
+  expect([...refused.obstacles.values()]).toEqual(['EVENT_CHANGED']);
+  expect(erased).toMatchObject({ erased: [storedId('ord', after.orderId)] });
+  expect({ ...clean.summary, findings: clean.findings }).toMatchObject({
+    findings: [],
+    eventCount: 0n,
+    erasedEventCount: BigInt((await desk.history(after)).length),
+  });
+  expect(await kindsOf(before)).toEqual(['EVENT_CHANGED']);
+  expect(new Set(await kindsOf(after))).toEqual(new Set(['EVENT_CHANGED']));
+  expect(new Set(await kindsOf(without))).toEqual(new Set(['EVENT_CHANGED']));
+});
+
+test('nothing but an erasure changes an event, an entry of the audit log or a block, also in a transaction that erases', async () => {
+  await paidOrder(newPhone());
+  for (const [table, column] of [
+    ['order_events', 'sequence = sequence + 1'],
+    ['audit_entries', "actor = 'nobody'"],
+    ['event_blocks', 'number = number + 1'],
+  ] as const) {
+    await waitUntil(
+      `${table} has rows`,
+      async () => (await superuser.query(`select from core.${table} limit 1`)).rows.length > 0,
+    );
+    await superuser.query('begin');
+    await superuser.query("set local gatehouse.erasing = 'on'");
+    await expect(superuser.query(`update core.${table} set ${column}`)).rejects.toThrow('is append-only');
+    await superuser.query('rollback');
+    await expect(superuser.query(`delete from core.${table}`)).rejects.toThrow('is append-only');
+    await expect(superuser.query(`truncate core.${table}`)).rejects.toThrow('is append-only');
+  }
+  await expect(superuser.query("update core.order_events set payload = ''")).rejects.toThrow(
+    'is append-only',
+  );
+});
+
+test('orders become due after the period of their merchant, or else of the deployment, and each is examined once', async () => {
+  const [standard, longer] = [await paidOrder(newPhone()), await paidOrder(newPhone())];
+  await superuser.query('update core.merchants set personal_data_days = 400 where id = $1', [
+    storedId('mer', longer.merchantId),
+  ]);
+  const found: string[] = [];
+  const examine = async (days: number) => {
+    await findEndedPeriods(
+      {
+        database: { pool },
+        defaultDays: 30,
+        newId: newRandomId,
+        now: () => new Date(Date.now() + days * dayMs),
+      },
+      { aborted: false },
+    );
+    const { rows } = await superuser.query<{ order_id: string }>(
+      'delete from core.erasures_due where order_id = any($1) returning order_id',
+      [[storedId('ord', standard.orderId), storedId('ord', longer.orderId)]],
+    );
+    found.push(
+      rows
+        .map(({ order_id: id }) => (id === storedId('ord', standard.orderId) ? 'standard' : 'longer'))
+        .join(),
+    );
+  };
+
+  for (const days of [29, 31, 31, 399, 401, 401]) await examine(days);
+
+  expect(found).toEqual(['', 'standard', '', '', 'longer', '']);
+  const { rows } = await superuser.query<{ details: unknown }>(
+    "select details from core.audit_entries where action = 'personal_data.period_ended' and merchant_id = $1",
+    [storedId('mer', longer.merchantId)],
+  );
+  expect(rows).toEqual([{ details: { environment: 'sandbox', orders: 1, days: 400 } }]);
+});
+
+test('the reason of a refund after the erasure is erased when the refund has ended', async () => {
+  const payment = await paidOrder(newPhone());
+  await sealed(payment.merchantId);
+  await eraseNow(payment);
+  await refunds.createRefund({
+    merchantId: payment.merchantId,
+    environment,
+    order: { case: 'orderNumber', value: 'PAID' },
+    refundNumber: 'R-1',
+    reason: 'Shoes came back',
+  });
+
+  const { rows } = await superuser.query('select from core.erasures_due where order_id = $1', [
+    storedId('ord', payment.orderId),
+  ]);
+  await superuser.query("update core.refunds set status = 'REVERSED', due_at = null where order_id = $1", [
+    storedId('ord', payment.orderId),
+  ]);
+  await sealed(payment.merchantId);
+  await eraseNow(payment);
+  const { refund } = await refunds.getRefund({
+    merchantId: payment.merchantId,
+    environment,
+    name: { case: 'refundNumber', value: 'R-1' },
+  });
+
+  expect(rows).toHaveLength(1);
+  expect(refund).toMatchObject({ reason: 'erased', amount: '100.50' });
+});
