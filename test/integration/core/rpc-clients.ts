@@ -18,6 +18,7 @@ const definitions = loadSync(
     'settlement_service',
     'stray_payment_service',
     'payer_payment_service',
+    'personal_data_service',
     'reconciliation_service',
     'report_service',
     'checkout_service',

@@ -63,7 +63,7 @@ describe('core', () => {
     '$JS.API.STREAM.UPDATE.ORDERS',
     '$JS.API.STREAM.CREATE.OTHER',
     '$JS.API.STREAM.MSG.GET.OTHER',
-    '$JS.API.STREAM.MSG.DELETE.ORDERS',
+    '$JS.API.STREAM.MSG.DELETE.OTHER',
     '$JS.API.CONSUMER.CREATE.ORDERS.core',
     'gatehouse.wake.webhook_deliveries',
     'anything',

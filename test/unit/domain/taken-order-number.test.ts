@@ -47,6 +47,21 @@ describe('registering an order_number again', () => {
       expect(answerRegistration(buildOrder({ status }), asked(changes))).toEqual({ type: 'differs', fields });
   });
 
+  test('after its personal data was erased, repeats with any phone and reason, and differs by the rest', () => {
+    const order = buildOrder({
+      status: 'COMPLETED',
+      customerPhone: { asGiven: 'erased', e164: '' },
+      reason: 'erased',
+    });
+    const other = { customerPhone: phone('0911999999'), reason: 'Tea' };
+
+    expect(answerRegistration(order, asked(other))).toEqual({ type: 'repeat' });
+    expect(answerRegistration(order, asked({ ...other, amount: money('1') }))).toEqual({
+      type: 'differs',
+      fields: ['amount'],
+    });
+  });
+
   test("asks for the session's length only when the request does", () => {
     const answers = [undefined, 30 * 60_000, 31 * 60_000].map((ms) =>
       answerRegistration(buildOrder(), asked({}, ms)),
@@ -76,6 +91,20 @@ describe('a direct payment on a taken order_number', () => {
   });
   const open: readonly PaymentAttemptStatus[] = ['REQUESTED', 'SENT', 'UNKNOWN'];
   const attempts: readonly PaymentAttemptStatus[] = [...open, 'SUCCEEDED', 'DECLINED', 'TIMED_OUT'];
+
+  test('after its personal data was erased, repeats with any phone, also on a registered order', () => {
+    const attempt = buildAttempt({ status: 'SUCCEEDED', origin: 'DIRECT', phone: 'erased' });
+    const erased = { status: 'COMPLETED', latestAttempt: attempt } as const;
+
+    expect(
+      (['DIRECT', 'API'] as const).map((paymentType) =>
+        answerDirectPayment(buildOrder({ ...erased, paymentType }), [], call({ phone: phone('0911999999') })),
+      ),
+    ).toEqual([
+      { type: 'repeat', attempt },
+      { type: 'repeat', attempt },
+    ]);
+  });
 
   test('repeats the call that made the DIRECT order, in every state of order and attempt', () => {
     for (const status of statuses)
