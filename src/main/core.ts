@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { v7 } from 'uuid';
 import { accountService } from '../core/accounts/account-service.ts';
 import { sessionService } from '../core/accounts/session-service.ts';
@@ -38,9 +38,6 @@ import { reportService } from '../core/reports/report-service.ts';
 import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createRegisterOrder } from '../core/payments/orders/register-order.ts';
 import { createStartDirectPayment } from '../core/payments/orders/start-direct-payment.ts';
-import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
-import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
-import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
 import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
 import { createFindTraces, findNoTraces } from '../core/payments/attempts/find-traces.ts';
 import { createLeaseAttempts } from '../core/payments/attempts/lease-attempts.ts';
@@ -80,9 +77,11 @@ import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { accountForms } from './account-forms.ts';
 import { createAccountParts } from './core-accounts.ts';
+import { createCoreCheckout } from './core-checkout.ts';
 import { createCoreErasure } from './core-erasure.ts';
 import { createEventChain } from './core-event-chain.ts';
 import { createCoreRecovery } from './core-recovery.ts';
+import { createWalletAccounts } from './core-wallet-accounts.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
@@ -93,8 +92,6 @@ import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
-import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
-import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
 import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-service.ts';
 import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
@@ -184,7 +181,6 @@ const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
   deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
 );
-const networkKey = deriveKey(config.GATEHOUSE_MASTER_KEY, 'customer-network');
 const paymentParts = {
   database,
   changes,
@@ -204,15 +200,10 @@ const accountParts = await createAccountParts({
   masterKey: config.GATEHOUSE_MASTER_KEY,
 });
 
-const masterAccountKey = { name: 'master', key: deriveKey(config.GATEHOUSE_MASTER_KEY, 'wallet-account') };
-const walletAccounts = createAccountStore({
+const walletAccounts = createWalletAccounts({
   database,
-  seal: createAccountSeal(
-    config.GATEHOUSE_WALLET_ACCOUNT_KEYS === undefined
-      ? [masterAccountKey]
-      : [...config.GATEHOUSE_WALLET_ACCOUNT_KEYS, masterAccountKey],
-    randomBytes,
-  ),
+  masterKey: config.GATEHOUSE_MASTER_KEY,
+  keys: config.GATEHOUSE_WALLET_ACCOUNT_KEYS,
   newId,
   now,
   onCheckDue: announceAttempts,
@@ -318,21 +309,18 @@ const services = [
     wallets,
     moneyDays: (filter) => readMoneyDays(database.pool, filter),
   }),
-  checkoutService(
-    createCheckouts({
-      ...paymentParts,
-      tokens,
-      findMerchant: merchants.terms,
-      phoneLimit,
-      gate,
-      attemptIds,
-      claims,
-      wallets,
-      findPaybills: createFindPaybills({ database, wallets, validate: validatePayerPayment }),
-      hashNetwork: (network) =>
-        createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
-    }),
-  ),
+  createCoreCheckout({
+    ...paymentParts,
+    masterKey: config.GATEHOUSE_MASTER_KEY,
+    tokens,
+    findMerchant: merchants.terms,
+    phoneLimit,
+    gate,
+    attemptIds,
+    claims,
+    wallets,
+    validate: validatePayerPayment,
+  }),
   merchantService({
     store: merchants,
     certifications: createCertificationStore({ database, newId, now }),
@@ -388,10 +376,7 @@ const servers = await startRpcServers({
   tracing,
 });
 
-const { resealed, problem } = await walletAccounts.reseal();
-if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
-if (problem !== undefined)
-  logger.error({ err: problem }, 'a wallet account cannot be decrypted, so payments of its merchant wait');
+await walletAccounts.resealAll(logger);
 const { lookAfterDatabase } = recovery;
 const working = startBackgroundWork(
   {
@@ -415,11 +400,7 @@ logger.info(servers.addresses, 'ready');
 
 stopOnSignal(logger, [
   { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },
-  {
-    name: 'servers',
-    stop: () => servers.stop(4_000),
-    timeoutMs: 5_000,
-  },
+  { name: 'servers', stop: () => servers.stop(4_000), timeoutMs: 5_000 },
   {
     name: 'background work',
     stop: async () => {

@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto';
+import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
+import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
+import type { FindPaybillsParts } from '../core/payments/checkout/find-paybills.ts';
+import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
+import type { CheckoutParts } from '../core/payments/checkout/pay-checkout.ts';
+import { deriveKey } from './derive-key.ts';
+
+export type CoreCheckoutParts = Omit<CheckoutParts, 'findPaybills' | 'hashNetwork'> &
+  FindPaybillsParts & { readonly masterKey: Buffer };
+
+/** The checkout pages' service. Of a customer's network it stores a keyed hash only. */
+export function createCoreCheckout({ masterKey, ...parts }: CoreCheckoutParts) {
+  const networkKey = deriveKey(masterKey, 'customer-network');
+  return checkoutService(
+    createCheckouts({
+      ...parts,
+      findPaybills: createFindPaybills(parts),
+      hashNetwork: (network) =>
+        createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
+    }),
+  );
+}

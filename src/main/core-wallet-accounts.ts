@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
+import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
+import type { AccountStoreParts } from '../core/merchant-wallets/account-store.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { NamedKey } from '../platform/settings/named-keys.ts';
+import { deriveKey } from './derive-key.ts';
+
+export interface WalletAccountParts extends Omit<AccountStoreParts, 'seal'> {
+  readonly masterKey: Buffer;
+  /** The first one encrypts. */
+  readonly keys: readonly [NamedKey, ...NamedKey[]] | undefined;
+}
+
+/** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
+export function createWalletAccounts({ masterKey, keys, ...parts }: WalletAccountParts) {
+  const masterAccountKey = { name: 'master', key: deriveKey(masterKey, 'wallet-account') };
+  const store = createAccountStore({
+    ...parts,
+    seal: createAccountSeal(
+      keys === undefined ? [masterAccountKey] : [...keys, masterAccountKey],
+      randomBytes,
+    ),
+  });
+  return {
+    ...store,
+    /** Encrypts accounts again that another key than the first has encrypted. */
+    async resealAll(logger: Logger): Promise<void> {
+      const { resealed, problem } = await store.reseal();
+      if (resealed > 0) logger.info({ resealed }, 'wallet accounts were encrypted again with the first key');
+      if (problem !== undefined)
+        logger.error(
+          { err: problem },
+          'a wallet account cannot be decrypted, so payments of its merchant wait',
+        );
+    },
+  };
+}
