@@ -7,11 +7,14 @@ import {
   OrderNextStep,
 } from '../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../gen/gatehouse/v1/order_explanation_pb.js';
+import type { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { laterCursor, readCursorText } from './event-cursor.ts';
 import { orderExplanationText } from './order-explanation-text.ts';
 
 /**
  * The explanation of an order from the two processes that know its facts. Core's fact counts while it waits for something.
- * After that the fact of the order's webhooks counts. `fromWebhooks` is undefined when no `webhooks` process answered.
+ * After that the fact of the order's webhooks counts, once `webhooks` has read how the order ended. `fromWebhooks` is undefined when
+ * no `webhooks` process answered.
  */
 export function joinExplanations(
   fromCore: OrderExplanation,
@@ -19,7 +22,8 @@ export function joinExplanations(
 ): OrderExplanation {
   if (fromCore.waitingFor !== OrderFact.NOTHING) return fromCore;
   if (fromWebhooks === undefined) return unknownWebhooks(fromCore);
-  if (fromWebhooks.waitingFor === OrderFact.NOTHING) return fromCore;
+  if (fromWebhooks.waitingFor === OrderFact.NOTHING)
+    return hasReadLastEvent(fromCore, fromWebhooks) ? fromCore : unreadEvent(fromCore);
   return { ...fromWebhooks, orderStatus: fromCore.orderStatus };
 }
 
@@ -50,18 +54,39 @@ function unlessSilent(error: unknown): undefined {
   throw error;
 }
 
-function unknownWebhooks({ orderStatus }: OrderExplanation): OrderExplanation {
-  const facts = {
+/** Whether `webhooks` has read the order's last event. A process of an earlier version does not tell, and counts as up to date. */
+function hasReadLastEvent(fromCore: OrderExplanation, fromWebhooks: OrderExplanation): boolean {
+  if (fromCore.eventCursor === '' || fromWebhooks.eventCursor === '') return true;
+  const [last, read] = [fromCore, fromWebhooks].map(({ eventCursor }) => readCursorText(eventCursor));
+  return last === undefined || read === undefined || laterCursor(last, read) === read;
+}
+
+const unreadEvent = ({ orderStatus, sinceTime }: OrderExplanation): OrderExplanation =>
+  aboutWebhooks(orderStatus, {
+    waitingFor: OrderFact.EVENT_READ,
+    heldBy: OrderFactHolder.WEBHOOKS_PROCESS,
+    next: OrderNextStep.WEBHOOKS_CREATED,
+    ...(sinceTime && { sinceTime }),
+  });
+
+const unknownWebhooks = ({ orderStatus }: OrderExplanation): OrderExplanation =>
+  aboutWebhooks(orderStatus, {
     waitingFor: OrderFact.WEBHOOKS_UNKNOWN,
+    heldBy: OrderFactHolder.OPERATOR,
     next: OrderNextStep.ASKED_AGAIN,
+  });
+
+function aboutWebhooks(
+  orderStatus: OrderStatus,
+  told: Pick<OrderExplanation, 'waitingFor' | 'heldBy' | 'next'> &
+    Partial<Pick<OrderExplanation, 'sinceTime'>>,
+): OrderExplanation {
+  const facts = {
+    ...told,
     walletName: '',
     reason: '',
     subjectId: '',
     orderStatus,
   };
-  return create(OrderExplanationSchema, {
-    ...facts,
-    heldBy: OrderFactHolder.OPERATOR,
-    englishText: orderExplanationText(facts),
-  });
+  return create(OrderExplanationSchema, { ...facts, englishText: orderExplanationText(facts) });
 }

@@ -77,6 +77,8 @@ function factText(facts: OrderExplanationFacts): string {
       return 'The order has ended. Its webhook was abandoned, because the receiver never accepted it.';
     case OrderFact.WEBHOOKS_UNKNOWN:
       return 'The order has ended. Whether its webhooks wait is unknown, because no webhooks process of Gatehouse answers.';
+    case OrderFact.EVENT_READ:
+      return 'The order has ended. It waits for Gatehouse to create its webhooks.';
     case OrderFact.UNSPECIFIED:
       return 'This version of Gatehouse does not know what the order waits for. Update it.';
   }
@@ -170,6 +172,8 @@ function nextText({ next, nextTime, walletName: wallet }: OrderExplanationFacts)
       return 'The merchant must send it again when the receiver works.';
     case OrderNextStep.WALLET_OFFERED:
       return `Unless the merchant switches one on, the order expires${at}.`;
+    case OrderNextStep.WEBHOOKS_CREATED:
+      return 'That takes some seconds.';
     case OrderNextStep.ASKED_AGAIN:
       return 'Ask again later.';
   }

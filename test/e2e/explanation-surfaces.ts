@@ -1,6 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { joinExplanations } from '../../src/contract/explain-order.ts';
 import {
   OrderFact,
   OrderFactHolder,
@@ -78,8 +79,7 @@ export async function openExplanationSurfaces(stack: Stack): Promise<Explanation
         environment,
         orderId,
       });
-      const waits = ofWebhooks !== undefined && ofWebhooks.waitingFor !== OrderFact.NOTHING;
-      const explained = waits ? ofWebhooks : ofCore;
+      const explained = joinExplanations(ofCore, ofWebhooks);
       return { text: explained.englishText, facts: factsOf(explained) };
     },
     async rest({ merchant: { testKey }, orderNumber }) {

@@ -588,7 +588,7 @@ export interface components {
              * @example payer_confirmation
              * @enum {string}
              */
-            waiting_for: "nothing" | "customer_payment" | "another_payment" | "merchant_suspended" | "no_wallet_offered" | "expiry" | "request_sent" | "wallets_process" | "wallet_recovery" | "wallet_answer" | "payer_confirmation" | "wallet_decision" | "wallet_outcome" | "wallet_reached" | "merchant_credentials" | "settlement_confirmation" | "money_returned" | "return_decision" | "refund_approval" | "refund_decision" | "webhook_sent" | "webhook_accepted" | "webhook_secret" | "webhook_secret_key" | "webhook_endpoint_resumed" | "webhooks_process" | "webhook_redelivery" | "webhooks_unknown";
+            waiting_for: "nothing" | "customer_payment" | "another_payment" | "merchant_suspended" | "no_wallet_offered" | "expiry" | "request_sent" | "wallets_process" | "wallet_recovery" | "wallet_answer" | "payer_confirmation" | "wallet_decision" | "wallet_outcome" | "wallet_reached" | "merchant_credentials" | "settlement_confirmation" | "money_returned" | "return_decision" | "refund_approval" | "refund_decision" | "webhook_sent" | "webhook_accepted" | "webhook_secret" | "webhook_secret_key" | "webhook_endpoint_resumed" | "webhooks_process" | "webhook_redelivery" | "webhooks_unknown" | "event_read";
             /**
              * @description Who can change that fact now. New words may be added.
              * @example payer
@@ -610,7 +610,7 @@ export interface components {
              * @example wallet_queried
              * @enum {string}
              */
-            next: "none" | "order_expires" | "request_sent" | "wallet_queried" | "wallet_checked" | "process_started" | "credentials_corrected" | "settlement_confirmed" | "return_decided" | "refund_approved" | "webhook_sent" | "secret_created" | "key_restored" | "endpoint_resumed" | "webhook_redelivered" | "wallet_offered" | "asked_again";
+            next: "none" | "order_expires" | "request_sent" | "wallet_queried" | "wallet_checked" | "process_started" | "credentials_corrected" | "settlement_confirmed" | "return_decided" | "refund_approved" | "webhook_sent" | "secret_created" | "key_restored" | "endpoint_resumed" | "webhook_redelivered" | "wallet_offered" | "asked_again" | "webhooks_created";
             /**
              * @description When that happens: ISO 8601 in UTC with milliseconds. Empty when it happens at once, when a person decides the time, and when nothing happens.
              * @example 2025-11-20T09:30:15.000Z

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import { lowestStoredIdAt, noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
+import { maskSensitive } from '../../platform/mask-sensitive.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
@@ -54,7 +55,7 @@ update core.audit_entries set details = details || jsonb_build_object('reason', 
 where merchant_id = $1 and target_id = any($2::text[]) and id >= $3 and id < $4
   and coalesce(details ->> 'reason', '') <> ''`;
 
-/** The log keeps the requests of some days. */
+/** The log keeps the requests of some days, and masks numbers that look like phone numbers. */
 const requests = `
 update core.api_requests set request_body = '${erasedText}', response_body = '${erasedText}'
 where merchant_id = $1 and environment = $2 and order_number = $3 and order_number <> ''`;
@@ -86,7 +87,7 @@ export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<
   await run(exchanges, [storedId('mer', noMerchantId), started.map(({ id }) => id)]);
   await eraseAudit(run, merchantId, 'rfd', refunded);
   await eraseAudit(run, merchantId, 'stl', settled);
-  await run(requests, [merchantId, environment, orderNumber]);
+  await run(requests, [merchantId, environment, maskSensitive(orderNumber)]);
   await run(answers, [merchantId, environment, publicId('ord', orderId as StoredId<'ord'>)]);
 }
 

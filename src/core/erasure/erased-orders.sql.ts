@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { beginning } from '../events/event-cursor.ts';
-import type { EventCursor } from '../events/event-cursor.ts';
+import { beginning } from '../../contract/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { Environment } from '../domain/order.ts';
 
 /** An order whose personal data was erased. Stored ids. */

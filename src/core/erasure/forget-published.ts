@@ -1,8 +1,9 @@
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
-import { laterCursor, parseCursor } from '../events/event-cursor.ts';
-import type { EventCursor } from '../events/event-cursor.ts';
+import { laterCursor } from '../../contract/event-cursor.ts';
+import { parseCursor } from '../events/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { SealedEvent } from './sealed-events.sql.ts';
 
 /** Removes events from the broker's store. False when the broker is unavailable. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
-import { laterCursor } from './event-cursor.ts';
+import { laterCursor } from '../../contract/event-cursor.ts';
 import { readChangedOrders } from './read-changed-orders.sql.ts';
 import type { ChangedOrder, ChangesRead } from './read-changed-orders.sql.ts';
 import { latestCursor } from './read-events.sql.ts';

@@ -1,14 +1,12 @@
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
-import { laterCursor } from './event-cursor.ts';
-import type { EventCursor } from './event-cursor.ts';
+import { laterCursor } from '../../contract/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { heldBackMs, latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
 
 export type { EventFilter } from './read-events.sql.ts';
-export { beginning, formatCursor, parseCursor } from './event-cursor.ts';
-export type { EventCursor } from './event-cursor.ts';
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];

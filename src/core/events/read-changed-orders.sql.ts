@@ -2,8 +2,9 @@ import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { OrderEventType } from '../domain/order.ts';
-import { behindTransactionsBefore, laterCursor } from './event-cursor.ts';
-import type { EventCursor } from './event-cursor.ts';
+import { laterCursor } from '../../contract/event-cursor.ts';
+import { behindTransactionsBefore } from './event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 
 /** One event of an order after its first. */
 export interface ChangedOrder {

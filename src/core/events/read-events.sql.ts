@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import { behindTransactionsBefore } from './event-cursor.ts';
-import type { EventCursor } from './event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
 /** Stored ids. */

@@ -1,5 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { formatCursor } from '../../contract/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import { orderExplanationText } from '../../contract/order-explanation-text.ts';
 import {
   OrderExplanationSchema,
@@ -70,6 +72,7 @@ const statuses = {
 export function explanationMessage(
   explained: OrderExplanation,
   nameOf: (wallet: string) => string,
+  lastEvent: EventCursor,
 ): ExplanationMessage {
   const { nextAt, since, wallet, reason, subjectId } = explained;
   const values = {
@@ -87,5 +90,6 @@ export function explanationMessage(
     sinceTime: timestampFromDate(since),
     wallet,
     englishText: orderExplanationText(values),
+    eventCursor: explained.waitingFor === 'NOTHING' ? formatCursor(lastEvent) : '',
   });
 }

@@ -1,6 +1,9 @@
 import { storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 import { IsolationLevel } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { beginning } from '../../contract/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { Database } from '../database/database.ts';
 import {
   OrderRow,
@@ -18,6 +21,8 @@ import type { NameInEnvironment } from '../rpc/order-key.ts';
 /** The rows that decide what an order waits for. */
 export interface ExplanationRows {
   readonly order: Order;
+  /** That of the order's last event. */
+  readonly lastEvent: EventCursor;
   readonly latestAttempt: PaymentAttemptRow | null;
   /** Newest first, and so are the lists below. */
   readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
@@ -29,6 +34,16 @@ export interface ExplanationRows {
 export type ReadExplanationRows = (
   name: { readonly merchantId: PublicId<'mer'>; readonly environment: Environment } & NameInEnvironment,
 ) => Promise<ExplanationRows | undefined>;
+
+/** The cursor of an order's last event. */
+export async function readLastEvent(em: EntityManager, row: OrderRow): Promise<EventCursor> {
+  const [cursor] = await em.execute<EventCursor[]>(
+    `select xid::text as xid, position::text as position from core.order_events
+     where merchant_id = ? and order_id = ? and sequence = ?`,
+    [row.merchantId, row.id, row.lastEventSequence],
+  );
+  return cursor ?? beginning;
+}
 
 /** More than an order has. */
 const limit = 200;
@@ -53,6 +68,7 @@ export function createReadExplanationRows(database: Database): ReadExplanationRo
         const refunds = await em.find(RefundRow, ofOrder, newest);
         const settlements = await em.find(SettlementRow, ofOrder, newest);
         return {
+          lastEvent: await readLastEvent(em, row),
           order: orderOf(row, latestAttempt),
           latestAttempt,
           strayPayments,

@@ -35,7 +35,7 @@ export interface OrderStoryServiceParts {
 export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
   const { readStory, openCheckoutUrlOf, now } = parts;
   const explain = async (rows: ExplanationRows) =>
-    explanationMessage(await parts.explain(rows), parts.nameOf);
+    explanationMessage(await parts.explain(rows), parts.nameOf, rows.lastEvent);
   return rpcService(
     OrderStoryService,
     {

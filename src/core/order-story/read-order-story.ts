@@ -7,6 +7,7 @@ import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_serv
 import { isPublicId, storedId } from '../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 import { maskSensitive } from '../../platform/mask-sensitive.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { Database } from '../database/database.ts';
 import {
   ApiRequestRow,
@@ -23,6 +24,7 @@ import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';
 import { refundOf } from '../payments/changes/refund-row.ts';
 import { apiRequestBodies } from '../rpc/api-request-message.ts';
+import { readLastEvent } from './explanation-rows.ts';
 
 /** Ids as they are shown. */
 export interface OrderStoryKey {
@@ -42,6 +44,8 @@ export interface AttemptStory {
 
 export interface OrderStory {
   readonly order: Order;
+  /** That of the order's last event. */
+  readonly lastEvent: EventCursor;
   /** The row of the latest attempt; null before the first. */
   readonly latestAttempt: PaymentAttemptRow | null;
   /** Oldest first. */
@@ -117,6 +121,7 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
         const latestAttempt = attempts.find(({ id }) => id === row.latestAttemptId) ?? null;
         return {
           order: orderOf(row, latestAttempt),
+          lastEvent: await readLastEvent(em, row),
           latestAttempt,
           events,
           attempts: attempts.map((attempt) => ({

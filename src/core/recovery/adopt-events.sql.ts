@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
-import { formatCursor, parseCursor } from '../events/event-cursor.ts';
-import type { EventCursor } from '../events/event-cursor.ts';
+import { formatCursor } from '../../contract/event-cursor.ts';
+import { parseCursor } from '../events/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 
 interface StoredCursor {
   readonly xid: string;

@@ -5,8 +5,9 @@ import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { laterCursor, parseCursor } from '../events/event-cursor.ts';
-import type { EventCursor } from '../events/event-cursor.ts';
+import { laterCursor } from '../../contract/event-cursor.ts';
+import { parseCursor } from '../events/event-cursor.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 
 /** An event of this database in the broker's stream. */
 export interface StreamEvent {

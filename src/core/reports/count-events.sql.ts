@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
-import type { EventCursor } from '../events/follow-events.ts';
+import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
 /** Events of one merchant, type and quarter of an hour. */

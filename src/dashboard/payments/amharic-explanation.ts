@@ -61,6 +61,7 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
   [OrderFact.WEBHOOK_ENDPOINT_RESUMED]: () => 'ትዕዛዙ አብቅቷል። መቀበያው ስለቆመ ዌብሁኩ ይጠብቃል።',
   [OrderFact.WEBHOOKS_PROCESS]: () => 'ትዕዛዙ አብቅቷል። የዌብሁኩ ጊዜ ደርሷል፤ ግን የሚልከው የGatehouse ፕሮሰስ የለም።',
   [OrderFact.WEBHOOK_REDELIVERY]: () => 'ትዕዛዙ አብቅቷል። መቀበያው ስላልተቀበለው ዌብሁኩ ተትቷል።',
+  [OrderFact.EVENT_READ]: () => 'ትዕዛዙ አብቅቷል። Gatehouse ዌብሁኮቹን እንዲያዘጋጅ ይጠበቃል።',
   [OrderFact.WEBHOOKS_UNKNOWN]: () => 'ትዕዛዙ አብቅቷል። የGatehouse የዌብሁክ ፕሮሰስ ስለማይመልስ ዌብሁኮቹ መጠበቃቸው አይታወቅም።',
 };
 
@@ -83,6 +84,7 @@ const nextSteps: Readonly<Record<OrderNextStep, Sentence>> = {
   [OrderNextStep.ENDPOINT_RESUMED]: () => 'መቀበያው ሲሠራ ነጋዴው ማስቀጠል አለበት።',
   [OrderNextStep.WEBHOOK_REDELIVERED]: () => 'መቀበያው ሲሠራ ነጋዴው እንደገና መላክ አለበት።',
   [OrderNextStep.WALLET_OFFERED]: (writing) => `ነጋዴው ዋሌት ካላበራ ትዕዛዙ በ${writing.at} ያበቃል።`,
+  [OrderNextStep.WEBHOOKS_CREATED]: () => 'ጥቂት ሰከንዶች ይወስዳል።',
   [OrderNextStep.ASKED_AGAIN]: () => 'ቆይተው እንደገና ይጠይቁ።',
 };
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
@@ -91,7 +91,7 @@ export async function openReaderPosition(
 }
 
 /** Empty for a reader that has never read. */
-export async function readCursor(client: PoolClient, reader: string): Promise<string> {
+export async function readCursor(client: Pool | PoolClient, reader: string): Promise<string> {
   const rows = await runStatement<{ cursor: string }>(client, {
     text: 'select cursor from webhooks.event_readers where reader = $1',
     values: [reader],

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { beginning, formatCursor } from '../../contract/event-cursor.ts';
 import { orderExplanationText } from '../../contract/order-explanation-text.ts';
 import {
   OrderExplanationSchema,
@@ -8,6 +9,7 @@ import {
 } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { OrderStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import { noDeliveryWaits } from '../domain/explain-order-deliveries.ts';
 import type {
   DeliveriesExplanation,
   WebhookFact,
@@ -43,6 +45,12 @@ const nextSteps = {
   PROCESS_STARTED: OrderNextStep.PROCESS_STARTED,
   WEBHOOK_REDELIVERED: OrderNextStep.WEBHOOK_REDELIVERED,
 } as const satisfies Record<WebhookNextStep, OrderNextStep>;
+
+/** The message for an order without a delivery that waits. `cursor` is how far `webhooks` has read; empty for the beginning. */
+export const noDeliveryMessage = (cursor: string): OrderExplanation => ({
+  ...orderExplanationMessage(noDeliveryWaits),
+  eventCursor: cursor === '' ? formatCursor(beginning) : cursor,
+});
 
 /** What the deliveries of an order wait for, as a message with its text. */
 export function orderExplanationMessage(explained: DeliveriesExplanation): OrderExplanation {

@@ -14,20 +14,21 @@ import type { Database } from '../database/database.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
-import { deliveryToExplain, explainForOrder, noDeliveryWaits } from '../domain/explain-order-deliveries.ts';
+import { deliveryToExplain, explainForOrder } from '../domain/explain-order-deliveries.ts';
+import { intakeReader, readCursor } from '../intake/reader-position.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { createEndpointChanges } from './change-endpoint.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
-import type { StoredDelivery } from './delivery-reader.ts';
+import type { OrderKey, StoredDelivery } from './delivery-reader.ts';
 import { createEndpointReader, placeOf } from './endpoint-reader.ts';
 import type { StoredEndpoint } from './endpoint-reader.ts';
 import { listenToEvents } from './listen-to-events.ts';
 import { requireMerchant } from './require-merchant.ts';
 import { sendTestEvent } from './send-test-event.ts';
 import { explainedMessage } from './explanation-message.ts';
-import { orderExplanationMessage } from './order-explanation-message.ts';
+import { noDeliveryMessage, orderExplanationMessage } from './order-explanation-message.ts';
 import {
   attemptMessage,
   deliveryMessage,
@@ -100,9 +101,11 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     return { endpoint, explanation: explainDelivery(facts) };
   };
   /** What an order waits for because of its deliveries. */
-  const explainAll = async (ofOrder: readonly StoredDelivery[]) => {
-    const delivery = deliveryToExplain(ofOrder);
-    if (delivery === undefined) return orderExplanationMessage(noDeliveryWaits);
+  const explainAll = async (key: OrderKey) => {
+    // Read before the deliveries. So an event is never both read and without its deliveries.
+    const cursor = await readCursor(pool, intakeReader);
+    const delivery = deliveryToExplain(await deliveries.unfinishedOfOrder(key));
+    if (delivery === undefined) return noDeliveryMessage(cursor);
     return orderExplanationMessage(explainForOrder(delivery, (await explainOne(delivery)).explanation));
   };
 
@@ -156,13 +159,13 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
             attempts: attempts.map(attemptMessage),
           })),
           incomplete: isIncomplete,
-          explanation: await explainAll(await deliveries.unfinishedOfOrder(key)),
+          explanation: await explainAll(key),
         };
       },
       async explainOrderDeliveries(request, context) {
         const key = requests.orderKey(request);
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
-        return { explanation: await explainAll(await deliveries.unfinishedOfOrder(key)) };
+        return { explanation: await explainAll(key) };
       },
       async explainDelivery(request, context) {
         const delivery = await findDelivery(requests.deliveryKey(request), context);

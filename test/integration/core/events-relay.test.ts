@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { fromBinary } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import pg from 'pg';
-import { formatCursor } from '../../../src/core/events/event-cursor.ts';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { publicId } from '../../support/ids.ts';
 import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';

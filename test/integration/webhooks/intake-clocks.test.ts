@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { formatCursor } from '../../../src/core/events/event-cursor.ts';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { formatCursor } from '../../../src/core/events/event-cursor.ts';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo } from '../core/broker-messages.ts';
 import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';

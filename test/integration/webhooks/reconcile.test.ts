@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { formatCursor } from '../../../src/core/events/event-cursor.ts';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { explainOrder } from '../../../src/contract/explain-order.ts';
 import { holderText, orderExplanationText } from '../../../src/contract/order-explanation-text.ts';
 import {
@@ -79,4 +80,22 @@ test('webhooks that do not answer are unknown, and another failure is not hidden
     orderStatus: OrderStatus.COMPLETED,
   });
   await expect(explainOrder(nothing, fail(Code.Internal))).rejects.toThrow('no');
+});
+
+test('an ended order waits until `webhooks` has read its last event, as far as both tell', async () => {
+  const at = (xid: string, position: string) => formatCursor({ xid, position });
+  const join = async (last: string, read: string) => {
+    const ended = { ...nothing, eventCursor: last };
+    const joined = await explainOrder(ended, () => Promise.resolve({ ...nothing, eventCursor: read }));
+    return joined === ended ? 'nothing' : OrderFact[joined.waitingFor];
+  };
+
+  expect(await join(at('7', '12'), at('7', '11'))).toBe('EVENT_READ');
+  expect(await join(at('7', '12'), at('6', '99'))).toBe('EVENT_READ');
+  expect(await join(at('7', '12'), at('0', '0'))).toBe('EVENT_READ');
+  expect(await join(at('7', '12'), at('7', '12'))).toBe('nothing');
+  expect(await join(at('7', '12'), at('8', '1'))).toBe('nothing');
+  expect(await join(at('7', '12'), '')).toBe('nothing');
+  expect(await join('', at('1', '1'))).toBe('nothing');
+  expect(await join(at('7', '12'), 'of a later version')).toBe('nothing');
 });

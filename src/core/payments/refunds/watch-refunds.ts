@@ -7,7 +7,8 @@ import type {
   WatchRefundsResponseSchema,
 } from '../../../gen/gatehouse/v1/refund_service_pb.js';
 import { combine } from '../../domain/combine.ts';
-import { formatCursor, parseCursor } from '../../events/follow-events.ts';
+import { formatCursor } from '../../../contract/event-cursor.ts';
+import { parseCursor } from '../../events/event-cursor.ts';
 import type { EventFeed, EventPage } from '../../events/follow-events.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
 import { parseEventFilter } from '../orders/order-event-requests.ts';

@@ -96,6 +96,14 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
    * @generated from field: string english_text = 11;
    */
   englishText: string;
+
+  /**
+   * A position in core's list of events, only for NOTHING. From core: that of the order's last event. From `webhooks`: how far it has
+   * read the list. While it has not read the last event, the order waits for EVENT_READ. Empty from earlier versions.
+   *
+   * @generated from field: string event_cursor = 12;
+   */
+  eventCursor: string;
 };
 
 /**
@@ -312,6 +320,13 @@ export enum OrderFact {
    * @generated from enum value: ORDER_FACT_WEBHOOKS_UNKNOWN = 28;
    */
   WEBHOOKS_UNKNOWN = 28,
+
+  /**
+   * `webhooks` has not read yet how the order ended, so its webhooks do not exist yet.
+   *
+   * @generated from enum value: ORDER_FACT_EVENT_READ = 29;
+   */
+  EVENT_READ = 29,
 }
 
 /**
@@ -525,6 +540,13 @@ export enum OrderNextStep {
    * @generated from enum value: ORDER_NEXT_STEP_ASKED_AGAIN = 17;
    */
   ASKED_AGAIN = 17,
+
+  /**
+   * `webhooks` reads the order's events, and creates its webhooks.
+   *
+   * @generated from enum value: ORDER_NEXT_STEP_WEBHOOKS_CREATED = 18;
+   */
+  WEBHOOKS_CREATED = 18,
 }
 
 /**
