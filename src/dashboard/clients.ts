@@ -12,6 +12,7 @@ import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { RecoveryService } from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
@@ -43,6 +44,7 @@ export interface DashboardClients {
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly webhooks: Client<typeof WebhookService>;
   readonly webhookEndpoints: Client<typeof WebhookEndpointService>;
+  readonly recoveries: Client<typeof RecoveryService>;
   readonly health: Client<typeof Health>;
 }
 
@@ -68,6 +70,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     diagnostics: createClient(DiagnosticsService, core),
     webhooks: createClient(WebhookService, webhooks),
     webhookEndpoints: createClient(WebhookEndpointService, webhooks),
+    recoveries: createClient(RecoveryService, core),
     health: createClient(Health, core),
   };
 }

@@ -19,6 +19,7 @@ import { wordsFor } from '../language/words.ts';
 import { latestDays } from '../local-time.ts';
 import { orderWords } from '../payments/order-words.ts';
 import { isAtLeast } from '../access/viewer.ts';
+import { recoveryNotice } from './recovery-notice.ts';
 import { reportView } from './report-views.ts';
 
 const refundWords = { en: refundsInEnglish, am: refundsInAmharic };
@@ -113,6 +114,18 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       return refunds.length === 0 ? undefined : text(nextPageToken === '' ? count : `${count}+`);
     });
 
+  const recoveryOf = (request: FastifyRequest) =>
+    panel(request, async (options) => {
+      const { recovery } = await clients.recoveries.getRecovery({}, options);
+      const { recovery: words } = wordsFor(request, dictionary);
+      const { language } = request;
+      return recoveryNotice(recovery, scopeOf(request).environment, words, {
+        now: now(),
+        language,
+        timeZone,
+      });
+    });
+
   const mayDevelop = (request: FastifyRequest): boolean => {
     const { role } = placeOf(request);
     return role === 'operator' || isAtLeast(role, 'developer');
@@ -150,12 +163,13 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
     const place = placeOf(request);
     const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
     const span: Span = isSpan(asked) ? asked : 'today';
-    const [report, trouble, steps, waiting, awaited] = await Promise.all([
+    const [report, trouble, steps, waiting, awaited, recovery] = await Promise.all([
       reportOf(request, span),
       troubleOf(request),
       stepsOf(request),
       waitingOf(request),
       awaitedOf(request),
+      recoveryOf(request),
     ]);
     const isOpen = steps.isThere && steps.value.some(({ done }) => !done);
     return sendPage(request, reply, {
@@ -172,6 +186,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
           text: words.spans[name],
           current: name === span,
         })),
+        recovery: recovery.isThere ? recovery.value : undefined,
         report,
         trouble,
         waiting,

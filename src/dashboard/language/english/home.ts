@@ -15,6 +15,18 @@ export const home = {
     abandonedHint: 'Orders that were cancelled or expired unpaid',
     nothing: 'Nothing yet',
   },
+  recovery: {
+    waiting: {
+      title: 'New payments wait',
+      body: 'Gatehouse was restored from a backup, and first asks the wallets what they did since. Payments continue afterwards. Repeat requests that were answered with 503.',
+    },
+    title: 'Gatehouse was restored from a backup',
+    rebuilt: (from: string, until: string) =>
+      `The orders of ${from} to ${until} were rebuilt. Their webhooks may arrive again, with the same event ids.`,
+    mayBeMissing: (from: string, until: string) =>
+      `Orders of ${from} to ${until} may be missing. Verify yours, and send those that are not found again, with the same order_number and values. A payment that the wallet reports is found, and not taken again.`,
+    check: 'Check the API keys, signing secrets, users and settings that you changed in that time.',
+  },
   behind: (when: string) => `The numbers are complete up to ${when}. Later events are still being counted.`,
   chart: {
     title: { hour: 'Orders by hour', day: 'Orders by day' },

@@ -1,0 +1,30 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { RecoveryStream } from '../../gen/gatehouse/v1/recovery_service_pb.js';
+import type { Recovery } from '../../gen/gatehouse/v1/recovery_service_pb.js';
+import type { Language } from '../../platform/language/language.ts';
+import type { home } from '../language/english/home.ts';
+import { momentOf } from '../moment-text.ts';
+
+/** How long merchants are told of a recovery. Shops repeat their requests within days, if at all. */
+const shownForMs = 7 * 86_400_000;
+
+/**
+ * What a merchant has to know of the latest recovery: that payments wait, or which time it has to check. Undefined without a recovery
+ * in the last days.
+ */
+export function recoveryNotice(
+  recovery: Recovery | undefined,
+  environment: Environment,
+  words: typeof home.recovery,
+  { now, language, timeZone }: { readonly now: Date; readonly language: Language; readonly timeZone: string },
+): { readonly tone: string; readonly title: string; readonly body: string } | undefined {
+  if (recovery?.lostUntilTime === undefined) return undefined;
+  if (recovery.closedEnvironments.includes(environment)) return { tone: 'warn', ...words.waiting };
+  if (now.getTime() - timestampMs(recovery.lostUntilTime) > shownForMs) return undefined;
+  const from = momentOf(recovery.lostFromTime, language, timeZone)?.text ?? '';
+  const until = momentOf(recovery.lostUntilTime, language, timeZone)?.text ?? '';
+  const isComplete = recovery.stream === RecoveryStream.COMPLETE && recovery.conflictingOrderCount === 0;
+  const orders = isComplete ? words.rebuilt(from, until) : words.mayBeMissing(from, until);
+  return { tone: 'warn', title: words.title, body: `${orders} ${words.check}` };
+}

@@ -1,0 +1,58 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { expect, test } from '@jest/globals';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { RecoveryService, RecoveryStream } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
+import { shared, sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+
+const stack = sharedStack({
+  facades: 0,
+  dashboards: 1,
+  settings: { GATEHOUSE_WALLETS: walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false') },
+});
+const desk = shared(
+  () => Promise.resolve(openDashboardDesk(stack)),
+  () => undefined,
+);
+const recoveries = sharedClient(stack, RecoveryService, 'operator');
+const database = sharedConnection(() => stack.databaseUrl);
+
+test('the users of a merchant are told that payments wait, and afterwards what they have to check', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const visitor = await desk.signedIn(await desk.users.member(merchantId, MemberRole.VIEWER));
+  const home = async (environment: string, query = '') =>
+    (await visitor.get(`/m/${merchantId}/${environment}${query}`)).body;
+  const before = await home('sandbox');
+  await recoveries.beginRecovery({ backupTime: timestampFromDate(new Date(Date.now() - 3_600_000)) });
+  await waitUntil('the stream was read', async () => {
+    const { recovery } = await recoveries.getRecovery({});
+    return recovery?.stream === RecoveryStream.LOST;
+  });
+  const closed = await home('sandbox');
+  for (const wallet of ['walleta', 'walletb'])
+    await recoveries.acceptRecovery({
+      subject: { case: 'wallet', value: { wallet, environment: Environment.SANDBOX } },
+      reason: 'compared',
+    });
+  const opened = await home('sandbox');
+  const inAmharic = await home('sandbox', '?lang=am');
+  const production = await home('production', '?lang=en');
+  await database.query("update core.recoveries set stream = 'COMPLETE'");
+  const complete = await home('sandbox');
+  await database.query("update core.recoveries set lost_until = lost_until - interval '8 days'");
+  const later = await home('sandbox');
+
+  expect(before).not.toContain('restored');
+  expect(closed).toContain('New payments wait');
+  expect(opened).not.toContain('New payments wait');
+  expect(opened).toMatch(/Orders of .+ to .+ may be missing/);
+  expect(opened).toContain('Check the API keys');
+  expect(inAmharic).toContain('ሊጎድሉ ይችላሉ');
+  expect(production).toContain('New payments wait');
+  expect(complete).toMatch(/The orders of .+ to .+ were rebuilt/);
+  expect(complete).not.toContain('may be missing');
+  expect(later).not.toContain('restored');
+});
