@@ -2,6 +2,9 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
+  RecoveredOrderSchema,
+  RecoveredOrderState,
+  RecoveredOrderStateSchema,
   RecoveredWalletProblem,
   RecoveredWalletState,
   RecoveredWalletStateSchema,
@@ -9,11 +12,21 @@ import {
   RecoverySchema,
   RecoveryStream,
 } from '../gen/gatehouse/v1/recovery_service_pb.js';
-import type { RecoveredWallet, Recovery } from '../gen/gatehouse/v1/recovery_service_pb.js';
+import type { RecoveredOrder, RecoveredWallet, Recovery } from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
-import { environmentOption, environmentWord, showEnvironment, timeOption, walletOption } from './options.ts';
+import {
+  environmentOption,
+  environmentWord,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  timeOption,
+  walletOption,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
@@ -25,12 +38,33 @@ interface AcceptOptions {
   readonly reason: string;
 }
 
-/** `restore status`, `restore accept`, `restore begin` */
+/** `restore status`, `restore report`, `restore accept`, `restore begin` */
 export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('status')
     .description('show the progress of a recovery: what was rebuilt since the backup, and what it waits for')
     .action(() => run(async ({ recoveries }) => describe((await recoveries.getRecovery({})).recovery)));
+
+  restore
+    .command('report')
+    .description(
+      'list the orders of a merchant whose lost events were found: rebuilt ones, and those to settle',
+    )
+    .requiredOption('--merchant <merchant_id>', 'the merchant: mer_…')
+    .option('--conflicts', 'only orders that cannot be rebuilt')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action(({ merchant, conflicts, ...options }: ReportOptions) =>
+      run(async ({ recoveries }) =>
+        showOrders(
+          await collectPages(options, async (page) => {
+            const request = { merchantId: merchant, onlyConflicts: conflicts === true, ...page };
+            const { orders, nextPageToken } = await recoveries.listRecoveredOrders(request);
+            return { items: orders, nextPageToken };
+          }),
+        ),
+      ),
+    );
 
   restore
     .command('accept')
@@ -55,6 +89,49 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .action(({ backupTime }: { backupTime: Timestamp }) =>
       run(async ({ recoveries }) => describe((await recoveries.beginRecovery({ backupTime })).recovery)),
     );
+}
+
+interface ReportOptions extends PageOptions {
+  readonly merchant: string;
+  readonly conflicts?: true;
+}
+
+const orderTexts: Readonly<Record<RecoveredOrderState, string>> = {
+  [RecoveredOrderState.UNSPECIFIED]: 'unknown',
+  [RecoveredOrderState.REBUILT]: 'as before the loss; its webhooks are sent again',
+  [RecoveredOrderState.CHANGED_OTHERWISE]: 'it changed in another way since the restore, and stays so',
+  [RecoveredOrderState.NUMBER_TAKEN]: 'another order has its order_number since the restore',
+  [RecoveredOrderState.UNREADABLE]: 'its events cannot be read; the log of core says why',
+};
+
+function showOrders(page: {
+  readonly items: readonly RecoveredOrder[];
+  readonly nextPageToken: string;
+}): Output {
+  const columns = [
+    { head: 'ENVIRONMENT' },
+    { head: 'ORDER NUMBER' },
+    { head: 'ORDER' },
+    { head: 'STATE' },
+    { head: 'WHAT BECAME OF IT', gives: true },
+  ];
+  const rows = page.items.map((order) => [
+    showEnvironment(order.environment),
+    order.orderNumber,
+    order.orderId,
+    wordOf(RecoveredOrderStateSchema, order.state) ?? '',
+    orderTexts[order.state],
+  ]);
+  return {
+    json: {
+      orders: page.items.map((order) => plainJson(RecoveredOrderSchema, order)),
+      next_page_token: page.nextPageToken,
+    },
+    text: (width) =>
+      rows.length === 0
+        ? 'No recovery has found lost events of this merchant.'
+        : `${table(columns, rows, width)}${showMore(page)}`,
+  };
 }
 
 function subjectOf({ wallet, environment, conflicts }: AcceptOptions) {

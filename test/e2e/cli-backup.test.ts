@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, truncate, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ let cli: CommandLine;
 let folder: string;
 let backup: string;
 let apiKey: string;
+let merchantId: string;
 beforeAll(async () => {
   cli = await openCommandLine({
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
@@ -28,7 +30,9 @@ beforeAll(async () => {
   });
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
   backup = join(folder, 'backup');
-  apiKey = (await stack.createMerchant()).testKey;
+  const merchant = await stack.createMerchant();
+  apiKey = merchant.testKey;
+  merchantId = merchant.id;
   await register('BEFORE-1');
   await cli.json('backup', '--output', backup);
 });
@@ -52,6 +56,22 @@ async function register(orderNumber: string): Promise<number> {
   });
   return status;
 }
+
+async function query(sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  try {
+    return await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+const published = async (): Promise<number> => {
+  const { rows } = await query(`
+    select count(*)::integer as count from core.order_events e, core.event_relay r where (e.xid, e.position) <= (r.xid, r.position)`);
+  return (rows[0] as { readonly count: number }).count;
+};
 
 const orders = 'core.orders.copy.gz';
 const manifest = 'manifest.json';
@@ -171,6 +191,17 @@ describe('backup verify and restore refuse', () => {
   });
 });
 
+test('a database without tables of Gatehouse is not backed up', async () => {
+  const empty = await createTestDatabase({ migrated: false });
+  try {
+    const refused = await cli.run('backup', '--output', join(folder, 'none'), '--database-url', empty.url);
+    expect(refused).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(refused.stderr).toContain('the database has no tables of core\nCheck the address');
+  } finally {
+    await empty.drop();
+  }
+});
+
 test('an undamaged backup is verified; a used folder, a used database and a wrong address are refused', async () => {
   const verified = await cli.json('backup', 'verify', backup);
   const again = await cli.run('backup', '--output', backup);
@@ -189,11 +220,17 @@ test('an undamaged backup is verified; a used folder, a used database and a wron
 
 test('an operator backs up, restores, compares the wallets and opens the gateway with commands only', async () => {
   await register('AFTER-1');
+  await register('TAKEN-1');
+  await waitUntil('the broker has the orders', async () => (await published()) === 3);
   await stack.cores[0]?.stop();
   await loseDatabase(stack.databaseUrl);
   const restored = await cli.run('restore', '--from', backup);
   expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('complete and undamaged') });
   expect(restored.stdout).toContain('gatehouse restore status');
+  // A shop's other order has taken the number, as when payments were taken before the restore was noticed.
+  await query(`
+    insert into core.orders select (jsonb_populate_record(o, '{"id": "${randomUUID()}", "order_number": "TAKEN-1"}')).*
+    from core.orders o`);
   const core = await startInline('core', {
     ...stack.coreSettings,
     GATEHOUSE_CORE_GRPC_PORT: stack.addresses[0]?.split(':').at(-1) ?? '',
@@ -211,8 +248,10 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     const reason = ['--reason', 'compared with the portal'];
     const vague = await cli.run('restore', 'accept', ...reason);
     expect(vague).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--conflicts') });
-    const noConflict = await cli.run('restore', 'accept', '--conflicts', ...reason);
-    expect(noConflict).toMatchObject({ exitCode: 4 });
+    expect(closed.stdout).toMatch(/Cannot be rebuilt +1 orders/);
+    await cli.json('restore', 'accept', '--conflicts', ...reason);
+    const again = await cli.run('restore', 'accept', '--conflicts', ...reason);
+    expect(again).toMatchObject({ exitCode: 4 });
     for (const wallet of ['walleta', 'walletb']) {
       const accept = ['restore', 'accept', '--wallet', wallet, '--environment'];
       expect(await cli.run(...accept, 'sandbox', ...reason)).toMatchObject({ exitCode: 0 });
@@ -226,6 +265,26 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
       await cli.json('restore', 'accept', '--wallet', wallet, '--environment', 'production', ...reason);
     expect((await cli.run('restore', 'status')).stdout).toMatch(/Payments +taken/);
 
+    const report = ['restore', 'report', '--merchant', merchantId];
+    const all = await cli.json(...report);
+    expect(all).toMatchObject({
+      orders: [
+        { order_number: 'AFTER-1', state: 'rebuilt', environment: 'sandbox' },
+        { order_number: 'TAKEN-1', state: 'number_taken', environment: 'sandbox' },
+      ],
+    });
+    const conflicts = await cli.run(...report, '--conflicts');
+    expect(conflicts.stdout).toContain('TAKEN-1');
+    expect(conflicts.stdout).not.toContain('AFTER-1');
+    const first = await cli.json(...report, '--limit', '1');
+    expect(first).toMatchObject({ orders: [{ order_number: 'AFTER-1' }] });
+    const next = await cli.json(...report, '--page-token', String(first['next_page_token']));
+    expect(next).toMatchObject({ orders: [{ order_number: 'TAKEN-1' }], next_page_token: '' });
+    const { id: otherMerchant } = await stack.createMerchant();
+    const none = await cli.run('restore', 'report', '--merchant', otherMerchant);
+    expect(none).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No recovery has found') });
+    expect(await cli.run('restore', 'report', '--merchant', 'shop')).toMatchObject({ exitCode: 2 });
+
     const early = await cli.run('restore', 'begin', '--backup-time', '2999-01-01T00:00:00Z');
     expect(early).toMatchObject({
       exitCode: 2,
@@ -235,11 +294,8 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(begun).toMatchObject({ exitCode: 0 });
     expect(begun.stdout).toMatch(/Restored +an operator began it/);
     await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);
-    const client = new pg.Client({ connectionString: stack.databaseUrl });
-    await client.connect();
-    const audit = await client.query("select action from core.audit_entries where action like 'recovery.%'");
-    await client.end();
-    expect(audit.rows).toHaveLength(5);
+    const audit = await query("select action from core.audit_entries where action like 'recovery.%'");
+    expect(audit.rows).toHaveLength(6);
   } finally {
     await core.stop();
   }

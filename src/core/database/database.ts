@@ -33,6 +33,7 @@ import { Migration033Recovery } from './migrations/migration-033-recovery.ts';
 import { Migration035EventChain } from './migrations/migration-035-event-chain.ts';
 import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts';
 import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
+import { Migration040RecoveredOrders } from './migrations/migration-040-recovered-orders.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -75,6 +76,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration035EventChain,
         Migration036MoneyDays,
         Migration037Erasure,
+        Migration040RecoveredOrders,
       ],
       migrationLock: 7_142_001,
     },

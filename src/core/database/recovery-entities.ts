@@ -68,4 +68,22 @@ export const UnclaimedPaymentRow = defineEntity({
 });
 export type UnclaimedPaymentRow = InferEntity<typeof UnclaimedPaymentRow>;
 
-export const recoveryEntities = [RecoveryRow, RecoveryWalletRow, UnclaimedPaymentRow];
+/** What became of an order with lost events. Only REBUILT orders are as the events left them. */
+export type RecoveredOrderState = 'REBUILT' | 'CHANGED_OTHERWISE' | 'NUMBER_TAKEN' | 'UNREADABLE';
+
+export const RecoveredOrderRow = defineEntity({
+  name: 'RecoveredOrderRow',
+  tableName: 'recovered_orders',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    orderId: p.uuid().primary(),
+    environment: environment(),
+    orderNumber: p.text(),
+    state: p.text().$type<RecoveredOrderState>(),
+    recordedAt: time(),
+  },
+});
+export type RecoveredOrderRow = InferEntity<typeof RecoveredOrderRow>;
+
+export const recoveryEntities = [RecoveredOrderRow, RecoveryRow, RecoveryWalletRow, UnclaimedPaymentRow];

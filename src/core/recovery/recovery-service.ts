@@ -1,8 +1,11 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import {
+  RecoveredOrderState,
   RecoveredWalletProblem,
   RecoveredWalletState,
   RecoveryCause as CauseMessage,
@@ -12,16 +15,21 @@ import {
 import type { AcceptRecoveryRequest } from '../../gen/gatehouse/v1/recovery_service_pb.js';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import type { RecoveredWalletProblem as StoredProblem } from '../database/recovery-entities.ts';
+import type {
+  RecoveredOrderState as StoredOrderState,
+  RecoveredWalletProblem as StoredProblem,
+} from '../database/recovery-entities.ts';
 import type { RecoveryCause, StreamState, WalletCheck } from '../domain/recovery.ts';
 import { parseText } from '../domain/text.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
-import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-store.ts';
 
 export interface RecoveryServiceParts {
@@ -62,8 +70,37 @@ export function recoveryService({ store, now, onDecision }: RecoveryServiceParts
           throw rpcError('NOT_RECOVERING', 'nothing waits for this decision; read the state of the recovery');
         return afterDecision();
       },
+      async listRecoveredOrders(request) {
+        const key = [request.merchantId, request.onlyConflicts];
+        const { merchantId, after, limit } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            after: parsePageToken(request.pageToken, 'ord', key),
+            limit: parsePageSize(request.pageSize),
+          }),
+        );
+        const rows = await store.listOrders({
+          merchantId: storedId('mer', merchantId),
+          onlyConflicts: request.onlyConflicts,
+          afterId: after === undefined ? undefined : storedId('ord', after),
+          limit,
+        });
+        const placed = rows.map((row) => ({ id: publicId('ord', row.orderId as StoredId<'ord'>), row }));
+        const { items, nextPageToken } = pageOf(placed, limit, key);
+        return {
+          orders: items.map(({ id, row }) => ({
+            environment: environmentNumbers[row.environment],
+            orderId: id,
+            orderNumber: row.orderNumber,
+            state: orderStates[row.state],
+            recordTime: timestampFromDate(row.recordedAt),
+          })),
+          nextPageToken,
+        };
+      },
     },
     {
+      listRecoveredOrders: ['dashboard', 'operator', 'reader'],
       getRecovery: ['dashboard', 'operator', 'reader'],
       beginRecovery: ['operator'],
       acceptRecovery: ['operator'],
@@ -98,6 +135,13 @@ const causes = {
   STREAM_AHEAD: CauseMessage.STREAM_AHEAD,
   OPERATOR: CauseMessage.OPERATOR,
 } as const satisfies Record<RecoveryCause, CauseMessage>;
+
+const orderStates = {
+  REBUILT: RecoveredOrderState.REBUILT,
+  CHANGED_OTHERWISE: RecoveredOrderState.CHANGED_OTHERWISE,
+  NUMBER_TAKEN: RecoveredOrderState.NUMBER_TAKEN,
+  UNREADABLE: RecoveredOrderState.UNREADABLE,
+} as const satisfies Record<StoredOrderState, RecoveredOrderState>;
 
 const streams = {
   WAITING: RecoveryStream.WAITING,

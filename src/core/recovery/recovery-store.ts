@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
 import { readClock } from '../database/read-clock.ts';
-import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
+import { RecoveredOrderRow, RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -32,6 +32,15 @@ export interface RecoveryStore {
     reason: string,
     by: Actor,
   ) => Promise<Result<StoredRecovery, 'not_waiting'>>;
+  /** The orders of a merchant with lost events, by id. Gives one more than the limit if there are more. */
+  readonly listOrders: (filter: RecoveredOrderFilter) => Promise<readonly Omit<RecoveredOrderRow, symbol>[]>;
+}
+
+export interface RecoveredOrderFilter {
+  readonly merchantId: StoredId<'mer'>;
+  readonly onlyConflicts: boolean;
+  readonly afterId: StoredId<'ord'> | undefined;
+  readonly limit: number;
 }
 
 export interface RecoveryStoreParts {
@@ -83,6 +92,17 @@ export function createRecoveryStore({
         }
         return readWritten(em);
       }),
+
+    listOrders: ({ merchantId, onlyConflicts, afterId, limit }) =>
+      database.fork().find(
+        RecoveredOrderRow,
+        {
+          merchantId,
+          ...(onlyConflicts ? { state: { $ne: 'REBUILT' } } : {}),
+          ...(afterId === undefined ? {} : { orderId: { $gt: afterId } }),
+        },
+        { orderBy: { orderId: 'asc' }, limit: limit + 1 },
+      ),
 
     accept: (subject, reason, by) =>
       database.fork().transactional(async (em) => {

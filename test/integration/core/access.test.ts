@@ -171,6 +171,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.RecoveryService/GetRecovery': /*           */ '- - - - Y Y - Y',
   'gatehouse.v1.RecoveryService/BeginRecovery': /*         */ '- - - - - Y - -',
   'gatehouse.v1.RecoveryService/AcceptRecovery': /*        */ '- - - - - Y - -',
+  'gatehouse.v1.RecoveryService/ListRecoveredOrders': /*   */ '- - - - Y Y - Y',
   'gatehouse.v1.WalletStatusService/ReportWalletStatus': /* */ '- - Y - - - - -',
   'gatehouse.v1.WalletStatusService/ListWalletStatuses': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',

@@ -1,11 +1,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LockMode } from '@mikro-orm/postgresql';
+import { isPublicId, storedId } from '../../../contract/public-id.ts';
 import { walletOf } from '../../../contract/payment-option.ts';
-import type { OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { Database } from '../../database/database.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { RecoveredOrderRow } from '../../database/recovery-entities.ts';
+import type { RecoveredOrderState } from '../../database/recovery-entities.ts';
+import { readClock } from '../../database/read-clock.ts';
 import { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
 import { eventTypeOf } from '../../rpc/order-messages.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { attemptColumns, idIn, latestParts, orderColumns, refundColumns } from './lost-order.ts';
@@ -20,8 +25,14 @@ export interface Rebuilt {
   /** Public ids. */
   readonly orders: readonly string[];
   readonly events: number;
-  /** Orders that the events contradict: they changed in another way since the restore. They stay as they are. */
-  readonly conflicts: readonly { readonly orderId: string; readonly why: string }[];
+  /** Orders that the events contradict. They stay as they are. */
+  readonly conflicts: readonly ({ readonly orderId: string } & Conflict)[];
+}
+
+interface Conflict {
+  readonly state: Exclude<RecoveredOrderState, 'REBUILT'>;
+  /** For the log. */
+  readonly why: string;
 }
 
 /** Orders per transaction. */
@@ -30,7 +41,8 @@ const batchSize = 100;
 /**
  * Writes the orders of lost events as the events left them, with their attempts, refunds and the events themselves, whose ids and
  * bytes stay the same. Events that the database has are skipped, so a repeat changes nothing. An order of which an event is
- * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports.
+ * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
+ * is recorded in the same transaction.
  */
 export async function rebuildOrders(database: Database, lost: readonly LostEvent[]): Promise<Rebuilt> {
   const byOrder = Map.groupBy(lost, ({ event }) => event.order?.orderId ?? '');
@@ -39,17 +51,22 @@ export async function rebuildOrders(database: Database, lost: readonly LostEvent
     events: events.toSorted((a, b) => Number(a.event.sequence - b.event.sequence)),
   }));
   const orders: string[] = [];
-  const conflicts: { orderId: string; why: string }[] = [];
+  const conflicts: ({ orderId: string } & Conflict)[] = [];
   let added = 0;
   for (let first = 0; first < all.length; first += batchSize) {
     const results = await database.fork().transactional(async (em) => {
-      const each: { orderId: string; result: number | string }[] = [];
-      for (const { orderId, events } of all.slice(first, first + batchSize))
-        each.push({ orderId, result: await rebuildOrder(em, events).catch(unreadable) });
+      const each: { orderId: string; result: number | Conflict }[] = [];
+      for (const { orderId, events } of all.slice(first, first + batchSize)) {
+        const result = await rebuildOrder(em, events).catch(unreadable);
+        const order = events.at(-1)?.event.order;
+        if (order !== undefined && result !== 0)
+          await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
+        each.push({ orderId, result });
+      }
       return each;
     });
     for (const { orderId, result } of results) {
-      if (typeof result === 'string') conflicts.push({ orderId, why: result });
+      if (typeof result !== 'number') conflicts.push({ orderId, ...result });
       else if (result > 0) orders.push(orderId);
       if (typeof result === 'number') added += result;
     }
@@ -58,15 +75,29 @@ export async function rebuildOrders(database: Database, lost: readonly LostEvent
 }
 
 /** The values of an event are read before anything is written. */
-function unreadable(error: unknown): string {
-  if (error instanceof TypeError) return error.message;
+function unreadable(error: unknown): Conflict {
+  if (error instanceof TypeError) return { state: 'UNREADABLE', why: error.message };
   throw error;
 }
 
+/** The list of an operator and of the merchant. An order whose own ids cannot be read is in the log only. */
+async function recordResult(em: EntityManager, order: Order, state: RecoveredOrderState): Promise<void> {
+  const environment = parseEnvironment(order.environment);
+  if (!isPublicId('mer', order.merchantId) || !isPublicId('ord', order.orderId) || !environment.ok) return;
+  await em.upsert(RecoveredOrderRow, {
+    merchantId: storedId('mer', order.merchantId),
+    orderId: storedId('ord', order.orderId),
+    environment: environment.value,
+    orderNumber: order.orderNumber,
+    state,
+    recordedAt: await readClock(em),
+  });
+}
+
 /** Returns the number of added events, or why the order cannot be rebuilt. Decides before it writes anything. */
-async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promise<number | string> {
+async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promise<number | Conflict> {
   const last = all.at(-1)?.event.order;
-  if (last === undefined) return 'an event has no order';
+  if (last === undefined) return { state: 'UNREADABLE', why: 'an event has no order' };
   const columns = orderColumns(last);
   const { merchantId, environment, id, orderNumber } = columns;
   const row = await em.findOne(
@@ -81,11 +112,12 @@ async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promi
     const sequence = Number(each.event.sequence);
     const known = idOf.get(sequence);
     if (known === undefined) lost.push(each);
-    else if (known !== idIn('evt', each.event.eventId)) return 'the order has changed in another way';
+    else if (known !== idIn('evt', each.event.eventId))
+      return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way' };
   }
   if (lost.length === 0) return 0;
   if (row === null && (await em.findOne(OrderRow, { merchantId, environment, orderNumber })) !== null)
-    return 'its order_number belongs to another order';
+    return { state: 'NUMBER_TAKEN', why: 'its order_number belongs to another order' };
 
   const { attempts, refunds } = latestParts(lost.map(({ event }) => event));
   const attemptRows = attempts.map(({ message, transactionId }) =>

@@ -13,6 +13,54 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_recovery_service: GenFile;
 
 /**
+ * An order with lost events.
+ *
+ * @generated from message gatehouse.v1.RecoveredOrder
+ */
+export declare type RecoveredOrder = Message<"gatehouse.v1.RecoveredOrder"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * The order.
+   *
+   * @generated from field: string order_id = 2;
+   */
+  orderId: string;
+
+  /**
+   * The merchant's reference of it.
+   *
+   * @generated from field: string order_number = 3;
+   */
+  orderNumber: string;
+
+  /**
+   * What became of it.
+   *
+   * @generated from field: gatehouse.v1.RecoveredOrderState state = 4;
+   */
+  state: RecoveredOrderState;
+
+  /**
+   * When that was found.
+   *
+   * @generated from field: google.protobuf.Timestamp record_time = 5;
+   */
+  recordTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.RecoveredOrder.
+ * Use `create(RecoveredOrderSchema)` to create a new message.
+ */
+export declare const RecoveredOrderSchema: GenMessage<RecoveredOrder>;
+
+/**
  * A wallet in one environment.
  *
  * @generated from message gatehouse.v1.RecoveredWallet
@@ -336,6 +384,121 @@ export declare type AcceptRecoveryResponse = Message<"gatehouse.v1.AcceptRecover
 export declare const AcceptRecoveryResponseSchema: GenMessage<AcceptRecoveryResponse>;
 
 /**
+ * Asks for the orders of a merchant.
+ *
+ * @generated from message gatehouse.v1.ListRecoveredOrdersRequest
+ */
+export declare type ListRecoveredOrdersRequest = Message<"gatehouse.v1.ListRecoveredOrdersRequest"> & {
+  /**
+   * The merchant. Required.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * True: only orders that cannot be rebuilt.
+   *
+   * @generated from field: bool only_conflicts = 2;
+   */
+  onlyConflicts: boolean;
+
+  /**
+   * The number of orders; 50 if not given, and at most 500.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, with the same other fields. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ListRecoveredOrdersRequest.
+ * Use `create(ListRecoveredOrdersRequestSchema)` to create a new message.
+ */
+export declare const ListRecoveredOrdersRequestSchema: GenMessage<ListRecoveredOrdersRequest>;
+
+/**
+ * One page of orders.
+ *
+ * @generated from message gatehouse.v1.ListRecoveredOrdersResponse
+ */
+export declare type ListRecoveredOrdersResponse = Message<"gatehouse.v1.ListRecoveredOrdersResponse"> & {
+  /**
+   * The orders.
+   *
+   * @generated from field: repeated gatehouse.v1.RecoveredOrder orders = 1;
+   */
+  orders: RecoveredOrder[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ListRecoveredOrdersResponse.
+ * Use `create(ListRecoveredOrdersResponseSchema)` to create a new message.
+ */
+export declare const ListRecoveredOrdersResponseSchema: GenMessage<ListRecoveredOrdersResponse>;
+
+/**
+ * What became of an order with lost events.
+ *
+ * @generated from enum gatehouse.v1.RecoveredOrderState
+ */
+export enum RecoveredOrderState {
+  /**
+   * Never the state of a stored order.
+   *
+   * @generated from enum value: RECOVERED_ORDER_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is as it was before the loss. Its events are delivered again, with the same ids.
+   *
+   * @generated from enum value: RECOVERED_ORDER_STATE_REBUILT = 1;
+   */
+  REBUILT = 1,
+
+  /**
+   * It changed in another way since the restore, and stays so.
+   *
+   * @generated from enum value: RECOVERED_ORDER_STATE_CHANGED_OTHERWISE = 2;
+   */
+  CHANGED_OTHERWISE = 2,
+
+  /**
+   * Another order has its order_number since the restore. The order does not exist.
+   *
+   * @generated from enum value: RECOVERED_ORDER_STATE_NUMBER_TAKEN = 3;
+   */
+  NUMBER_TAKEN = 3,
+
+  /**
+   * This version cannot read its events. The log of core says why.
+   *
+   * @generated from enum value: RECOVERED_ORDER_STATE_UNREADABLE = 4;
+   */
+  UNREADABLE = 4,
+}
+
+/**
+ * Describes the enum gatehouse.v1.RecoveredOrderState.
+ */
+export declare const RecoveredOrderStateSchema: GenEnum<RecoveredOrderState>;
+
+/**
  * Why the database counts as restored.
  *
  * @generated from enum gatehouse.v1.RecoveryCause
@@ -544,6 +707,17 @@ export declare const RecoveryService: GenService<{
     methodKind: "unary";
     input: typeof AcceptRecoveryRequestSchema;
     output: typeof AcceptRecoveryResponseSchema;
+  },
+  /**
+   * Lists the orders of a merchant whose lost events were found: those that were rebuilt, and those that cannot be. Oldest first.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.RecoveryService.ListRecoveredOrders
+   */
+  listRecoveredOrders: {
+    methodKind: "unary";
+    input: typeof ListRecoveredOrdersRequestSchema;
+    output: typeof ListRecoveredOrdersResponseSchema;
   },
 }>;
 

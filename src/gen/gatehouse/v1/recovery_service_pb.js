@@ -10,76 +10,111 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gatehouse/v1/recovery_service.proto.
  */
 export const file_gatehouse_v1_recovery_service = /*@__PURE__*/
-  fileDesc("CiNnYXRlaG91c2UvdjEvcmVjb3Zlcnlfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIvABCg9SZWNvdmVyZWRXYWxsZXQSLgoLZW52aXJvbm1lbnQYASABKA4yGS5nYXRlaG91c2UudjEuRW52aXJvbm1lbnQSDgoGd2FsbGV0GAIgASgJEjEKBXN0YXRlGAMgASgOMiIuZ2F0ZWhvdXNlLnYxLlJlY292ZXJlZFdhbGxldFN0YXRlEjUKB3Byb2JsZW0YBCABKA4yJC5nYXRlaG91c2UudjEuUmVjb3ZlcmVkV2FsbGV0UHJvYmxlbRIfChd1bmNsYWltZWRfcGF5bWVudF9jb3VudBgFIAEoBRISCgpkZWNpZGVkX2J5GAYgASgJIqwECghSZWNvdmVyeRITCgtyZWNvdmVyeV9pZBgBIAEoCRIqCgVjYXVzZRgCIAEoDjIbLmdhdGVob3VzZS52MS5SZWNvdmVyeUNhdXNlEjIKDmxvc3RfZnJvbV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9sb3N0X3VudGlsX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKBnN0cmVhbRgFIAEoDjIcLmdhdGVob3VzZS52MS5SZWNvdmVyeVN0cmVhbRI1ChFzdHJlYW1fdW50aWxfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGwoTcmVidWlsdF9vcmRlcl9jb3VudBgHIAEoBRIbChNyZWJ1aWx0X2V2ZW50X2NvdW50GAggASgFEh8KF2NvbmZsaWN0aW5nX29yZGVyX2NvdW50GAkgASgFEh0KFWNvbmZsaWN0c19hY2NlcHRlZF9ieRgKIAEoCRI2ChNjbG9zZWRfZW52aXJvbm1lbnRzGAsgAygOMhkuZ2F0ZWhvdXNlLnYxLkVudmlyb25tZW50Ei8KC2ZpbmlzaF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgd3YWxsZXRzGA0gAygLMh0uZ2F0ZWhvdXNlLnYxLlJlY292ZXJlZFdhbGxldCIUChJHZXRSZWNvdmVyeVJlcXVlc3QiPwoTR2V0UmVjb3ZlcnlSZXNwb25zZRIoCghyZWNvdmVyeRgBIAEoCzIWLmdhdGVob3VzZS52MS5SZWNvdmVyeSJHChRCZWdpblJlY292ZXJ5UmVxdWVzdBIvCgtiYWNrdXBfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQQoVQmVnaW5SZWNvdmVyeVJlc3BvbnNlEigKCHJlY292ZXJ5GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLlJlY292ZXJ5IncKFUFjY2VwdFJlY292ZXJ5UmVxdWVzdBIuCgZ3YWxsZXQYASABKAsyHC5nYXRlaG91c2UudjEuQWNjZXB0ZWRXYWxsZXRIABITCgljb25mbGljdHMYAiABKAhIABIOCgZyZWFzb24YAyABKAlCCQoHc3ViamVjdCJQCg5BY2NlcHRlZFdhbGxldBIuCgtlbnZpcm9ubWVudBgBIAEoDjIZLmdhdGVob3VzZS52MS5FbnZpcm9ubWVudBIOCgZ3YWxsZXQYAiABKAkiQgoWQWNjZXB0UmVjb3ZlcnlSZXNwb25zZRIoCghyZWNvdmVyeRgBIAEoCzIWLmdhdGVob3VzZS52MS5SZWNvdmVyeSqKAQoNUmVjb3ZlcnlDYXVzZRIeChpSRUNPVkVSWV9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF1JFQ09WRVJZX0NBVVNFX05FV19IT01FEAESHwobUkVDT1ZFUllfQ0FVU0VfU1RSRUFNX0FIRUFEEAISGwoXUkVDT1ZFUllfQ0FVU0VfT1BFUkFUT1IQAyqjAQoOUmVjb3ZlcnlTdHJlYW0SHwobUkVDT1ZFUllfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGwoXUkVDT1ZFUllfU1RSRUFNX1dBSVRJTkcQARIcChhSRUNPVkVSWV9TVFJFQU1fQ09NUExFVEUQAhIbChdSRUNPVkVSWV9TVFJFQU1fUEFSVElBTBADEhgKFFJFQ09WRVJZX1NUUkVBTV9MT1NUEAQqqAEKFFJlY292ZXJlZFdhbGxldFN0YXRlEiYKIlJFQ09WRVJFRF9XQUxMRVRfU1RBVEVfVU5TUEVDSUZJRUQQABIiCh5SRUNPVkVSRURfV0FMTEVUX1NUQVRFX1dBSVRJTkcQARIfChtSRUNPVkVSRURfV0FMTEVUX1NUQVRFX1JFQUQQAhIjCh9SRUNPVkVSRURfV0FMTEVUX1NUQVRFX0FDQ0VQVEVEEAMqvwEKFlJlY292ZXJlZFdhbGxldFByb2JsZW0SKAokUkVDT1ZFUkVEX1dBTExFVF9QUk9CTEVNX1VOU1BFQ0lGSUVEEAASKQolUkVDT1ZFUkVEX1dBTExFVF9QUk9CTEVNX05PX1NUQVRFTUVOVBABEikKJVJFQ09WRVJFRF9XQUxMRVRfUFJPQkxFTV9PV05fQUNDT1VOVFMQAhIlCiFSRUNPVkVSRURfV0FMTEVUX1BST0JMRU1fVE9PX0xPTkcQAzKcAgoPUmVjb3ZlcnlTZXJ2aWNlElIKC0dldFJlY292ZXJ5EiAuZ2F0ZWhvdXNlLnYxLkdldFJlY292ZXJ5UmVxdWVzdBohLmdhdGVob3VzZS52MS5HZXRSZWNvdmVyeVJlc3BvbnNlElgKDUJlZ2luUmVjb3ZlcnkSIi5nYXRlaG91c2UudjEuQmVnaW5SZWNvdmVyeVJlcXVlc3QaIy5nYXRlaG91c2UudjEuQmVnaW5SZWNvdmVyeVJlc3BvbnNlElsKDkFjY2VwdFJlY292ZXJ5EiMuZ2F0ZWhvdXNlLnYxLkFjY2VwdFJlY292ZXJ5UmVxdWVzdBokLmdhdGVob3VzZS52MS5BY2NlcHRSZWNvdmVyeVJlc3BvbnNlYgZwcm90bzM", [file_gatehouse_v1_order, file_google_protobuf_timestamp]);
+  fileDesc("CiNnYXRlaG91c2UvdjEvcmVjb3Zlcnlfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIssBCg5SZWNvdmVyZWRPcmRlchIuCgtlbnZpcm9ubWVudBgBIAEoDjIZLmdhdGVob3VzZS52MS5FbnZpcm9ubWVudBIQCghvcmRlcl9pZBgCIAEoCRIUCgxvcmRlcl9udW1iZXIYAyABKAkSMAoFc3RhdGUYBCABKA4yIS5nYXRlaG91c2UudjEuUmVjb3ZlcmVkT3JkZXJTdGF0ZRIvCgtyZWNvcmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8AEKD1JlY292ZXJlZFdhbGxldBIuCgtlbnZpcm9ubWVudBgBIAEoDjIZLmdhdGVob3VzZS52MS5FbnZpcm9ubWVudBIOCgZ3YWxsZXQYAiABKAkSMQoFc3RhdGUYAyABKA4yIi5nYXRlaG91c2UudjEuUmVjb3ZlcmVkV2FsbGV0U3RhdGUSNQoHcHJvYmxlbRgEIAEoDjIkLmdhdGVob3VzZS52MS5SZWNvdmVyZWRXYWxsZXRQcm9ibGVtEh8KF3VuY2xhaW1lZF9wYXltZW50X2NvdW50GAUgASgFEhIKCmRlY2lkZWRfYnkYBiABKAkirAQKCFJlY292ZXJ5EhMKC3JlY292ZXJ5X2lkGAEgASgJEioKBWNhdXNlGAIgASgOMhsuZ2F0ZWhvdXNlLnYxLlJlY292ZXJ5Q2F1c2USMgoObG9zdF9mcm9tX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD2xvc3RfdW50aWxfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoGc3RyZWFtGAUgASgOMhwuZ2F0ZWhvdXNlLnYxLlJlY292ZXJ5U3RyZWFtEjUKEXN0cmVhbV91bnRpbF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbChNyZWJ1aWx0X29yZGVyX2NvdW50GAcgASgFEhsKE3JlYnVpbHRfZXZlbnRfY291bnQYCCABKAUSHwoXY29uZmxpY3Rpbmdfb3JkZXJfY291bnQYCSABKAUSHQoVY29uZmxpY3RzX2FjY2VwdGVkX2J5GAogASgJEjYKE2Nsb3NlZF9lbnZpcm9ubWVudHMYCyADKA4yGS5nYXRlaG91c2UudjEuRW52aXJvbm1lbnQSLwoLZmluaXNoX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KB3dhbGxldHMYDSADKAsyHS5nYXRlaG91c2UudjEuUmVjb3ZlcmVkV2FsbGV0IhQKEkdldFJlY292ZXJ5UmVxdWVzdCI/ChNHZXRSZWNvdmVyeVJlc3BvbnNlEigKCHJlY292ZXJ5GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLlJlY292ZXJ5IkcKFEJlZ2luUmVjb3ZlcnlSZXF1ZXN0Ei8KC2JhY2t1cF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJBChVCZWdpblJlY292ZXJ5UmVzcG9uc2USKAoIcmVjb3ZlcnkYASABKAsyFi5nYXRlaG91c2UudjEuUmVjb3ZlcnkidwoVQWNjZXB0UmVjb3ZlcnlSZXF1ZXN0Ei4KBndhbGxldBgBIAEoCzIcLmdhdGVob3VzZS52MS5BY2NlcHRlZFdhbGxldEgAEhMKCWNvbmZsaWN0cxgCIAEoCEgAEg4KBnJlYXNvbhgDIAEoCUIJCgdzdWJqZWN0IlAKDkFjY2VwdGVkV2FsbGV0Ei4KC2Vudmlyb25tZW50GAEgASgOMhkuZ2F0ZWhvdXNlLnYxLkVudmlyb25tZW50Eg4KBndhbGxldBgCIAEoCSJCChZBY2NlcHRSZWNvdmVyeVJlc3BvbnNlEigKCHJlY292ZXJ5GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLlJlY292ZXJ5InAKGkxpc3RSZWNvdmVyZWRPcmRlcnNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEhYKDm9ubHlfY29uZmxpY3RzGAIgASgIEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImQKG0xpc3RSZWNvdmVyZWRPcmRlcnNSZXNwb25zZRIsCgZvcmRlcnMYASADKAsyHC5nYXRlaG91c2UudjEuUmVjb3ZlcmVkT3JkZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKtoBChNSZWNvdmVyZWRPcmRlclN0YXRlEiUKIVJFQ09WRVJFRF9PUkRFUl9TVEFURV9VTlNQRUNJRklFRBAAEiEKHVJFQ09WRVJFRF9PUkRFUl9TVEFURV9SRUJVSUxUEAESKwonUkVDT1ZFUkVEX09SREVSX1NUQVRFX0NIQU5HRURfT1RIRVJXSVNFEAISJgoiUkVDT1ZFUkVEX09SREVSX1NUQVRFX05VTUJFUl9UQUtFThADEiQKIFJFQ09WRVJFRF9PUkRFUl9TVEFURV9VTlJFQURBQkxFEAQqigEKDVJlY292ZXJ5Q2F1c2USHgoaUkVDT1ZFUllfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdSRUNPVkVSWV9DQVVTRV9ORVdfSE9NRRABEh8KG1JFQ09WRVJZX0NBVVNFX1NUUkVBTV9BSEVBRBACEhsKF1JFQ09WRVJZX0NBVVNFX09QRVJBVE9SEAMqowEKDlJlY292ZXJ5U3RyZWFtEh8KG1JFQ09WRVJZX1NUUkVBTV9VTlNQRUNJRklFRBAAEhsKF1JFQ09WRVJZX1NUUkVBTV9XQUlUSU5HEAESHAoYUkVDT1ZFUllfU1RSRUFNX0NPTVBMRVRFEAISGwoXUkVDT1ZFUllfU1RSRUFNX1BBUlRJQUwQAxIYChRSRUNPVkVSWV9TVFJFQU1fTE9TVBAEKqgBChRSZWNvdmVyZWRXYWxsZXRTdGF0ZRImCiJSRUNPVkVSRURfV0FMTEVUX1NUQVRFX1VOU1BFQ0lGSUVEEAASIgoeUkVDT1ZFUkVEX1dBTExFVF9TVEFURV9XQUlUSU5HEAESHwobUkVDT1ZFUkVEX1dBTExFVF9TVEFURV9SRUFEEAISIwofUkVDT1ZFUkVEX1dBTExFVF9TVEFURV9BQ0NFUFRFRBADKr8BChZSZWNvdmVyZWRXYWxsZXRQcm9ibGVtEigKJFJFQ09WRVJFRF9XQUxMRVRfUFJPQkxFTV9VTlNQRUNJRklFRBAAEikKJVJFQ09WRVJFRF9XQUxMRVRfUFJPQkxFTV9OT19TVEFURU1FTlQQARIpCiVSRUNPVkVSRURfV0FMTEVUX1BST0JMRU1fT1dOX0FDQ09VTlRTEAISJQohUkVDT1ZFUkVEX1dBTExFVF9QUk9CTEVNX1RPT19MT05HEAMyiAMKD1JlY292ZXJ5U2VydmljZRJSCgtHZXRSZWNvdmVyeRIgLmdhdGVob3VzZS52MS5HZXRSZWNvdmVyeVJlcXVlc3QaIS5nYXRlaG91c2UudjEuR2V0UmVjb3ZlcnlSZXNwb25zZRJYCg1CZWdpblJlY292ZXJ5EiIuZ2F0ZWhvdXNlLnYxLkJlZ2luUmVjb3ZlcnlSZXF1ZXN0GiMuZ2F0ZWhvdXNlLnYxLkJlZ2luUmVjb3ZlcnlSZXNwb25zZRJbCg5BY2NlcHRSZWNvdmVyeRIjLmdhdGVob3VzZS52MS5BY2NlcHRSZWNvdmVyeVJlcXVlc3QaJC5nYXRlaG91c2UudjEuQWNjZXB0UmVjb3ZlcnlSZXNwb25zZRJqChNMaXN0UmVjb3ZlcmVkT3JkZXJzEiguZ2F0ZWhvdXNlLnYxLkxpc3RSZWNvdmVyZWRPcmRlcnNSZXF1ZXN0GikuZ2F0ZWhvdXNlLnYxLkxpc3RSZWNvdmVyZWRPcmRlcnNSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_order, file_google_protobuf_timestamp]);
+
+/**
+ * Describes the message gatehouse.v1.RecoveredOrder.
+ * Use `create(RecoveredOrderSchema)` to create a new message.
+ */
+export const RecoveredOrderSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_recovery_service, 0);
 
 /**
  * Describes the message gatehouse.v1.RecoveredWallet.
  * Use `create(RecoveredWalletSchema)` to create a new message.
  */
 export const RecoveredWalletSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 0);
+  messageDesc(file_gatehouse_v1_recovery_service, 1);
 
 /**
  * Describes the message gatehouse.v1.Recovery.
  * Use `create(RecoverySchema)` to create a new message.
  */
 export const RecoverySchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 1);
+  messageDesc(file_gatehouse_v1_recovery_service, 2);
 
 /**
  * Describes the message gatehouse.v1.GetRecoveryRequest.
  * Use `create(GetRecoveryRequestSchema)` to create a new message.
  */
 export const GetRecoveryRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 2);
+  messageDesc(file_gatehouse_v1_recovery_service, 3);
 
 /**
  * Describes the message gatehouse.v1.GetRecoveryResponse.
  * Use `create(GetRecoveryResponseSchema)` to create a new message.
  */
 export const GetRecoveryResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 3);
+  messageDesc(file_gatehouse_v1_recovery_service, 4);
 
 /**
  * Describes the message gatehouse.v1.BeginRecoveryRequest.
  * Use `create(BeginRecoveryRequestSchema)` to create a new message.
  */
 export const BeginRecoveryRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 4);
+  messageDesc(file_gatehouse_v1_recovery_service, 5);
 
 /**
  * Describes the message gatehouse.v1.BeginRecoveryResponse.
  * Use `create(BeginRecoveryResponseSchema)` to create a new message.
  */
 export const BeginRecoveryResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 5);
+  messageDesc(file_gatehouse_v1_recovery_service, 6);
 
 /**
  * Describes the message gatehouse.v1.AcceptRecoveryRequest.
  * Use `create(AcceptRecoveryRequestSchema)` to create a new message.
  */
 export const AcceptRecoveryRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 6);
+  messageDesc(file_gatehouse_v1_recovery_service, 7);
 
 /**
  * Describes the message gatehouse.v1.AcceptedWallet.
  * Use `create(AcceptedWalletSchema)` to create a new message.
  */
 export const AcceptedWalletSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 7);
+  messageDesc(file_gatehouse_v1_recovery_service, 8);
 
 /**
  * Describes the message gatehouse.v1.AcceptRecoveryResponse.
  * Use `create(AcceptRecoveryResponseSchema)` to create a new message.
  */
 export const AcceptRecoveryResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_recovery_service, 8);
+  messageDesc(file_gatehouse_v1_recovery_service, 9);
+
+/**
+ * Describes the message gatehouse.v1.ListRecoveredOrdersRequest.
+ * Use `create(ListRecoveredOrdersRequestSchema)` to create a new message.
+ */
+export const ListRecoveredOrdersRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_recovery_service, 10);
+
+/**
+ * Describes the message gatehouse.v1.ListRecoveredOrdersResponse.
+ * Use `create(ListRecoveredOrdersResponseSchema)` to create a new message.
+ */
+export const ListRecoveredOrdersResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_recovery_service, 11);
+
+/**
+ * Describes the enum gatehouse.v1.RecoveredOrderState.
+ */
+export const RecoveredOrderStateSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_recovery_service, 0);
+
+/**
+ * What became of an order with lost events.
+ *
+ * @generated from enum gatehouse.v1.RecoveredOrderState
+ */
+export const RecoveredOrderState = /*@__PURE__*/
+  tsEnum(RecoveredOrderStateSchema);
 
 /**
  * Describes the enum gatehouse.v1.RecoveryCause.
  */
 export const RecoveryCauseSchema = /*@__PURE__*/
-  enumDesc(file_gatehouse_v1_recovery_service, 0);
+  enumDesc(file_gatehouse_v1_recovery_service, 1);
 
 /**
  * Why the database counts as restored.
@@ -93,7 +128,7 @@ export const RecoveryCause = /*@__PURE__*/
  * Describes the enum gatehouse.v1.RecoveryStream.
  */
 export const RecoveryStreamSchema = /*@__PURE__*/
-  enumDesc(file_gatehouse_v1_recovery_service, 1);
+  enumDesc(file_gatehouse_v1_recovery_service, 2);
 
 /**
  * What the broker's stream told about the lost time.
@@ -107,7 +142,7 @@ export const RecoveryStream = /*@__PURE__*/
  * Describes the enum gatehouse.v1.RecoveredWalletState.
  */
 export const RecoveredWalletStateSchema = /*@__PURE__*/
-  enumDesc(file_gatehouse_v1_recovery_service, 2);
+  enumDesc(file_gatehouse_v1_recovery_service, 3);
 
 /**
  * What is known of a wallet's payments in the lost time.
@@ -121,7 +156,7 @@ export const RecoveredWalletState = /*@__PURE__*/
  * Describes the enum gatehouse.v1.RecoveredWalletProblem.
  */
 export const RecoveredWalletProblemSchema = /*@__PURE__*/
-  enumDesc(file_gatehouse_v1_recovery_service, 3);
+  enumDesc(file_gatehouse_v1_recovery_service, 4);
 
 /**
  * Why core cannot read what a wallet did.
