@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { manifestFile, quoted, writtenManifest } from './manifest.ts';
+import { SnapshotError, manifestFile, quoted, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
 export interface SnapshotSource {
@@ -55,6 +55,7 @@ async function writeSource(
     const { rows: facts } = await client.query<{ taken_at: Date; version: string }>(
       "select now() as taken_at, current_setting('server_version') as version",
     );
+    await requireMigrated(client, schemas);
     const tables: SnapshotTable[] = [];
     for (const { schema, name, columns } of await readTables(client, schemas)) {
       const file = `${schema}.${name}.copy.gz`;
@@ -74,6 +75,19 @@ async function writeSource(
     };
   } finally {
     await client.end();
+  }
+}
+
+async function requireMigrated(client: Client, schemas: readonly string[]): Promise<void> {
+  for (const schema of schemas) {
+    const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [
+      `${quoted(schema)}.migrations`,
+    ]);
+    if (rows[0]?.found !== true)
+      throw new SnapshotError(
+        `the database has no tables of ${schema}`,
+        'Check the address of the database. If webhooks has another database, add --webhooks-database-url.',
+      );
   }
 }
 
