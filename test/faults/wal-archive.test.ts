@@ -7,7 +7,7 @@ import {
 } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startArchivedPostgres } from './archived-postgres.ts';
+import { startArchivedPostgres } from '../support/archived-postgres.ts';
 import { numbers, openDrill } from './restore-drill.ts';
 
 /* The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. */

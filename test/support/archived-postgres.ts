@@ -10,7 +10,7 @@ import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/mai
 import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
 import { supervise } from '../../src/main/local/supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
-import { hangMs, insist, waitUntil } from '../support/wait-until.ts';
+import { hangMs, insist, waitUntil } from './wait-until.ts';
 
 const execute = promisify(execFile);
 
@@ -34,7 +34,7 @@ export interface ArchivedPostgres {
  * The copy of the data folder is made between two SQL functions, because the npm package has no pg_basebackup.
  * GATEHOUSE_TEST_PG_BASEBACKUP names one of version 18, which then makes it.
  */
-export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
+export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}): Promise<ArchivedPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-archived-'));
   const archive = join(folder, 'archive');
   const base = join(folder, 'base');
@@ -51,6 +51,7 @@ export async function startArchivedPostgres(): Promise<ArchivedPostgres> {
   const url = databaseUrl({ port, password });
   const archiving = {
     archive_mode: 'on',
+    archive_timeout: String(archiveTimeoutSeconds),
     // A crash during a copy must leave no part of a segment under its name: a restore ends at such a file.
     archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f.part && sync ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f`,
   };

@@ -12,6 +12,7 @@ test.each([
   ['compare', 'bench:compare'],
   ['guard', 'bench:guard'],
   ['dashboard', 'bench:dashboard'],
+  ['restore', 'bench:restore'],
   ['waiting', 'bench:waiting'],
   ['webhooks/main', 'bench:webhooks'],
 ])('bench/%s.ts prints its options for --help, and starts nothing', async (file, command) => {
