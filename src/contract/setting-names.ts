@@ -1,5 +1,6 @@
 /** The settings of all processes and commands. They may share one environment, so each process knows the names of the others. */
 export const settingNames: readonly string[] = [
+  'GATEHOUSE_BALANCE_MINUTES',
   'GATEHOUSE_CHECKOUT_BASE_URL',
   'GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK',
   'GATEHOUSE_CHECKOUT_PORT',

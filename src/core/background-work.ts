@@ -8,12 +8,13 @@ import type { PaymentGate } from './database/payment-gate.ts';
 import { sweepExpired } from './database/sweep-expired.ts';
 import { expireOrders } from './payments/orders/expire-orders.ts';
 import type { OrderChanges } from './payments/changes/change-orders.ts';
+import { keepBalances } from './reconciliation/keep-balances.ts';
+import type { BalanceParts } from './reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from './reconciliation/schedule-reconciliations.ts';
-import type { ScheduleParts } from './reconciliation/schedule-reconciliations.ts';
 import { countEvents } from './reports/count-events.ts';
 import { keepRequestDays } from './request-log/request-days.ts';
 
-export interface BackgroundWorkParts extends ScheduleParts {
+export interface BackgroundWorkParts extends BalanceParts {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
@@ -52,6 +53,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
     ),
     every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
+    every(60, 'keeping balances', () => keepBalances(parts)),
     every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
   ]);
 }

@@ -35,6 +35,8 @@ const settings = {
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  // 0 compares ended days only.
+  GATEHOUSE_BALANCE_MINUTES: wholeNumber({ default: 60 }),
   // 0 keeps the data for ever, for merchants without a period of their own.
   GATEHOUSE_PERSONAL_DATA_DAYS: personalDataDays({ default: 0 }),
   // Longer than a prompt of three minutes, so that statements contain the payments of the lost time.

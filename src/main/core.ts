@@ -386,6 +386,7 @@ const working = startBackgroundWork(
     lookAfterDatabase,
     sealEvents: chain.sealEvents,
     eraseDue: erasure.eraseDue,
+    balanceMinutes: config.GATEHOUSE_BALANCE_MINUTES,
     wallets,
     logger,
   },

@@ -200,7 +200,10 @@ select count(*) filter (where status = 'COMPLETED' and differences > 0)::text as
   count(*) filter (where status = 'COMPLETED')::text as done
 from (
   select distinct on (wallet, environment, day) status, differences, created_at from core.reconciliations
-  where created_at > $1::timestamptz - interval '7 days' order by wallet, environment, day, id desc
+  where created_at > $1::timestamptz - interval '7 days'
+    -- A running day is compared before the wallet has written everything.
+    and not (started_by = 'core' and day >= ($1::timestamptz at time zone 'UTC')::date)
+  order by wallet, environment, day, id desc
 ) latest`,
       values: [now()],
     },

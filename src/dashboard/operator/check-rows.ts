@@ -35,7 +35,7 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
       const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
       const said = text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '';
       // Without figures, the detail of a good result says the same again.
-      const isRepeated = result === CheckResult.OK && said !== '' && facts.case === undefined;
+      const isRepeated = result === CheckResult.OK && said !== '' && !hasFigures(facts);
       return {
         subject,
         name,
@@ -50,4 +50,10 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
             : { tone: 'bad', text: broken }),
       };
     });
+}
+
+/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait. */
+function hasFigures({ case: kind, value }: Check['facts']): boolean {
+  if (kind === 'recovery') return value.unclaimedPaymentCount > 0n;
+  return kind !== undefined;
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { keepBalances } from '../../../src/core/reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
 import { sharedReconciliationDesk } from './reconciliation-desk.ts';
 import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
@@ -13,22 +14,24 @@ beforeEach(async () => {
   await desk.clear();
   // What earlier tests paid is none of the days looked at here, nor before them.
   await desk.database.query("update core.payment_attempts set updated_at = '2026-06-01'");
+  await desk.database.query('delete from core.money_days');
   rings = 0;
 });
 
 const wallet = { options: [], currencies: [], reconcile: true, refunds: 'any' } as const;
-const scheduleAt = (time: string): Promise<number> =>
-  scheduleReconciliations({
-    database,
-    wallets: [
-      { ...wallet, id: 'walleta', environments: ['SANDBOX', 'PRODUCTION'] },
-      { ...wallet, id: 'walletb', environments: ['SANDBOX'] },
-      { ...wallet, id: 'nostatement', environments: ['SANDBOX'], reconcile: false },
-    ],
-    newId: newRandomId,
-    now: () => new Date(time),
-    onDue: () => (rings += 1),
-  });
+const partsAt = (time: string) => ({
+  database,
+  wallets: [
+    { ...wallet, id: 'walleta', environments: ['SANDBOX', 'PRODUCTION'] as const },
+    { ...wallet, id: 'walletb', environments: ['SANDBOX'] as const },
+    { ...wallet, id: 'nostatement', environments: ['SANDBOX'] as const, reconcile: false },
+  ],
+  newId: newRandomId,
+  now: () => new Date(time),
+  onDue: () => (rings += 1),
+});
+const scheduleAt = (time: string): Promise<number> => scheduleReconciliations(partsAt(time));
+const keepAt = (time: string): Promise<number> => keepBalances({ ...partsAt(time), balanceMinutes: 60 });
 
 async function scheduled(): Promise<string[]> {
   const { rows } = await desk.database.query<{ text: string }>(
@@ -97,5 +100,71 @@ describe('every day that is over', () => {
     const made = await Promise.all(Array.from({ length: 10 }, () => scheduleAt('2026-03-11T12:00:00Z')));
 
     expect(made.reduce((sum, count) => sum + count, 0)).toBe(1);
+  });
+});
+
+/** The runs that keep balances, by day, with their status. */
+async function kept(): Promise<string[]> {
+  const { rows } = await desk.database.query<{ text: string }>(
+    "select concat_ws(' ', wallet, environment, day, status) as text from core.reconciliations where not scheduled and started_by = 'core' order by id",
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** Ends the waiting runs as if the statement had been read at this time, with this difference. */
+async function complete(time: string, difference: number): Promise<void> {
+  const { rows } = await desk.database.query<{ id: string }>(
+    `update core.reconciliations set status = 'COMPLETED', due_at = null, created_at = $1 where status = 'WAITING' returning id`,
+    [time],
+  );
+  for (const { id } of rows)
+    await desk.database.query(
+      `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+         completed, strays, reversals, refunds)
+       select environment, wallet, day, '00000000-0000-0000-0000-000000000000', 'ETB', id, $2, 0, 0, 0, 0, 0
+       from core.reconciliations where id = $1
+       on conflict (environment, wallet, day, merchant_id, currency) do update set statement_in = excluded.statement_in`,
+      [id, difference],
+    );
+}
+
+describe('the balance of a running day', () => {
+  test('is compared every hour from an hour after the first payment, by one run that replaces the one before', async () => {
+    // Noon.
+    await payOn('2026-03-10');
+
+    expect(await keepAt('2026-03-10T12:59:00Z')).toBe(0);
+    const made = await Promise.all(Array.from({ length: 5 }, () => keepAt('2026-03-10T13:00:00Z')));
+    expect(made.reduce((sum, count) => sum + count, 0)).toBe(1);
+    expect(await keepAt('2026-03-10T13:30:00Z')).toBe(0);
+    await complete('2026-03-10T13:00:00Z', 0);
+    expect(await keepAt('2026-03-10T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-10T14:01:00Z')).toBe(1);
+    await complete('2026-03-10T14:01:00Z', 0);
+    expect(await keepAt('2026-03-10T14:02:00Z')).toBe(0);
+    expect(await kept()).toEqual(['walleta SANDBOX 2026-03-10 COMPLETED']);
+    expect(rings).toBe(2);
+  });
+
+  test('is not compared without an interval, and no more when the day has ended and balances', async () => {
+    await payOn('2026-03-10');
+
+    expect(await keepBalances({ ...partsAt('2026-03-10T14:00:00Z'), balanceMinutes: 0 })).toBe(0);
+    expect(await keepAt('2026-03-10T14:00:00Z')).toBe(1);
+    await complete('2026-03-10T14:00:00Z', 0);
+    expect(await keepAt('2026-03-12T14:00:00Z')).toBe(0);
+  });
+
+  test('is compared again every day for a week while it has a difference', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 5);
+
+    expect(await keepAt('2026-03-11T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-11T14:01:00Z')).toBe(1);
+    await complete('2026-03-11T14:01:00Z', 5);
+    expect(await keepAt('2026-03-17T23:59:00Z')).toBe(1);
+    await complete('2026-03-17T23:59:00Z', 5);
+    expect(await keepAt('2026-03-18T23:59:30Z')).toBe(0);
   });
 });

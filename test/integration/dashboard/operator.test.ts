@@ -37,6 +37,12 @@ test('a reconciliation shows the address of the user who started it', async () =
   }
 });
 
+test('the overview says once that payments are taken', async () => {
+  const { body } = await operator.get('/operator');
+
+  expect(body.match(/payments are taken/gi)).toHaveLength(1);
+});
+
 test('a wallet whose process is silent is not known to be well: neither on its page nor on the overview', async () => {
   const reports = stack.client(WalletStatusService, 'wallets');
   await reports.reportWalletStatus({

@@ -1,0 +1,114 @@
+import { optionsOfWallet } from '../../contract/payment-option.ts';
+import { storedId } from '../../contract/public-id.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { dateOf, dayOf } from './reconciliation-day.ts';
+import type { ScheduleParts } from './schedule-reconciliations.ts';
+
+export interface BalanceParts extends ScheduleParts {
+  /** How often the balance of the running day is compared, in minutes; 0 for never. */
+  readonly balanceMinutes: number;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** An ended day that does not balance is compared again this often, until it does or is this old. */
+const repeatMs = dayMs;
+const repeatDays = 7;
+
+/** The author of a run in the list of reconciliations. */
+const startedBy = 'core';
+
+/**
+ * Compares the running day of every wallet with a statement at intervals, and ended days again that do not balance, because wallets
+ * correct their statements. A run replaces the earlier ones of its day that core has started like this. Several cores may call it at once.
+ * Returns the number of started runs.
+ */
+export async function keepBalances(parts: BalanceParts): Promise<number> {
+  const { database, wallets, newId, now, onDue, balanceMinutes } = parts;
+  if (balanceMinutes === 0) return 0;
+  await forgetReplaced(parts);
+  const at = now();
+  let started = 0;
+  for (const { id: wallet, environments } of wallets.filter(({ reconcile }) => reconcile))
+    for (const environment of environments)
+      for (const date of await datesToCompare(parts, wallet, environment, at)) {
+        const id = storedId('rec', newId('rec', at));
+        const made = { id, wallet, environment, date, scheduled: false, startedBy, at };
+        if (await insertReconciliation(database, made)) started += 1;
+      }
+  if (started > 0) onDue();
+  return started;
+}
+
+/** The running day, if it has had money for an interval, and unbalanced days whose latest comparison is old. */
+async function datesToCompare(
+  { database, balanceMinutes }: BalanceParts,
+  wallet: string,
+  environment: string,
+  at: Date,
+): Promise<string[]> {
+  const today = dateOf(at);
+  const rows = await runStatement<{ date: string }>(database.pool, {
+    text: `
+select $3::date::text as date
+where (
+  exists (
+    select from core.payment_attempts where environment = $1::core.environment and payment_option = any($7::text[])
+      and status = 'SUCCEEDED' and updated_at >= $4 and updated_at <= $5
+  ) or exists (
+    select from core.stray_payments where environment = $1::core.environment and payment_option = any($7::text[])
+      and created_at >= $4 and created_at <= $5
+  )
+) and not exists (
+  select from core.reconciliations
+  where environment = $1::core.environment and wallet = $2 and day = $3::date and created_at > $5
+)
+union all
+select distinct m.day::text from core.money_days m
+where m.environment = $1::core.environment and m.wallet = $2 and m.difference <> 0
+  and m.day < $3::date and m.day >= $3::date - ${repeatDays}
+  and not exists (
+    select from core.reconciliations r
+    where r.environment = m.environment and r.wallet = m.wallet and r.day = m.day and r.created_at > $6
+  )`,
+    values: [
+      environment,
+      wallet,
+      today,
+      dayOf(today).from,
+      new Date(at.getTime() - balanceMinutes * minuteMs),
+      new Date(at.getTime() - repeatMs),
+      optionsOfWallet(wallet),
+    ],
+  });
+  return rows.map(({ date }) => date);
+}
+
+/** Removes runs that a later completed run of the same day has replaced. Those of operators and the nightly one stay. */
+async function forgetReplaced({ database }: BalanceParts): Promise<void> {
+  await inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
+    const replaced = await runStatement<{ id: string }>(client, {
+      text: `
+select r.id from core.reconciliations r
+where not r.scheduled and r.started_by = $1 and r.status in ('COMPLETED', 'FAILED')
+  and exists (
+    select from core.reconciliations later
+    where later.environment = r.environment and later.wallet = r.wallet and later.day = r.day
+      and later.id > r.id and later.status = 'COMPLETED'
+  )
+order by r.id limit 100 for update skip locked`,
+      values: [startedBy],
+    });
+    const ids = [replaced.map(({ id }) => id)];
+    await runStatement(client, {
+      text: 'delete from core.reconciliation_differences where reconciliation_id = any($1::uuid[])',
+      values: ids,
+    });
+    await runStatement(client, {
+      text: 'delete from core.reconciliations where id = any($1::uuid[])',
+      values: ids,
+    });
+  });
+}
