@@ -142,6 +142,33 @@ export interface OrderInFull extends Order {
 export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>): StrayMoney | undefined =>
   strayMoney.find(({ status }) => status !== 'REVERSED');
 
+/** What can be asked of an order. transition.ts has the rules. */
+export const commandTypes = [
+  'start_payment',
+  'send_attempt',
+  'lose_attempt',
+  'confirm_attempt',
+  'receive_payment',
+  'decline_attempt',
+  'time_out_attempt',
+  'cancel',
+  'expire',
+] as const;
+export type CommandType = (typeof commandTypes)[number];
+
+/**
+ * The command that caused an event, and the inputs of its decision that the order's events do not contain. With the events,
+ * it is enough to decide again. It has no personal data.
+ */
+export interface DecisionRecord {
+  readonly command: CommandType;
+  /** The order's latest attempt before the decision. Its steps to SENT and UNKNOWN add no event. */
+  readonly attemptBefore: Pick<PaymentAttempt, 'status' | 'updatedAt'> | null;
+  /** The origin of the attempt that the command started; null for other commands. */
+  readonly attemptOrigin: AttemptOrigin | null;
+  readonly strayMoney: OrderInFull['strayMoney'];
+}
+
 /** What happened to an order. */
 export type OrderEventType =
   | 'CREATED'
@@ -176,6 +203,8 @@ export interface OrderEvent {
   readonly settlementId?: SettlementId;
   /** The wallet's transaction that paid, on COMPLETED. */
   readonly providerTransactionId?: string;
+  /** The decision of `transition` that the event records. */
+  readonly decision?: DecisionRecord;
 }
 
 /** An order after a change, and the events the change adds to its history. The two are stored together or not at all. */

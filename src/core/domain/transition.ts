@@ -3,6 +3,8 @@ import type {
   AttemptId,
   AttemptOrigin,
   Changed,
+  CommandType,
+  DecisionRecord,
   DeclineReason,
   Order,
   OrderEventType,
@@ -52,7 +54,6 @@ interface Commands {
   readonly expire: unknown;
 }
 
-type CommandType = keyof Commands;
 export type CommandOf<Type extends CommandType> = {
   readonly [Each in Type]: { readonly type: Each } & Commands[Each];
 }[Type];
@@ -139,7 +140,8 @@ const rules: Rules = {
 
 /**
  * Decides the effect of a command on an order at a time: the changed order with the event to store, or a rejection.
- * It is total over every status and command, does not modify its arguments, and returns at most one event.
+ * It is total over every status and command, does not modify its arguments, and returns at most one event. The event has the
+ * command and the inputs, so that the next release can be asked for its decision.
  *
  * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
  * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one. It
@@ -156,8 +158,10 @@ export function transition<Type extends CommandType>(
   now: Date,
 ): Result<Changed, RejectionOf<Type>> {
   switch (order.status) {
-    case 'PENDING':
-      return rules[command.type](order, command, now);
+    case 'PENDING': {
+      const decided = rules[command.type](order, command, now);
+      return decided.ok ? ok(withDecision(decided.value, order, command)) : decided;
+    }
     case 'COMPLETED':
     case 'FAILED':
     case 'EXPIRED':
@@ -165,6 +169,22 @@ export function transition<Type extends CommandType>(
     default:
       return unreachable(order.status);
   }
+}
+
+function withDecision(
+  { order, events }: Changed,
+  before: OrderInFull,
+  command: { readonly type: CommandType; readonly origin?: AttemptOrigin },
+): Changed {
+  const { latestAttempt, strayMoney } = before;
+  const decision: DecisionRecord = {
+    command: command.type,
+    attemptBefore:
+      latestAttempt === null ? null : { status: latestAttempt.status, updatedAt: latestAttempt.updatedAt },
+    attemptOrigin: command.origin ?? null,
+    strayMoney,
+  };
+  return { order, events: events.map((event) => ({ ...event, decision })) };
 }
 
 /** Checks for an attempt in progress before the session's end, so that a repeated request finds its own attempt. */

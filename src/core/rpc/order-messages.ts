@@ -2,6 +2,7 @@ import { isPaymentOption } from '../../contract/payment-option.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
+  OrderDecisionSchema,
   OrderEventSchema,
   OrderEventType as OrderEventTypeMessage,
   OrderSchema,
@@ -17,6 +18,7 @@ import type {
 } from '../../gen/gatehouse/v1/order_pb.js';
 import { Money } from '../domain/money.ts';
 import type {
+  DecisionRecord,
   Order,
   OrderEvent,
   OrderEventType,
@@ -150,5 +152,25 @@ export function eventMessage(
   });
   if (event.refund !== undefined) message.refund = refundMessage(event.refund);
   if (event.attempt !== null) message.paymentAttempt = attemptMessage(event.order, event.attempt);
+  if (event.decision !== undefined) message.decision = decisionMessage(event.decision);
   return message;
 }
+
+const decisionMessage = ({ command, attemptBefore, attemptOrigin, strayMoney }: DecisionRecord) =>
+  create(OrderDecisionSchema, {
+    command,
+    ...(attemptBefore === null
+      ? {}
+      : {
+          attemptStatus: attemptStatuses[attemptBefore.status],
+          attemptUpdateTime: timestampFromDate(attemptBefore.updatedAt),
+        }),
+    attemptOrigin: attemptOrigin?.toLowerCase() ?? '',
+    strayMoney: strayMoney.map(({ attemptId, amount, currency, status, foundAt }) => ({
+      paymentAttemptId: attemptId,
+      amount,
+      currency,
+      status: status.toLowerCase(),
+      findTime: timestampFromDate(foundAt),
+    })),
+  });

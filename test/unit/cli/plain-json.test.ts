@@ -16,7 +16,7 @@ describe('a message as JSON', () => {
 
     expect(json).toEqual({
       ...{ event_id: '', type: null, sequence: '1', occur_time: null, previous_status: null },
-      ...{ order: null, payment_attempt: null, request_id: '' },
+      ...{ order: null, payment_attempt: null, decision: null, request_id: '' },
       ...{
         refund: null,
         settlement_id: '',

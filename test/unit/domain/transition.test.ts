@@ -375,6 +375,15 @@ function expectedResult(order: OrderInFull, command: Command, now: Date, outcome
     previousStatus: 'PENDING',
     order: after,
     attempt,
+    decision: {
+      command: command.type,
+      attemptBefore: order.latestAttempt && {
+        status: order.latestAttempt.status,
+        updatedAt: order.latestAttempt.updatedAt,
+      },
+      attemptOrigin: command.type === 'start_payment' ? command.origin : null,
+      strayMoney: order.strayMoney,
+    },
   };
   return { ok: true, value: { order: after, events: [expectedEvent] } };
 }

@@ -404,6 +404,104 @@ export declare type Refund = Message<"gatehouse.v1.Refund"> & {
 export declare const RefundSchema: GenMessage<Refund>;
 
 /**
+ * Money that a wallet debited and that does not pay the order, as a decision met it.
+ *
+ * @generated from message gatehouse.v1.DecisionStrayMoney
+ */
+export declare type DecisionStrayMoney = Message<"gatehouse.v1.DecisionStrayMoney"> & {
+  /**
+   * The attempt that took the money: "pat_…".
+   *
+   * @generated from field: string payment_attempt_id = 1;
+   */
+  paymentAttemptId: string;
+
+  /**
+   * The amount in the wallet's notation.
+   *
+   * @generated from field: string amount = 2;
+   */
+  amount: string;
+
+  /**
+   * The currency in the wallet's notation.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * What became of the money until then: "reversal_due", "reversed" or "reversal_refused".
+   *
+   * @generated from field: string status = 4;
+   */
+  status: string;
+
+  /**
+   * When the money was found.
+   *
+   * @generated from field: google.protobuf.Timestamp find_time = 5;
+   */
+  findTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.DecisionStrayMoney.
+ * Use `create(DecisionStrayMoneySchema)` to create a new message.
+ */
+export declare const DecisionStrayMoneySchema: GenMessage<DecisionStrayMoney>;
+
+/**
+ * The command that caused an event, and the inputs of its decision that the order's events do not contain. It has no personal
+ * data: the phone of an attempt is in the event. A rehearsal of an upgrade decides the command again.
+ *
+ * @generated from message gatehouse.v1.OrderDecision
+ */
+export declare type OrderDecision = Message<"gatehouse.v1.OrderDecision"> & {
+  /**
+   * The command: "start_payment", "send_attempt", "confirm_attempt", "receive_payment", "decline_attempt", "time_out_attempt",
+   * "cancel" or "expire". Later releases may have others.
+   *
+   * @generated from field: string command = 1;
+   */
+  command: string;
+
+  /**
+   * The status of the order's latest attempt before the decision; unspecified without one.
+   *
+   * @generated from field: gatehouse.v1.PaymentAttemptStatus attempt_status = 2;
+   */
+  attemptStatus: PaymentAttemptStatus;
+
+  /**
+   * When that attempt had last changed its status; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp attempt_update_time = 3;
+   */
+  attemptUpdateTime?: Timestamp | undefined;
+
+  /**
+   * The origin of an attempt that the command started: "direct" or "checkout"; empty for other commands.
+   *
+   * @generated from field: string attempt_origin = 4;
+   */
+  attemptOrigin: string;
+
+  /**
+   * The stray money of the order before the decision, oldest first.
+   *
+   * @generated from field: repeated gatehouse.v1.DecisionStrayMoney stray_money = 5;
+   */
+  strayMoney: DecisionStrayMoney[];
+};
+
+/**
+ * Describes the message gatehouse.v1.OrderDecision.
+ * Use `create(OrderDecisionSchema)` to create a new message.
+ */
+export declare const OrderDecisionSchema: GenMessage<OrderDecision>;
+
+/**
  * One entry of an order's history. It is committed in the transaction that changed the order, and never changed later.
  *
  * @generated from message gatehouse.v1.OrderEvent
@@ -499,6 +597,13 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
    * @generated from field: string provider_transaction_id = 13;
    */
   providerTransactionId: string;
+
+  /**
+   * The decision that the event records; absent for CREATED, for refunds and stray payments, and for events of earlier versions.
+   *
+   * @generated from field: gatehouse.v1.OrderDecision decision = 14;
+   */
+  decision?: OrderDecision | undefined;
 };
 
 /**
