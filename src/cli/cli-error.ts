@@ -18,6 +18,7 @@ export const exitCodeHelp = `Exit codes:
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test: it was not delivered; for refund create --wait: it is not completed;
      for certify: a check failed or could not be tested; for audit verify: a row was changed;
+     for rehearse: this version decides differently;
      for prove: an invariant is broken or was not tried; a report was changed
   2  the command, its input or a setting is invalid; nothing was changed
   3  there is no such merchant, key, user, wallet, order, payment, refund, reconciliation,

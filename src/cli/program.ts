@@ -23,6 +23,8 @@ import type { ProveTools } from './prove-command.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
 import { addRecoveryCommands } from './recovery-commands.ts';
 import { addRefundCommands } from './refund-commands.ts';
+import { addRehearseCommand } from './rehearse-command.ts';
+import type { BeginRehearsal } from './rehearse-command.ts';
 import type { Server } from './rpc-failure.ts';
 import { addSettlementCommands } from './settlement-commands.ts';
 import { dashboardOf, findTarget, findWebhooks, tokenOf } from './target.ts';
@@ -44,6 +46,7 @@ export interface Surroundings {
   readonly walletTools: WalletTools;
   readonly backupTools: BackupTools;
   readonly proveTools: ProveTools;
+  readonly beginRehearsal: BeginRehearsal;
   /** Reads a file as text, or the standard input for `-`. */
   readonly readInput: (file: string) => Promise<string>;
   readonly stdout: (text: string) => void;
@@ -206,6 +209,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addUserCommands(program, run, findMerchant, async () => dashboardOf(await target()));
   addAuditCommands(program, run, readInput);
   addPersonalDataCommands(program, run);
+  addRehearseCommand(program, { run, begin: surroundings.beginRehearsal, report });
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
     exitCode = code;

@@ -68,6 +68,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
     run: async (...parts) => (await openProveTools()).run(...parts),
     knownKey: async (...parts) => (await openProveTools()).knownKey(...parts),
   },
+  // A rehearsal runs the rules of core in this process.
+  beginRehearsal: async () => (await import('../core/rehearsal/create-rehearsal.ts')).createRehearsal(),
   readInput: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),

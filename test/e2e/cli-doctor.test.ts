@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { backupTools } from '../../src/main/backup-tools.ts';
+import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
 import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
@@ -117,6 +118,7 @@ describe('everything is up', () => {
       walletTools: walletTools({}),
       backupTools,
       proveTools: proveTools({}, '/nowhere'),
+      beginRehearsal: () => Promise.resolve(createRehearsal()),
       readInput: () => Promise.resolve('{}'),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,

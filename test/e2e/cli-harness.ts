@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
+import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
 import { backupTools } from '../../src/main/backup-tools.ts';
 import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../src/main/wallet-tools.ts';
@@ -82,6 +83,7 @@ async function runInline(args: readonly string[], settings: ProcessEnvironment):
     walletTools: walletTools(settings),
     backupTools,
     proveTools: proveTools({}, '/nowhere'),
+    beginRehearsal: () => Promise.resolve(createRehearsal()),
     readInput: (file) => readFile(file, 'utf8'),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),

@@ -50,6 +50,7 @@ async function run(args: readonly string[], openLink?: OpenLink) {
     openCore: never,
     openWebhooks: never,
     proveTools: proveTools(environment, root, openLink === undefined ? {} : { openLink }),
+    beginRehearsal: () => Promise.reject(new Error('no rehearsal')),
     readInput: (file) => readFile(file, 'utf8'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),

@@ -3,6 +3,7 @@ import { createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { coreClientsOn } from '../../../src/cli/core-clients.ts';
 import { backupTools } from '../../../src/main/backup-tools.ts';
+import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
 import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
@@ -56,6 +57,7 @@ async function run(
     walletTools: walletTools({}),
     backupTools,
     proveTools: proveTools({}, '/nowhere'),
+    beginRehearsal: () => Promise.resolve(createRehearsal()),
     readInput: () => Promise.resolve('{}'),
     stdout: () => undefined,
     stderr: (text) => (stderr += text),

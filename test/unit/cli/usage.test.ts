@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { backupTools } from '../../../src/main/backup-tools.ts';
+import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
 import { proveTools } from '../../../src/main/prove/prove-tools.ts';
 import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
@@ -24,6 +25,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
     walletTools: walletTools({}),
     backupTools,
     proveTools: proveTools({}, '/nowhere'),
+    beginRehearsal: () => Promise.resolve(createRehearsal()),
     readInput: () => Promise.resolve('{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
@@ -135,6 +137,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['certify --webhook-url http://a.example --secret-file x', 'x does not hold a signing secret'],
     ['certify --webhook-url http://a.example --state-url http://a.example', 'Add --proxy-port 4010'],
     ['certify --webhook-url http://a.example --proxy-port 70000', 'Use a port from 1 to 65535'],
+    ['rehearse --since yesterday', 'Write it as 2026-01-31 (UTC)'],
     ['prove --only core:burn', 'each a target (rest-facade, core,'],
     ['prove --rounds 0', 'Use a whole number from 1 to 1000.'],
     ['prove --rate fast', 'Use a whole number from 1 to 1000.'],

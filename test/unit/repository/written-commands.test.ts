@@ -53,6 +53,7 @@ async function parse(args: readonly string[]) {
     },
     backupTools: { write: call, verify: call, restore: call },
     proveTools: { run: call, knownKey: call },
+    beginRehearsal: call,
     readInput: (file) => Promise.resolve(/secret/.test(file) ? 'whsec_c2VjcmV0' : '{}'),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),

@@ -1,0 +1,66 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { registerOrder } from '../domain/order.ts';
+import { transition } from '../domain/transition.ts';
+import { replayEvent } from './replay-event.ts';
+import type { DifferentDecision, Past, Rules } from './replay-event.ts';
+
+/** A decision that the candidate makes in another way. */
+export interface RehearsalDifference extends DifferentDecision {
+  readonly orderId: string;
+  readonly merchantId: string;
+  /** The event that records the decision, or the first one after it. */
+  readonly sequence: number;
+  readonly time: Date | undefined;
+}
+
+export interface RehearsalCounts {
+  readonly events: number;
+  readonly orders: number;
+  readonly decisions: number;
+  readonly differing: number;
+  /** Decisions whose command was derived from the event, because an earlier release recorded it. */
+  readonly derived: number;
+  /** Events of an earlier release that more than one command can have caused. */
+  readonly commandUnknown: number;
+  /** Events of refunds and settlements of stray payments, which `transition` does not decide. */
+  readonly otherRules: number;
+  /** Orders of which an event is missing. */
+  readonly incompleteOrders: number;
+}
+
+/** Replays events in the order of the list of all events. Its memory grows with the number of orders. */
+export interface Rehearsal {
+  /** The decisions before and at this event that the candidate makes in another way. */
+  readonly replay: (event: OrderEvent) => readonly RehearsalDifference[];
+  readonly counts: () => RehearsalCounts;
+}
+
+/** A rehearsal with the rules of this release, unless others are given. */
+export function createRehearsal(rules: Rules = { registerOrder, transition }): Rehearsal {
+  const pasts = new Map<string, Past>();
+  const counts = { events: 0, decisions: 0, differing: 0, derived: 0, commandUnknown: 0, otherRules: 0 };
+  let incompleteOrders = 0;
+  return {
+    replay(event) {
+      const { orderId = '', merchantId = '' } = event.order ?? {};
+      const before = pasts.get(orderId);
+      const { past, decisions, skipped } = replayEvent(before, event, rules);
+      pasts.set(orderId, past);
+      counts.events += 1;
+      counts.decisions += decisions.length;
+      counts.derived += decisions.filter(({ isDerived }) => isDerived).length;
+      if (skipped === 'command_unknown') counts.commandUnknown += 1;
+      if (skipped === 'other_rules') counts.otherRules += 1;
+      if (past.type === 'incomplete' && before?.type !== 'incomplete') incompleteOrders += 1;
+      const differences = decisions.flatMap(({ difference }) => difference ?? []);
+      counts.differing += differences.length;
+      const time = event.occurTime && timestampDate(event.occurTime);
+      return differences.map((difference) => ({
+        ...difference,
+        ...{ orderId, merchantId, sequence: Number(event.sequence), time },
+      }));
+    },
+    counts: () => ({ ...counts, orders: pasts.size, incompleteOrders }),
+  };
+}
