@@ -6,6 +6,7 @@ import { registerOrder } from '../../../src/core/domain/order.ts';
 import { err, ok } from '../../../src/core/domain/result.ts';
 import type { Command } from '../../../src/core/domain/transition.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
+import { eraseEvent, readEvent } from '../../../src/core/erasure/erase-event.ts';
 import { createRehearsal } from '../../../src/core/rehearsal/create-rehearsal.ts';
 import type { Rules } from '../../../src/core/rehearsal/replay-event.ts';
 import { eventMessage } from '../../../src/core/rpc/order-messages.ts';
@@ -120,6 +121,17 @@ describe('with the same rules', () => {
     );
     expect(derived).toBeGreaterThan(unknown);
     expect(unknown).toBeGreaterThan(0);
+  });
+
+  test('no decision differs after the personal data was erased', () => {
+    fc.assert(
+      fc.property(histories, ({ events }) => {
+        const erased = events.map((event) => readEvent(eraseEvent(stored(event))));
+
+        expect(rehearse(erased).differences).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
   });
 
   test('an attempt that was not sent because of stray money is decided with that money', () => {
