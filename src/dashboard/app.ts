@@ -39,6 +39,7 @@ import { addMerchants } from './operator/add-merchants.ts';
 import { addOverview } from './operator/add-overview.ts';
 import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
+import { addBalances } from './operator/add-balances.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addSettlements } from './operator/add-settlements.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
@@ -209,6 +210,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addWallets(pages, dashboard);
     addStrayPayments(pages, dashboard);
     addSettlements(pages, dashboard);
+    addBalances(pages, dashboard);
     addReconciliations(pages, dashboard);
     addPipeline(pages, dashboard);
     addEndpoints(pages, dashboard);

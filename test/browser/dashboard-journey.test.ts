@@ -258,6 +258,7 @@ test('members of a merchant find nothing at the operator’s addresses', async (
     '/wallets',
     '/stray-payments',
     '/reconciliations',
+    '/balances',
     '/pipeline',
     '/endpoints',
   ]) {

@@ -149,6 +149,7 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
     await page.locator('main details[open] .alert-bad').waitFor();
   },
   reconciliations: at('/operator/reconciliations?environment=sandbox'),
+  'balances of days': at('/operator/balances?environment=sandbox'),
   'the pipeline': at('/operator/pipeline'),
   'endpoints in trouble': at('/operator/endpoints'),
   users: at('/operator/users'),

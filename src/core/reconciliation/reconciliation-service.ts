@@ -141,7 +141,7 @@ export function reconciliationService({
       getReconciliation: ['dashboard', 'operator', 'reader'],
       listReconciliations: ['dashboard', 'operator', 'reader'],
       listDifferences: ['dashboard', 'operator', 'reader'],
-      listMoneyDays: ['operator', 'reader'],
+      listMoneyDays: ['dashboard', 'operator', 'reader'],
     },
   );
 }

@@ -144,6 +144,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /operator/settlements/propose': operator({ stepUp: true }),
   'POST /operator/settlements/:settlementId/confirm': operator({ stepUp: true }),
   'POST /operator/settlements/:settlementId/withdraw': operator(),
+  'GET /operator/balances': operator(),
   'GET /operator/reconciliations': operator(),
   'POST /operator/reconciliations': operator(),
   'GET /operator/reconciliations/:reconciliationId': operator(),

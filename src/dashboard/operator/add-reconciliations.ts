@@ -157,7 +157,7 @@ function dayRow(reconciliation: Reconciliation, writing: Writing) {
     entries: numberText(entries, writing),
     differences: isCompared ? numberText(differences, writing) : '',
     differs: isCompared && differences > 0,
-    by: scheduled ? words.byItself : startedByEmail || startedBy,
+    by: scheduled || startedBy === 'core' ? words.byItself : startedByEmail || startedBy,
   };
 }
 

@@ -124,7 +124,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ReconciliationService/GetReconciliation': '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/ListReconciliations': '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/ListDifferences': /*  */ '- - - - Y Y - Y',
-  'gatehouse.v1.ReconciliationService/ListMoneyDays': /*    */ '- - - - - Y - Y',
+  'gatehouse.v1.ReconciliationService/ListMoneyDays': /*    */ '- - - - Y Y - Y',
   'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - - -',
   'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - - -',
   'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - - -',

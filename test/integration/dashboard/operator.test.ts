@@ -11,12 +11,14 @@ import {
 import { registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { storedId } from '../../support/ids.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
 let operator: DashboardVisitor;
 let email: string;
 
 const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
+const superuser = sharedConnection(() => stack.databaseUrl);
 beforeAll(async () => {
   const desk = openDashboardDesk(stack);
   const user = await desk.users.operator();
@@ -35,6 +37,32 @@ test('a reconciliation shows the address of the user who started it', async () =
     expect(page.body).toContain(email);
     expect(page.body).not.toContain('usr_');
   }
+});
+
+test('balances show both sides of each day, and only those with a difference when asked', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const row = (day: string, merchant: string, statementIn: string) =>
+    superuser.query(
+      `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+         completed, strays, reversals, refunds)
+       values ('PRODUCTION', 'walleta', $1, $2, 'ETB', gen_random_uuid(), $3, 40, 1200.5, 0, 0, 40)`,
+      [day, merchant, statementIn],
+    );
+  await row('2026-03-01', storedId('mer', merchantId), '1200.5');
+  await row('2026-03-02', storedId('mer', merchantId), '1000.5');
+  await row('2026-03-03', '00000000-0000-0000-0000-000000000000', '1200.5');
+
+  const all = await operator.get('/operator/balances?environment=production');
+  const different = await operator.get('/operator/balances?environment=production&different=1');
+  const sandbox = await operator.get('/operator/balances?environment=sandbox');
+  const datesIn = ({ body }: typeof all) => Array.from(body.matchAll(/>(2026-03-0\d)</g), ([, day]) => day);
+
+  expect(datesIn(all)).toEqual(['2026-03-03', '2026-03-02', '2026-03-01']);
+  expect(datesIn(different)).toEqual(['2026-03-02']);
+  expect(datesIn(sandbox)).toEqual([]);
+  expect(all.body).toContain('No merchant');
+  expect(all.body).toContain(`/operator/merchants/${merchantId}`);
+  expect(different.body).toContain('\u2212ETB\u00a0200.00');
 });
 
 test('the overview says once that payments are taken', async () => {

@@ -232,6 +232,7 @@ export const operator = {
       noWallet: 'No wallet of this environment has a statement that Gatehouse reads.',
     },
     byItself: 'Automatic',
+    balances: 'Balances by day',
     one: {
       title: (wallet: string, day: string) => `${wallet}, ${day}`,
       back: 'All days',
@@ -276,6 +277,34 @@ export const operator = {
       /** Empty in English: the page shows core's sentence. */
       advice: {} as Readonly<Partial<Record<DifferenceAdvice, string>>>,
     },
+  },
+  balances: {
+    title: 'Balances',
+    lead: 'The money in each wallet’s statement against the money in Gatehouse’s records, by day (UTC) and merchant. Both sides must be equal.',
+    back: 'Reconciliation',
+    all: 'Show all days',
+    onlyDifferent: 'Show only days with a difference',
+    empty: 'No day has been compared yet.',
+    noDifference: 'Every compared day balances.',
+    nobody: 'No merchant',
+    more: 'Only the newest balances are shown. The others are listed by:',
+    columns: {
+      day: 'Day',
+      wallet: 'Wallet',
+      merchant: 'Merchant',
+      statement: 'Statement',
+      records: 'Our records',
+      difference: 'Difference',
+    },
+    parts: {
+      statementIn: 'In',
+      statementOut: 'Out',
+      completed: 'Paid orders',
+      strays: 'Stray payments',
+      reversals: 'Reversed',
+      refunds: 'Refunded',
+    },
+    states: { differs: 'Difference', balances: 'None', provisional: 'Provisional' },
   },
   orderSearch: {
     title: 'Orders',

@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify';
+import { amountText } from '../../contract/amount-text.ts';
+import type { MoneyDay } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { loadTab } from './environment-tab.ts';
+import { merchantNames } from './merchant-names.ts';
+import type { environmentOf, Writing } from './operator-writing.ts';
+import { environmentTabs, textIn, walletName, writingFor } from './operator-writing.ts';
+
+const path = '/operator/balances';
+/** The newest ones. The command line lists the others. */
+const mostShown = 200;
+
+/** The page of balances: the money in each wallet's statement against the recorded money, by day and merchant. */
+export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
+  app.get(path, async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const words = writing.words.balances;
+    const onlyDifferent = textIn(request.query, 'different') === '1';
+    const load = ({ number }: ReturnType<typeof environmentOf>) =>
+      panel(request, async (options) => {
+        const asked = { environment: number, onlyDifferent, pageSize: mostShown };
+        const { days } = await clients.reconciliations.listMoneyDays(asked, options);
+        const names = await merchantNames(
+          request,
+          clients,
+          days.filter(({ merchantId }) => merchantId !== ''),
+        );
+        const today = now().toISOString().slice(0, 10);
+        return days.map((day) => balanceRow(day, names, today, writing));
+      });
+    const { environment, shown } = await loadTab(request, load, (rows) => rows.length === 0);
+    const query = (different: boolean): string =>
+      `${path}?environment=${environment.name}${different ? '&different=1' : ''}`;
+    return sendPage(request, reply, {
+      template: 'operator/balances',
+      title: words.title,
+      area: 'operatorReconciliations',
+      words: writing.words,
+      view: {
+        tabs: environmentTabs(path, environment.name, writing),
+        rows: shown,
+        isFull: shown.isThere && shown.value.length === mostShown,
+        onlyDifferent,
+        other: query(!onlyDifferent),
+        back: `/operator/reconciliations?environment=${environment.name}`,
+      },
+    });
+  });
+}
+
+function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: string, writing: Writing) {
+  const words = writing.words.balances;
+  const { merchantId, currency, difference } = day;
+  const amount = (text: string): string => signedAmount(text, currency, writing);
+  const differs = /[1-9]/.test(difference);
+  return {
+    date: day.date,
+    wallet: walletName(day.wallet, writing),
+    merchant: merchantId === '' ? words.nobody : (names.get(merchantId) ?? merchantId),
+    merchantId,
+    statement: [
+      { label: words.parts.statementIn, text: amount(day.statementIn) },
+      { label: words.parts.statementOut, text: amount(day.statementOut) },
+    ],
+    records: [
+      { label: words.parts.completed, text: amount(day.completed) },
+      { label: words.parts.strays, text: amount(day.strays) },
+      { label: words.parts.reversals, text: amount(day.reversals) },
+      { label: words.parts.refunds, text: amount(day.refunds) },
+    ],
+    difference: differs ? amount(difference) : '',
+    reconciliation: `/operator/reconciliations/${day.reconciliationId}`,
+    state: differs
+      ? { tone: 'warn', text: words.states.differs }
+      : { tone: 'good', text: words.states.balances },
+    provisional: day.date >= today ? words.states.provisional : '',
+  };
+}
+
+function signedAmount(text: string, currency: string, { language }: Writing): string {
+  const isNegative = text.startsWith('-');
+  return `${isNegative ? '\u2212' : ''}${amountText(isNegative ? text.slice(1) : text, currency, language)}`;
+}
