@@ -399,9 +399,9 @@ describe('a server is refused, and both sides log why,', () => {
 });
 
 describe('certificates that change', () => {
-  const serialOfCore = (): Promise<string> =>
+  const serialOfCore = (address = grpcAddress()): Promise<string> =>
     new Promise((resolve, reject) => {
-      const [host, port] = grpcAddress().split(':');
+      const [host, port] = address.split(':');
       const socket = connectTls(
         { host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] },
         () => {
@@ -418,6 +418,7 @@ describe('certificates that change', () => {
 
   test('are used for new connections without a failed call, and a pair that does not fit is not', async () => {
     const before = await serialOfCore();
+    expect(await serialOfCore(connectAddress())).toBe(before);
     const { own } = certificate('renewed');
     const longLived = overGrpc(certificate('operator'));
     const ended = new AbortController();
@@ -436,6 +437,9 @@ describe('certificates that change', () => {
     expect(await serialOfCore()).toBe(before);
     await install('key', await readFile(own.key));
     await waitUntil('core shows the new certificate', async () => (await serialOfCore()) !== before);
+    expect(await serialOfCore(connectAddress())).toBe(await serialOfCore());
+    for (const version of ['1.1', '2'] as const)
+      await list(await overConnect(certificate('operator'), '', version));
     ended.abort();
     expect(await calls).toBeGreaterThan(0);
     const { body } = await get('/metrics', certificate('operator'));
@@ -469,5 +473,50 @@ describe('certificates that change', () => {
     await put('operator');
     await files.reload();
     await create();
+  });
+
+  test('are used for new connections to PostgreSQL, while open ones stay', async () => {
+    const paths = {
+      ca: authority.ca,
+      own: { certificate: join(authority.folder, 'd.crt'), key: join(authority.folder, 'd.key') },
+    };
+    const put = async (name: string): Promise<void> => {
+      await copyFile(certificate(name).own.certificate, paths.own.certificate);
+      await copyFile(certificate(name).own.key, paths.own.key);
+    };
+    await put('reader');
+    const files = filesOf(paths);
+    const { ssl } = databaseTls(`${postgresUrl.href}?sslmode=verify-full`, files, logger, () => new Date());
+    const pool = new pg.Pool({ connectionString: postgresUrl.href, ssl: ssl ?? false, max: 2 });
+    closers.push(() => pool.end());
+    const nameOf = async (client: pg.PoolClient): Promise<string> => {
+      const { rows } = await client.query<{ client_dn: string }>(
+        'select client_dn from pg_stat_ssl where pid = pg_backend_pid()',
+      );
+      return rows[0]?.client_dn ?? '';
+    };
+    const open = await pool.connect();
+    expect(await nameOf(open)).toBe('/CN=reader');
+
+    await put('operator');
+    await files.reload();
+
+    const next = await pool.connect();
+    expect(await nameOf(next)).toBe('/CN=operator');
+    expect(await nameOf(open)).toBe('/CN=reader');
+    // Core has had its new certificate since the first test, and its connections are older.
+    await next.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse-core%'",
+    );
+    await waitUntil('core is connected with its new certificate', async () => {
+      const { rows } = await next.query<{ client_dn: string }>(
+        `select distinct client_dn from pg_stat_ssl join pg_stat_activity using (pid)
+         where application_name like 'gatehouse-core%'`,
+      );
+      return rows.length > 0 && rows.every(({ client_dn: name }) => name === '/CN=renewed');
+    });
+    await list(overGrpc(certificate('operator')));
+    open.release();
+    next.release();
   });
 });
