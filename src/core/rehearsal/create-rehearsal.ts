@@ -29,9 +29,12 @@ export interface RehearsalCounts {
   readonly incompleteOrders: number;
 }
 
-/** Replays events in the order of the list of all events. Its memory grows with the number of orders. */
+/**
+ * Replays events in any order. Those of one order wait until the ones before them have come. Its memory grows with the number of
+ * orders.
+ */
 export interface Rehearsal {
-  /** The decisions before and at this event that the candidate makes in another way. */
+  /** The decisions that the candidate makes in another way, as far as this event lets them be made again. */
   readonly replay: (event: OrderEvent) => readonly RehearsalDifference[];
   readonly counts: () => RehearsalCounts;
 }
@@ -39,28 +42,63 @@ export interface Rehearsal {
 /** A rehearsal with the rules of this release, unless others are given. */
 export function createRehearsal(rules: Rules = { registerOrder, transition }): Rehearsal {
   const pasts = new Map<string, Past>();
+  // The list of all events is sorted by transaction. A transaction that began early may lock an order late.
+  const early = new Map<string, OrderEvent[]>();
   const counts = { events: 0, decisions: 0, differing: 0, derived: 0, commandUnknown: 0, otherRules: 0 };
-  let incompleteOrders = 0;
+  let brokenOrders = 0;
+
+  const replayNow = (event: OrderEvent): RehearsalDifference[] => {
+    const { orderId = '', merchantId = '' } = event.order ?? {};
+    const before = pasts.get(orderId);
+    const { past, decisions, skipped } = replayEvent(before, event, rules);
+    pasts.set(orderId, past);
+    counts.decisions += decisions.length;
+    counts.derived += decisions.filter(({ isDerived }) => isDerived).length;
+    if (skipped === 'command_unknown') counts.commandUnknown += 1;
+    if (skipped === 'other_rules') counts.otherRules += 1;
+    if (past.type === 'incomplete' && before?.type !== 'incomplete') brokenOrders += 1;
+    const differences = decisions.flatMap(({ difference }) => difference ?? []);
+    counts.differing += differences.length;
+    const time = event.occurTime && timestampDate(event.occurTime);
+    return differences.map((difference) => ({
+      ...difference,
+      ...{ orderId, merchantId, sequence: Number(event.sequence), time },
+    }));
+  };
+
+  const nextSequence = (orderId: string): number | undefined => {
+    const past = pasts.get(orderId);
+    return past?.type === 'incomplete' ? undefined : (past?.sequence ?? 0) + 1;
+  };
+
   return {
     replay(event) {
-      const { orderId = '', merchantId = '' } = event.order ?? {};
-      const before = pasts.get(orderId);
-      const { past, decisions, skipped } = replayEvent(before, event, rules);
-      pasts.set(orderId, past);
       counts.events += 1;
-      counts.decisions += decisions.length;
-      counts.derived += decisions.filter(({ isDerived }) => isDerived).length;
-      if (skipped === 'command_unknown') counts.commandUnknown += 1;
-      if (skipped === 'other_rules') counts.otherRules += 1;
-      if (past.type === 'incomplete' && before?.type !== 'incomplete') incompleteOrders += 1;
-      const differences = decisions.flatMap(({ difference }) => difference ?? []);
-      counts.differing += differences.length;
-      const time = event.occurTime && timestampDate(event.occurTime);
-      return differences.map((difference) => ({
-        ...difference,
-        ...{ orderId, merchantId, sequence: Number(event.sequence), time },
-      }));
+      const orderId = event.order?.orderId ?? '';
+      const next = nextSequence(orderId);
+      if (next !== undefined && Number(event.sequence) > next) {
+        early.set(orderId, [...(early.get(orderId) ?? []), event]);
+        return [];
+      }
+      const differences = replayNow(event);
+      for (let waiting = early.get(orderId); waiting !== undefined;) {
+        const sequence = nextSequence(orderId);
+        const following = waiting.find(
+          (each) => sequence === undefined || Number(each.sequence) === sequence,
+        );
+        if (following === undefined) break;
+        differences.push(...replayNow(following));
+        const rest = waiting.filter((each) => each !== following);
+        if (rest.length === 0) early.delete(orderId);
+        else early.set(orderId, rest);
+        waiting = early.get(orderId);
+      }
+      return differences;
     },
-    counts: () => ({ ...counts, orders: pasts.size, incompleteOrders }),
+    counts: () => ({
+      ...counts,
+      orders: pasts.size + [...early.keys()].filter((orderId) => !pasts.has(orderId)).length,
+      incompleteOrders: brokenOrders + early.size,
+    }),
   };
 }

@@ -22,6 +22,8 @@ import { attemptStatusOf, paymentOptionOf } from '../rpc/order-messages.ts';
 /** What an order's events have told so far, as far as the next decision needs it. */
 export interface OpenPast {
   readonly type: 'open';
+  /** The number of the last event. */
+  readonly sequence: number;
   readonly order: OrderMessage;
   /** Oldest first, each as the last event about it left it. */
   readonly attempts: readonly PaymentAttempt[];
@@ -62,12 +64,14 @@ export const orderIn = (message: OrderMessage): Order =>
 export function pastAfter(event: OrderEventMessage, before: OpenPast | undefined): OpenPast {
   const attempts = before?.attempts ?? [];
   const order = known(event.order, 'order');
+  const sequence = Number(event.sequence);
   const { paymentAttempt: message } = event;
-  if (message === undefined) return { type: 'open', order, attempts };
+  if (message === undefined) return { type: 'open', sequence, order, attempts };
   const earlier = attempts.find(({ id }) => id === message.paymentAttemptId);
   const attempt = attemptIn(message, earlier?.origin ?? originOf(event));
   return {
     type: 'open',
+    sequence,
     order,
     attempts:
       earlier === undefined

@@ -60,7 +60,7 @@ export interface EventReplay {
  */
 export function replayEvent(past: Past | undefined, event: OrderEventMessage, rules: Rules): EventReplay {
   const sequence = Number(event.sequence);
-  if (past?.type === 'incomplete' || sequence !== sequenceOf(past) + 1)
+  if (past?.type === 'incomplete' || sequence !== (past?.sequence ?? 0) + 1)
     return { past: { type: 'incomplete' }, decisions: [], skipped: 'incomplete' };
   try {
     return replayKnown(past, event, rules);
@@ -73,11 +73,6 @@ export function replayEvent(past: Past | undefined, event: OrderEventMessage, ru
     };
     return { past: { type: 'incomplete' }, decisions: [{ difference, isDerived: false }] };
   }
-}
-
-function sequenceOf(past: Exclude<Past, { readonly type: 'incomplete' }> | undefined): number {
-  if (past === undefined) return 0;
-  return past.type === 'final' ? past.sequence : Number(past.order.lastEventSequence);
 }
 
 function replayKnown(

@@ -134,6 +134,23 @@ describe('with the same rules', () => {
     );
   });
 
+  test('no decision differs when the list has events of an order in another order', () => {
+    fc.assert(
+      fc.property(histories, ({ events }) => {
+        const [first, ...rest] = events.map(stored);
+        const { differences, counts } = rehearse([
+          ...rest.reverse(),
+          ...(first === undefined ? [] : [first]),
+        ]);
+
+        expect(differences).toEqual([]);
+        expect(counts).toMatchObject({ orders: 1, events: events.length, incompleteOrders: 0 });
+        expect(counts.decisions).toBeGreaterThanOrEqual(events.length);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test('an attempt that was not sent because of stray money is decided with that money', () => {
     const { order, events } = started();
     const held = buildStrayMoney({ attemptId: attemptId(7), foundAt: registeredAt });
