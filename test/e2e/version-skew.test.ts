@@ -8,6 +8,7 @@ import type { ReceivedWebhook } from '../integration/webhooks/receivers.ts';
 import { checkOutPreviousRelease, whyNoPreviousRelease } from '../support/previous-release.ts';
 import type { CheckedOut } from '../support/previous-release.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine } from './cli-harness.ts';
 import {
   directPath,
   directPayment,
@@ -81,6 +82,23 @@ async function tradeAt(api: MerchantApi): Promise<void> {
   }
 }
 
+/** What the command line of this version says of the decisions that the core made. */
+async function rehearse({ stack }: MerchantApi): Promise<unknown> {
+  const cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.reader,
+  });
+  try {
+    // Another test's transaction may hold back the latest of five events.
+    return await waitUntil('all events are listed', async () => {
+      const { summary } = (await cli.json('rehearse')) as { summary: { event_count: number } };
+      return summary.event_count === 5 && summary;
+    });
+  } finally {
+    await cli.stop();
+  }
+}
+
 async function shopThatRefunds(api: MerchantApi): Promise<Shop> {
   const shop = await api.newShop();
   const { merchantId } = shop;
@@ -118,6 +136,11 @@ skewed.each([
   });
   try {
     await tradeAt(api);
+    // The events of a release that records no decisions tell their commands here.
+    const derived = processes.includes('core') ? 2 : 0;
+    expect(await rehearse(api)).toMatchObject({
+      ...{ order_count: 1, difference_count: 0, derived_count: derived, unknown_command_count: 0 },
+    });
   } finally {
     await api.stop();
   }
