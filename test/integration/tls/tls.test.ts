@@ -496,12 +496,14 @@ describe('certificates that change', () => {
       return rows[0]?.client_dn ?? '';
     };
     const open = await pool.connect();
+    closers.push(() => open.release());
     expect(await nameOf(open)).toBe('/CN=reader');
 
     await put('operator');
     await files.reload();
 
     const next = await pool.connect();
+    closers.push(() => next.release());
     expect(await nameOf(next)).toBe('/CN=operator');
     expect(await nameOf(open)).toBe('/CN=reader');
     // Core has had its new certificate since the first test, and its connections are older.
@@ -516,7 +518,5 @@ describe('certificates that change', () => {
       return rows.length > 0 && rows.every(({ client_dn: name }) => name === '/CN=renewed');
     });
     await list(overGrpc(certificate('operator')));
-    open.release();
-    next.release();
   });
 });
