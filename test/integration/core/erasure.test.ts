@@ -147,6 +147,10 @@ test('no erasure hides a change: neither one that was made before, nor one after
   const refused = await eraseNow(before);
   const erased = await eraseNow(after);
   const clean = await verify(after.merchantId);
+  const { rows: blocks } = await superuser.query<{ salts: Buffer }>(
+    'select salts from core.event_blocks where merchant_id = $1',
+    [storedId('mer', after.merchantId)],
+  );
   await forge(after);
   // What someone with the database alone can do: all that core does, with a seal of his own.
   await superuser.query("set session_replication_role = 'replica'");
@@ -168,6 +172,8 @@ test('no erasure hides a change: neither one that was made before, nor one after
     eventCount: 0n,
     erasedEventCount: BigInt((await desk.history(after)).length),
   });
+  // With a salt, somebody could try all phone numbers until one has the commitment.
+  expect(Buffer.concat(blocks.map(({ salts }) => salts)).every((byte) => byte === 0)).toBe(true);
   expect(await kindsOf(before)).toEqual(['EVENT_CHANGED']);
   expect(new Set(await kindsOf(after))).toEqual(new Set(['EVENT_CHANGED']));
   expect(new Set(await kindsOf(without))).toEqual(new Set(['EVENT_CHANGED']));
