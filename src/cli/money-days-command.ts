@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { MoneyDaySchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { MoneyDay } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentOption, limitOption, showEnvironment, walletOption } from './options.ts';
@@ -18,7 +19,7 @@ interface DaysOptions {
 }
 
 /** `reconcile days` */
-export function addMoneyDaysCommand(reconcile: Command, run: Runner): void {
+export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => Date): void {
   reconcile
     .command('days')
     .description("list the balances of days: a wallet's statement against the records, for each merchant")
@@ -28,12 +29,15 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner): void {
     .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
     .option('--unbalanced', 'only days with a difference')
     .addOption(limitOption())
-    .action((options: DaysOptions) => run(({ reconciliations }) => listDays(reconciliations, options)));
+    .action((options: DaysOptions) =>
+      run(({ reconciliations }) => listDays(reconciliations, options, now())),
+    );
 }
 
 async function listDays(
   reconciliations: CoreClients['reconciliations'],
   { wallet = '', environment, merchant = '', day = '', unbalanced, limit = 50 }: DaysOptions,
+  now: Date,
 ): Promise<Output> {
   const { days } = await reconciliations.listMoneyDays({
     wallet,
@@ -43,6 +47,13 @@ async function listDays(
     pageSize: Math.min(limit, 500),
     ...(environment === undefined ? {} : { environment }),
   });
+  return showMoneyDays(days, now);
+}
+
+/** The balances as a table. A day that has not ended is provisional: it has no bearing on the exit code. */
+export function showMoneyDays(days: readonly MoneyDay[], now: Date): Output {
+  const today = now.toISOString().slice(0, 10);
+  const isProvisional = ({ date }: MoneyDay): boolean => date >= today;
   const columns = [
     { head: 'DAY' },
     { head: 'WALLET' },
@@ -53,7 +64,7 @@ async function listDays(
     { head: 'RECONCILIATION', gives: true },
   ];
   const rows = days.map((each) => [
-    each.date,
+    isProvisional(each) ? `${each.date}\nprovisional` : each.date,
     `${each.wallet}\n${showEnvironment(each.environment)}`,
     each.merchantId === '' ? 'none' : each.merchantId,
     `in ${each.statementIn}\nout ${each.statementOut}`,
@@ -61,14 +72,17 @@ async function listDays(
     each.difference === '0' ? 'balances' : `${each.difference} ${each.currency}`,
     each.reconciliationId,
   ]);
-  const isBalanced = days.every(({ difference }) => difference === '0');
-  const advice = isBalanced
-    ? ''
-    : '\n\nTo see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>';
+  const different = days.filter(({ difference }) => difference !== '0');
+  const advice =
+    different.length === 0
+      ? ''
+      : '\n\nTo see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>';
   return {
-    json: { days: days.map((each) => plainJson(MoneyDaySchema, each)) },
+    json: {
+      days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
+    },
     text: (width) =>
       rows.length === 0 ? 'There are no such days.' : `${table(columns, rows, width)}${advice}`,
-    exitCode: isBalanced ? exitCodes.ok : exitCodes.differences,
+    exitCode: different.every(isProvisional) ? exitCodes.ok : exitCodes.differences,
   };
 }

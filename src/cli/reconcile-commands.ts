@@ -80,7 +80,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     )
     .action((options: RunOptions) => run(({ reconciliations }) => compare(reconciliations, options, parts)));
 
-  addMoneyDaysCommand(reconcile, run);
+  addMoneyDaysCommand(reconcile, run, parts.now);
 
   reconcile
     .command('list')
