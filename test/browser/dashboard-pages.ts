@@ -149,7 +149,10 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
     await page.locator('main details[open] .alert-bad').waitFor();
   },
   reconciliations: at('/operator/reconciliations?environment=sandbox'),
-  'balances of days': at('/operator/balances?environment=sandbox'),
+  'balances of days': async (page, site) => {
+    await at('/operator/balances?environment=sandbox')(page, site);
+    await page.locator('main tbody .badge-warn').first().waitFor();
+  },
   'the pipeline': at('/operator/pipeline'),
   'endpoints in trouble': at('/operator/endpoints'),
   users: at('/operator/users'),

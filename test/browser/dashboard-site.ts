@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { noMerchantId } from '../../src/contract/public-id.ts';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -65,6 +66,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
     refuseRequest(stack, merchant),
     refuseReversal(stack, merchant),
     countOrders(stack, merchantId),
+    writeBalances(stack, merchantId),
   ]);
   await failWebhooks(stack, merchantId);
   const waitingRefundId = await refundAboveLimit(stack, merchantId, paidOrderId);
@@ -235,4 +237,20 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
     const { deliveries } = await webhooks.listDeliveries({ merchantId });
     return deliveries.some(({ attemptCount }) => attemptCount > 0);
   });
+}
+
+/** Balances of the sandbox with wide amounts: of an ended day, one with and one without a difference, and of the running day. */
+async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await database.query(
+    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+       completed, strays, reversals, refunds)
+     select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days_ago, merchant_id, 'ETB', gen_random_uuid(), statement_in, 40,
+       1234567890.5, 0, 0, 40
+     from (values (0, $1::uuid, 1234567890.5), (1, $1::uuid, 1000.5), (1, $2::uuid, 1234567890.5))
+       as made (days_ago, merchant_id, statement_in)`,
+    [storedId('mer', merchantId), storedId('mer', noMerchantId)],
+  );
+  await database.end();
 }
