@@ -6,6 +6,7 @@ import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { RequestLogService } from '../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import {
   StrayPaymentService,
   StrayPaymentStatus,
@@ -177,16 +178,29 @@ const callApi = (stack: Stack, { testKey }: TestMerchant, path: string, body: ob
     body: JSON.stringify(body),
   });
 
-/** The one API request that is refused. */
-const refuseRequest = (stack: Stack, merchant: TestMerchant): Promise<Response> =>
-  callApi(stack, merchant, 'register', {
+/**
+ * An API request that is refused. A busy gateway answers 503, and its log keeps only a share of the requests, so it is repeated until it
+ * is in the log.
+ */
+async function refuseRequest(stack: Stack, merchant: TestMerchant): Promise<void> {
+  const log = stack.client(RequestLogService, 'reader');
+  const body = {
     order_number: 'W-1',
     amount: '1.005',
     currency: 'ETB',
     reason: '<script>alert(1)</script>',
     customer_phone: '0911223344',
     return_url: 'https://shop.example/',
+  };
+  const filter = { merchantId: merchant.id, environment: Environment.SANDBOX, orderNumber: 'W-1' };
+  let polls = 0;
+  await waitUntil('the refused request is in the log', async () => {
+    // The facade reports about once a second.
+    if (polls++ % 20 === 0) await callApi(stack, merchant, 'register', body);
+    const { requests } = await log.listApiRequests(filter);
+    return requests.some(({ status }) => status === 400);
   });
+}
 
 /** Money that is no order's, and that its wallet will not give back. */
 async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<void> {

@@ -13,16 +13,17 @@ export interface BalanceParts extends ScheduleParts {
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** An ended day that does not balance is compared again this often, until it does or is this old. */
-const repeatMs = dayMs;
+/** How long after its latest comparison an ended day is compared again: one that does not balance, and one that does. */
+const repeatMs = { unbalanced: dayMs, balanced: 3 * dayMs };
+/** Older days are left to operators. */
 const repeatDays = 7;
 
 /** The author of a run in the list of reconciliations. */
 const startedBy = 'core';
 
 /**
- * Compares the running day of every wallet with a statement at intervals, and ended days again that do not balance, because wallets
- * correct their statements. A run replaces the earlier ones of its day that core has started like this. Several cores may call it at once.
+ * Compares the running day of every wallet with a statement at intervals, and the days of the last week again, because wallets correct
+ * their statements and add entries late. A run replaces the earlier ones of its day that core has started like this. Several cores may call it at once.
  * Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {
@@ -42,7 +43,7 @@ export async function keepBalances(parts: BalanceParts): Promise<number> {
   return started;
 }
 
-/** The running day, if it has had money for an interval, and unbalanced days whose latest comparison is old. */
+/** The running day, if it has had money for an interval, and ended days whose latest comparison is old. */
 async function datesToCompare(
   { database, balanceMinutes }: BalanceParts,
   wallet: string,
@@ -66,21 +67,25 @@ where (
   where environment = $1::core.environment and wallet = $2 and day = $3::date and created_at > $5
 )
 union all
-select distinct m.day::text from core.money_days m
-where m.environment = $1::core.environment and m.wallet = $2 and m.difference <> 0
-  and m.day < $3::date and m.day >= $3::date - ${repeatDays}
-  and not exists (
-    select from core.reconciliations r
-    where r.environment = m.environment and r.wallet = m.wallet and r.day = m.day and r.created_at > $6
-  )`,
+select ended.day::text from (
+  select m.day, bool_or(m.difference <> 0) as differs from core.money_days m
+  where m.environment = $1::core.environment and m.wallet = $2 and m.day < $3::date and m.day >= $3::date - ${repeatDays}
+  group by m.day
+) ended
+where not exists (
+  select from core.reconciliations r
+  where r.environment = $1::core.environment and r.wallet = $2 and r.day = ended.day
+    and r.created_at > case when ended.differs then $6::timestamptz else $8::timestamptz end
+)`,
     values: [
       environment,
       wallet,
       today,
       dayOf(today).from,
       new Date(at.getTime() - balanceMinutes * minuteMs),
-      new Date(at.getTime() - repeatMs),
+      new Date(at.getTime() - repeatMs.unbalanced),
       optionsOfWallet(wallet),
+      new Date(at.getTime() - repeatMs.balanced),
     ],
   });
   return rows.map(({ date }) => date);

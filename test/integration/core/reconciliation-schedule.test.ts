@@ -155,6 +155,19 @@ describe('the balance of a running day', () => {
     expect(await keepAt('2026-03-12T14:00:00Z')).toBe(0);
   });
 
+  test('is compared again three days later although it balances, because an entry may come late', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 0);
+
+    expect(await keepAt('2026-03-13T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-13T14:01:00Z')).toBe(1);
+    await complete('2026-03-13T14:01:00Z', 0);
+    expect(await keepAt('2026-03-16T14:02:00Z')).toBe(1);
+    await complete('2026-03-16T14:02:00Z', 0);
+    expect(await keepAt('2026-03-19T14:03:00Z')).toBe(0);
+  });
+
   test('is compared again every day for a week while it has a difference', async () => {
     await payOn('2026-03-10');
     await keepAt('2026-03-10T14:00:00Z');
