@@ -14,6 +14,7 @@ import { showTime } from './time.ts';
 interface EraseOptions {
   readonly phone: string;
   readonly merchant?: string;
+  readonly dryRun?: boolean;
 }
 
 interface ListOptions extends PageOptions {
@@ -32,10 +33,11 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     )
     .requiredOption('--phone <number>', "the customer's phone number")
     .option('--merchant <merchant_id>', 'only in orders of this merchant; in orders of all when not given')
-    .action(({ phone, merchant = '' }: EraseOptions) =>
+    .option('--dry-run', 'only count what would be erased')
+    .action(({ phone, merchant = '', dryRun = false }: EraseOptions) =>
       run(async ({ personalData: client }) => {
-        const reply = await client.erasePersonalData({ phone, merchantId: merchant });
-        return recorded(answered(reply.erasureRequest), phone);
+        const reply = await client.erasePersonalData({ phone, merchantId: merchant, validateOnly: dryRun });
+        return (dryRun ? counted : recorded)(answered(reply.erasureRequest), phone);
       }),
     );
   personalData
@@ -66,6 +68,14 @@ const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
 const waitingText = ({ merchantId, environment, orderId, obstacle }: WaitingErasure): string =>
   `${orderId} of ${merchantId}, ${showEnvironment(environment)}: ${obstacleTexts[obstacle]}`;
 
+const foundText = ({ orderCount, payerPaymentCount }: ErasureRequest): string =>
+  `${orderCount} orders, and ${payerPaymentCount} payments without an order`;
+
+const counted = (request: ErasureRequest): Output => ({
+  json: plainJson(ErasureRequestSchema, request),
+  text: `Would erase: ${foundText(request)}. Nothing was changed.`,
+});
+
 function recorded(request: ErasureRequest, phone: string): Output {
   const { erasureRequestId, orderCount, payerPaymentCount, waiting, waitingCount } = request;
   const found = orderCount + payerPaymentCount;
@@ -73,7 +83,7 @@ function recorded(request: ErasureRequest, phone: string): Output {
   return {
     json: plainJson(ErasureRequestSchema, request),
     text: [
-      `Request ${erasureRequestId}: ${orderCount} orders, and ${payerPaymentCount} payments without an order.`,
+      `Request ${erasureRequestId}: ${foundText(request)}.`,
       ...(found === 0n ? ['Nothing is stored about this number. It may have been erased before.'] : []),
       ...waiting.map(waitingText),
       ...(more > 0n ? [`And ${more} more orders.`] : []),

@@ -9,7 +9,7 @@ import { loseDatabase } from '../support/lose-database.ts';
 import { sharedStack } from '../support/shared-stack.ts';
 import { walletsOfCore } from '../support/simulated-wallets.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 import { openCommandLine } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
@@ -240,6 +240,8 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
       const { recovery: found } = await cli.json('restore', 'status');
       return found as { readonly stream: string; readonly closed_environments: readonly string[] };
     };
+    // A client that could not connect to the lost core waits before it tries the address again.
+    await insist('the restored core answers', recovery);
     await waitUntil('the stream was read', async () => (await recovery()).stream !== 'waiting');
     const closed = await cli.run('restore', 'status');
     expect(closed.stdout).toMatch(/Payments +not taken in SANDBOX, PRODUCTION/);

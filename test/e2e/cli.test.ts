@@ -92,6 +92,7 @@ describe('merchant', () => {
         requests_per_second: 0,
       },
       refund_policy: { approval_limits: [] },
+      personal_data_days: 0,
       create_time: expect.any(String),
       update_time: expect.any(String),
     });

@@ -152,6 +152,13 @@ test('an erased phone number is in no table and in no message of the broker, and
   ]);
   expect(await messagesWithTraces()).toBeGreaterThan(3);
 
+  const counted = await cli.run('personal-data', 'erase', '--phone', phone, '--dry-run');
+  expect(counted.stdout).toBe(
+    'Would erase: 2 orders, and 0 payments without an order. Nothing was changed.\n',
+  );
+  expect(await shownRequests()).toBe('No such requests.\n');
+  expect(await tablesWithTraces()).toEqual(before);
+
   const asked = await cli.run('personal-data', 'erase', '--phone', phone);
   expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
   expect(asked.stdout).toMatch(/^Request ers_\w{26}: 2 orders, and 0 payments without an order\.$/m);

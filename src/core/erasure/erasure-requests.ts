@@ -33,6 +33,11 @@ export interface ErasureRequests {
     merchantId: PublicId<'mer'> | undefined,
     by: Actor,
   ) => Promise<ErasureRequest>;
+  /** What a request would erase now. */
+  readonly count: (
+    phone: string,
+    merchantId: PublicId<'mer'> | undefined,
+  ) => Promise<Pick<ErasureRequest, 'orderCount' | 'payerPaymentCount'>>;
   /** Newest first, older than `beforeId`. */
   readonly list: (
     phone: string | undefined,
@@ -42,7 +47,7 @@ export interface ErasureRequests {
 }
 
 /** Each merchant's index of phones is searched, then that of attempts (docs/adr/0021). */
-const noteOrders = `
+const found = `
 with found as (
   select o.merchant_id, o.environment, o.id from core.merchants m
   cross join unnest(enum_range(null::core.environment)) as e (environment)
@@ -55,7 +60,10 @@ with found as (
   union
   select merchant_id, environment, order_id from core.payment_attempts
   where phone = $1 and ($2::uuid is null or merchant_id = $2)
-), due as (
+)`;
+const countOrders = `${found}
+select count(*)::integer as count from found`;
+const noteOrders = `${found}, due as (
   insert into core.erasures_due (merchant_id, environment, order_id, request_id, due_at)
   select merchant_id, environment, id, $3, now() from found
   on conflict (merchant_id, order_id) do update set request_id = excluded.request_id, due_at = excluded.due_at, obstacle = ''
@@ -69,6 +77,7 @@ select id from core.payer_payments
 where status <> 'OPEN' and ($2::uuid is null or merchant_id = $2)
   and (reference like $1 or detail like $1 or exists (select from unnest(callback_notes) note where note like $1))`;
 const digitsCompared = 9;
+const likeEndOf = (phone: string): string => `%${phone.slice(-digitsCompared)}%`;
 
 interface Row {
   readonly id: StoredId<'ers'>;
@@ -104,10 +113,7 @@ export function createErasureRequests({
           at,
         ]);
         const [orders] = await run<{ count: number }>(noteOrders, [phone, merchantId, id]);
-        const payments = await run<{ id: string }>(findPayerPayments, [
-          `%${phone.slice(-digitsCompared)}%`,
-          merchantId,
-        ]);
+        const payments = await run<{ id: string }>(findPayerPayments, [likeEndOf(phone), merchantId]);
         await erasePayerPayments(
           client,
           payments.map((row) => row.id),
@@ -129,6 +135,18 @@ export function createErasureRequests({
         });
         return { id, merchantId, requestedBy: by.actor, createdAt: at, ...counts };
       });
+    },
+    async count(phone, merchant) {
+      const merchantId = merchant === undefined ? null : storedId('mer', merchant);
+      const [orders] = await runStatement<{ count: number }>(pool, {
+        text: countOrders,
+        values: [phone, merchantId],
+      });
+      const payments = await runStatement(pool, {
+        text: findPayerPayments,
+        values: [likeEndOf(phone), merchantId],
+      });
+      return { orderCount: orders?.count ?? 0, payerPaymentCount: payments.length };
     },
     async list(phone, beforeId, limit) {
       const rows = await runStatement<Row>(pool, {

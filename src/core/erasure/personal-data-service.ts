@@ -52,7 +52,7 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
   return rpcService(
     PersonalDataService,
     {
-      async erasePersonalData({ phone, merchantId }, context) {
+      async erasePersonalData({ phone, merchantId, validateOnly }, context) {
         const values = valuesOrThrow(
           combine({
             phone: PhoneNumber.parse(phone, 'phone'),
@@ -62,6 +62,17 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
         const { merchant } = values;
         if (merchant !== undefined && (await findMerchant(merchant)) === undefined)
           throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
+        if (validateOnly) {
+          const { orderCount, payerPaymentCount } = await requests.count(values.phone.e164, merchant);
+          return {
+            erasureRequest: {
+              merchantId,
+              requestedBy: actorOf(context).actor,
+              orderCount: BigInt(orderCount),
+              payerPaymentCount: BigInt(payerPaymentCount),
+            },
+          };
+        }
         const request = await requests.create(values.phone.e164, merchant, actorOf(context));
         annotate(context, { erasure_request_id: publicId('ers', request.id) });
         const [erasureRequest] = await messagesOf([request]);

@@ -31,6 +31,13 @@ export declare type ErasePersonalDataRequest = Message<"gatehouse.v1.ErasePerson
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
+
+  /**
+   * Only counts what would be erased. Nothing is changed or recorded.
+   *
+   * @generated from field: bool validate_only = 3;
+   */
+  validateOnly: boolean;
 };
 
 /**
@@ -114,7 +121,7 @@ export declare const WaitingErasureSchema: GenMessage<WaitingErasure>;
  */
 export declare type ErasureRequest = Message<"gatehouse.v1.ErasureRequest"> & {
   /**
-   * "ers_…".
+   * "ers_…"; empty for validate_only.
    *
    * @generated from field: string erasure_request_id = 1;
    */
