@@ -253,7 +253,10 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
   });
 }
 
-/** Balances of the sandbox with wide amounts: of an ended day, one with and one without a difference, and of the running day. */
+/**
+ * Balances of the sandbox with wide amounts: of an ended day, one with and one without a difference, and of the running day. Core compares the
+ * days of the last week again, which would replace them.
+ */
 async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
@@ -262,7 +265,7 @@ async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
        completed, strays, reversals, refunds)
      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days_ago, merchant_id, 'ETB', gen_random_uuid(), statement_in, 40,
        1234567890.5, 0, 0, 40
-     from (values (0, $1::uuid, 1234567890.5), (1, $1::uuid, 1000.5), (1, $2::uuid, 1234567890.5))
+     from (values (0, $1::uuid, 1234567890.5), (10, $1::uuid, 1000.5), (10, $2::uuid, 1234567890.5))
        as made (days_ago, merchant_id, statement_in)`,
     [storedId('mer', merchantId), storedId('mer', noMerchantId)],
   );
