@@ -142,6 +142,12 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
         `fsync is ${fsync}, synchronous_commit is ${synchronousCommit}: a crash can lose acknowledged orders`,
         'turn both on in postgresql.conf',
       ];
+    case CheckFinding.LOGS_VALUES:
+      return [
+        'PostgreSQL writes failed statements into its log, with the phones, emails and order numbers in them',
+        "run as superuser, for Gatehouse's role: alter role "gatehouse" set log_min_error_statement = 'panic'; " +
+          "alter role "gatehouse" set log_error_verbosity = 'terse'. Then restart core and webhooks",
+      ];
     default:
       return [`PostgreSQL ${version} answers, fsync on`];
   }

@@ -257,13 +257,14 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +Node /m);
   });
 
-  test('the database is down: doctor says so, and other commands end with 5', async () => {
-    const own = await startTemporaryPostgres();
+  test('the database logs phones, then it is down: doctor says so, and other commands end with 5', async () => {
+    const own = await startTemporaryPostgres({ durable: true, settings: { log_error_verbosity: 'default' } });
     const lost = await startStack({ facades: 0, settings: { GATEHOUSE_DATABASE_URL: own.url } });
     const operator = await openCommandLine({
       GATEHOUSE_CORE_ADDRESSES: lost.addresses[0]!,
       GATEHOUSE_SERVICE_TOKEN: lost.tokens.operator,
     });
+    const before = await operator.run('doctor');
     await own.stop();
 
     const doctor = await waitUntil('doctor sees it', async () => {
@@ -274,6 +275,7 @@ describe('something is down', () => {
 
     await operator.stop();
     await lost.stop();
+    expect(before.stdout).toMatch(/^ {2}warn +database +PostgreSQL writes failed statements into its log/m);
     expect(doctor.stdout).toMatch(/^ {2}FAIL +database /m);
     expect(doctor.stdout).toMatch(/^ +> check GATEHOUSE_DATABASE_URL/m);
     expect(list.exitCode).toBe(5);

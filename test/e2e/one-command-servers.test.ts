@@ -79,6 +79,19 @@ describe('the embedded PostgreSQL', () => {
     if (isRoot) expect((await stat(home.data)).uid).not.toBe(0);
   });
 
+  test("its log has a failed statement's error, and none of its values", async () => {
+    const folder = await newFolder();
+    const { url } = await start(folder, await homeIn(folder));
+    await query(url, 'CREATE TABLE payers (phone text PRIMARY KEY CHECK (phone <> $$+251911234568$$))');
+    await query(url, 'INSERT INTO payers VALUES ($$+251911234567$$)');
+    for (const phone of ['+251911234567', '+251911234568'])
+      await expect(query(url, `INSERT INTO payers VALUES ('${phone}')`)).rejects.toThrow('violates');
+    const log = (): Promise<string> => readFile(join(folder, 'postgres.log'), 'utf8');
+    await waitUntil('both errors are logged', async () => (await log()).includes('check constraint'));
+    expect(await log()).toContain('duplicate key value violates unique constraint "payers_pkey"');
+    expect(await log()).not.toContain('+2519');
+  });
+
   test('starts again with its data after a crash, even when its old process id now belongs to another', async () => {
     const folder = await newFolder();
     const home = await homeIn(folder);

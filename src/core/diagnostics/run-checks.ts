@@ -75,15 +75,23 @@ async function within(
   }
 }
 
+interface DatabaseSettings {
+  readonly version: string;
+  readonly fsync: string;
+  readonly commit: string;
+  readonly readonly: boolean;
+  /** A failed statement, or the row that it concerns, would be in PostgreSQL's log. */
+  readonly logsValues: boolean;
+}
+
 async function checkDatabase({ database }: ChecksParts): Promise<Check> {
-  const rows = await runStatement<{ version: string; fsync: string; commit: string; readonly: boolean }>(
-    database.pool,
-    {
-      text: `
+  const rows = await runStatement<DatabaseSettings>(database.pool, {
+    text: `
 select current_setting('server_version') as version, current_setting('fsync') as fsync,
-  current_setting('synchronous_commit') as commit, pg_is_in_recovery() as readonly`,
-    },
-  );
+  current_setting('synchronous_commit') as commit, pg_is_in_recovery() as readonly,
+  current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
+    or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
+  });
   const [row] = rows;
   if (row === undefined) throw new Error('the database returned no row');
   const { version, fsync, commit } = row;
@@ -92,6 +100,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
   if (row.readonly) return failed(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
   if (fsync !== 'on' || commit === 'off')
     return failed(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
+  if (row.logsValues) return warning(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);
   return good(CheckSubject.DATABASE, facts);
 }
 

@@ -881,6 +881,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_RECOVERING = 17;
    */
   RECOVERING = 17,
+
+  /**
+   * PostgreSQL writes failed statements into its log, with the values in them, such as phones.
+   *
+   * @generated from enum value: CHECK_FINDING_LOGS_VALUES = 18;
+   */
+  LOGS_VALUES = 18,
 }
 
 /**
