@@ -145,8 +145,8 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
     case CheckFinding.LOGS_VALUES:
       return [
         'PostgreSQL writes failed statements into its log, with the phones, emails and order numbers in them',
-        "run as superuser, for Gatehouse's role: alter role "gatehouse" set log_min_error_statement = 'panic'; " +
-          "alter role "gatehouse" set log_error_verbosity = 'terse'. Then restart core and webhooks",
+        `run as superuser, for Gatehouse's role: alter role "gatehouse" set log_min_error_statement = 'panic'; ` +
+          `alter role "gatehouse" set log_error_verbosity = 'terse'. Then restart core and webhooks`,
       ];
     default:
       return [`PostgreSQL ${version} answers, fsync on`];
