@@ -1,25 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../core/database/database.ts';
-import { isDatabaseUnavailable } from '../platform/database/explain-error.ts';
+import { isDatabaseUnavailable, isLockTimeout } from '../platform/database/explain-error.ts';
 import type { Logger } from '../platform/logger.ts';
 
 const retryMs = 1_000;
-const tries = 60;
 
 /**
- * Migrates the schema, and waits up to a minute for a database that is still starting.
- * @throws the last error when the database stays unavailable, and any other error at once.
+ * Migrates the schema. Waits about a minute for a database that is still starting, and three minutes for a lock that a transaction
+ * holds. A migration that does not get its lock changes nothing.
+ * @throws the last error when the database stays unavailable or locked, and any other error at once.
  */
-export async function migrateWhenReachable(database: Database, logger: Logger): Promise<void> {
+export async function migrateWhenReachable(database: Database, logger: Logger, tries = 60): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await database.migrate();
       return;
     } catch (error) {
+      const isLocked = isLockTimeout(error);
+      if (attempt === tries && isLocked)
+        throw new Error(
+          `the migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
+          { cause: error },
+        );
       if (attempt === tries || !isDatabaseUnavailable(error)) throw error;
       logger.warn(
         { err: error, attempt },
-        'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this continues',
+        isLocked
+          ? 'the migration waits for a lock that a transaction holds, and has changed nothing; end that transaction if this continues'
+          : 'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this continues',
       );
       await delay(retryMs);
     }

@@ -35,6 +35,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** Whether a statement gave up waiting for a lock: SQLSTATE 55P03. */
+export function isLockTimeout(error: unknown): boolean {
+  for (const { code } of causes(error)) if (code === '55P03') return true;
+  return false;
+}
+
 /** Whether a statement was rejected because of its data: SQLSTATE classes 22 (data exception) and 23 (constraint violation). */
 export function isDataRefused(error: unknown): boolean {
   for (const { code } of causes(error)) if (typeof code === 'string' && /^2[23]...$/.test(code)) return true;
