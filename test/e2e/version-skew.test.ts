@@ -1,22 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
-import { Webhook } from 'standardwebhooks';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import pg from 'pg';
+import { openDatabase } from '../../src/core/database/database.ts';
+import { AuditService } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { migrateWhenReachable } from '../../src/main/migrate-when-reachable.ts';
+import { createLogger } from '../../src/platform/logger.ts';
+import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
-import type { ReceivedWebhook } from '../integration/webhooks/receivers.ts';
 import { checkOutPreviousRelease, whyNoPreviousRelease } from '../support/previous-release.ts';
 import type { CheckedOut } from '../support/previous-release.ts';
+import { lostRows, readRows } from '../support/database-rows.ts';
+import { openStackGround } from '../support/stack-ground.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openCommandLine } from './cli-harness.ts';
+import { registration, startMerchantApi } from './merchant-api-harness.ts';
+import type { MerchantApi } from './merchant-api-harness.ts';
 import {
-  directPath,
-  directPayment,
-  newOrderNumber,
-  registration,
-  startMerchantApi,
-} from './merchant-api-harness.ts';
-import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+  finishOpenRecords,
+  hasArrived,
+  writeEndedRecords,
+  writeNewRecords,
+  writeOpenRecords,
+} from './old-records.ts';
+import type { EndedRecords } from './old-records.ts';
+import { dataOf, ended, eventOf, pay, refund, refunded, shopThatRefunds } from './trading-shop.ts';
 
 /*
  * During an upgrade, processes of the previous release work beside those of this one. The database has the schema of this one,
@@ -29,8 +37,6 @@ const because = obstacle === undefined ? '' : ` (not tested: ${obstacle})`;
 
 let previous: CheckedOut | undefined;
 afterAll(() => previous?.remove());
-
-const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
 
 /** What a merchant does from the registration to the refund, with each kind of process involved. */
 async function tradeAt(api: MerchantApi): Promise<void> {
@@ -51,29 +57,17 @@ async function tradeAt(api: MerchantApi): Promise<void> {
     const asked = await api.post(shop, '/api/v1/verify', { order_number });
     expect(dataOf(asked)['status']).toBe('PENDING');
     const checkout = new URL(dataOf(registered)['checkout_url'] ?? '');
-    const page = await fetch(`${stack.checkouts[0]?.origin ?? ''}${checkout.pathname}`);
-    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('100.50')]);
-    expect((await fetch(`${stack.dashboards[0]?.origin ?? ''}/sign-in`)).status).toBe(200);
+    for (const { origin } of stack.checkouts) {
+      const page = await fetch(origin + checkout.pathname);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('100.50')]);
+    }
+    for (const { origin } of stack.dashboards) expect((await fetch(`${origin}/sign-in`)).status).toBe(200);
 
-    const payment = directPayment({ order_number });
-    expect((await api.post(shop, directPath, payment)).status).toBe(201);
-    await waitUntil('the payment is completed', async () => {
-      const waited = await api.post(
-        shop,
-        '/api/v1/verify',
-        { order_number },
-        { headers: { prefer: 'wait=5' } },
-      );
-      return dataOf(waited)['status'] === 'COMPLETED';
-    });
-    const refund = { order_number, refund_number: newOrderNumber(), amount: '40', reason: 'Shoes came back' };
-    expect((await api.post(shop, '/api/v1/refund', refund)).status).toBe(201);
-    await waitUntil('the refund is completed', async () => {
-      const told = await api.post(shop, '/api/v1/refund/verify', { refund_number: refund.refund_number });
-      return dataOf(told)['status'] === 'COMPLETED';
-    });
+    await pay(api, shop, { order_number });
+    await ended(api, shop, order_number, 'COMPLETED');
+    await refunded(api, shop, await refund(api, shop, order_number, '40'));
     await waitUntil('both webhooks have arrived', () => receiver.webhooks.length >= 2);
-    expect(receiver.webhooks.map((webhook) => typeOf(webhook, secret))).toEqual([
+    expect(receiver.webhooks.map((webhook) => eventOf(webhook, secret).type)).toEqual([
       'order.completed',
       'refund.completed',
     ]);
@@ -97,27 +91,6 @@ async function rehearse({ stack }: MerchantApi): Promise<unknown> {
   } finally {
     await cli.stop();
   }
-}
-
-async function shopThatRefunds(api: MerchantApi): Promise<Shop> {
-  const shop = await api.newShop();
-  const { merchantId } = shop;
-  const keys = api.stack.client(ApiKeyService, 'operator');
-  const { apiKeys } = await keys.listApiKeys({ merchantId });
-  for (const { apiKeyId, environment } of apiKeys)
-    if (environment === Environment.SANDBOX)
-      await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  return shop;
-}
-
-/** The type in the body of a webhook whose signature is right. */
-function typeOf({ headers, body }: ReceivedWebhook, secret: string): unknown {
-  const event = new Webhook(secret).verify(body, {
-    'webhook-id': String(headers['webhook-id']),
-    'webhook-timestamp': String(headers['webhook-timestamp']),
-    'webhook-signature': String(headers['webhook-signature']),
-  });
-  return (event as Readonly<Record<string, unknown>>)['type'];
 }
 
 skewed.each([
@@ -145,3 +118,166 @@ skewed.each([
     await api.stop();
   }
 });
+
+/** Tables and columns that say how far some work has come. They change although nothing happens to an order. */
+const progress = [
+  'core.event_relay',
+  'core.migrations',
+  'core.order_counts',
+  'core.order_counts_cursor',
+  ...['due_at', 'lease_id', 'leased_until', 'leases', 'updated_at'].map(
+    (column) => `core.payment_attempts.${column}`,
+  ),
+  'core.wallet_statuses',
+  'webhooks.event_readers',
+  'webhooks.migrations',
+];
+
+const parts = { wallets: 1, webhooks: 1 };
+
+/** What the merchant is told of the orders and the refund that have ended. */
+async function readBack(api: MerchantApi, { shop, orders, refundNumber }: EndedRecords): Promise<string[]> {
+  const answers = [await api.post(shop, '/api/v1/refund/verify', { refund_number: refundNumber })];
+  for (const order_number of Object.values(orders))
+    answers.push(await api.post(shop, '/api/v1/verify', { order_number }));
+  return answers.map(({ text }) => text);
+}
+
+/**
+ * Migrates both schemas while orders are registered. First a transaction holds a lock that a migration needs. Gives the log, and the
+ * error of the attempt that gave up.
+ */
+async function migrateUnderTraffic(api: MerchantApi, shop: EndedRecords['shop'], holder: pg.Client) {
+  const log: string[] = [];
+  const logger = createLogger(
+    { process: 'migrate', instance: 'test', level: 'warn' },
+    { write: (line) => void log.push(line) },
+  );
+  const options = { url: api.stack.databaseUrl, poolSize: 2, applicationName: 'migrate', logger };
+  const core = await openDatabase(options);
+  const webhooks = await openWebhooksDatabase(options);
+  let isMigrated = false;
+  const trade = async (): Promise<number> => {
+    for (let count = 1; ; count += 1) {
+      const order = registration();
+      const { order_number } = order;
+      expect((await api.post(shop, '/api/v1/register', order)).status).toBe(201);
+      expect((await api.post(shop, '/api/v1/verify', { order_number })).status).toBe(200);
+      if (isMigrated) return count;
+    }
+  };
+  try {
+    await holder.query('begin');
+    await holder.query('lock table core.orders, core.order_events in row exclusive mode');
+    const trading = trade();
+    const pending = await core.pendingMigrations();
+    const gaveUp: unknown = await migrateWhenReachable(core, logger, 1).catch((error: unknown) => error);
+    expect(await core.pendingMigrations()).toEqual(pending);
+    const migrating = migrateWhenReachable(core, logger);
+    await waitUntil('it has waited for the lock', () => log.length > 0);
+    await holder.query('commit');
+    await migrating;
+    await migrateWhenReachable(webhooks, logger);
+    isMigrated = true;
+    await trading;
+    expect(await core.pendingMigrations()).toEqual([]);
+    return { gaveUp, log };
+  } finally {
+    isMigrated = true;
+    await core.close();
+    await webhooks.close();
+  }
+}
+
+async function verifiedHistory({ stack }: MerchantApi) {
+  const audit = stack.client(AuditService, 'reader');
+  return waitUntil('all events are sealed', async () => {
+    const findings: string[] = [];
+    for await (const { message } of audit.verifyEvents({})) {
+      if (message.case === 'finding') findings.push(JSON.stringify(message.value));
+      else if (message.case === 'summary' && message.value.waitingEventCount === 0n) return findings;
+    }
+    return undefined;
+  });
+}
+
+skewed(
+  `an upgrade keeps and finishes what the previous release began, and a rollback what this one wrote${because}`,
+  async () => {
+    previous ??= checkOutPreviousRelease();
+    const release = { folder: previous.folder, processes: ['core', 'rest-facade', 'wallets', 'webhooks'] };
+    const ground = await openStackGround({
+      ...parts,
+      walletTimeScale: 0.02,
+      settings: {},
+      ownProcesses: false,
+      migrated: false,
+    });
+    const database = new pg.Client({ connectionString: ground.databaseUrl });
+    const receiver = await startReceiver();
+    let api: MerchantApi | undefined;
+    try {
+      await database.connect();
+      api = await startMerchantApi({ ...parts, ground, previous: release });
+      const old = await writeEndedRecords(api, receiver, database);
+      const open = await writeOpenRecords(api, receiver, old);
+      const told = await readBack(api, old);
+      const again = await api.post(old.shop, '/api/v1/register', old.registered);
+      const rows = await readRows(database, progress);
+
+      const { gaveUp, log } = await migrateUnderTraffic(api, old.shop, database);
+      expect(await lostRows(database, rows)).toEqual([]);
+      expect(gaveUp).toMatchObject({ message: expect.stringContaining('when there are few payments') });
+      expect(log[0]).toContain('waits for a lock');
+
+      // The upgrade.
+      await api.stop();
+      api = await startMerchantApi({ ...parts, ground });
+      expect(await readBack(api, old)).toEqual(told);
+      expect((await api.post(old.shop, '/api/v1/register', old.registered)).text).toBe(again.text);
+      const { unsignedSecret } = await finishOpenRecords(api, old, open);
+      await waitUntil('all webhooks have arrived', () => receiver.webhooks.length === 16);
+      const secretOf = { '/orders': old.secrets.orders, '/endpoint': old.secrets.endpoint };
+      const events = receiver.webhooks.map((webhook) => {
+        const secret = Object.hasOwn(secretOf, webhook.target)
+          ? secretOf[webhook.target as keyof typeof secretOf]
+          : unsignedSecret;
+        return `${webhook.target} ${eventOf(webhook, secret).type}`;
+      });
+      expect(events.slice(9).toSorted()).toEqual([
+        '/endpoint order.completed',
+        '/endpoint order.completed',
+        '/endpoint refund.completed',
+        '/endpoint refund.completed',
+        '/orders order.completed',
+        '/orders refund.completed',
+        '/unsigned order.completed',
+      ]);
+      expect(await verifiedHistory(api)).toEqual([]);
+      const toldAfter = await readBack(api, old);
+      const paidHere = await pay(api, old.shop);
+      const paid = await ended(api, old.shop, paidHere, 'COMPLETED');
+      const link = await writeNewRecords(api, receiver, old);
+
+      // The rollback.
+      await api.stop();
+      api = await startMerchantApi({ ...parts, ground, previous: release });
+      expect(await readBack(api, old)).toEqual(toldAfter);
+      expect((await ended(api, old.shop, paidHere, 'COMPLETED')).text).toBe(paid.text);
+      await refunded(api, old.shop, await refund(api, old.shop, paidHere, '10'));
+      await hasArrived(receiver, old, { type: 'refund.completed', orderNumber: paidHere });
+      await pay(api, old.shop, { order_number: link });
+      await ended(api, old.shop, link, 'COMPLETED');
+      await hasArrived(receiver, old, { type: 'order.completed', orderNumber: link });
+      const { merchantId } = old.shop;
+      const { deliveries } = await api.stack.webhookClient('operator').listDeliveries({ merchantId });
+      expect(deliveries.map(({ eventType }) => eventType)).toContain('payment_link.created');
+      await tradeAt(api);
+    } finally {
+      await api?.stop();
+      await database.end();
+      await receiver.close();
+      await ground.close();
+    }
+  },
+);

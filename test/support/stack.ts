@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { DescService } from '@bufbuild/protobuf';
@@ -7,17 +6,15 @@ import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookEndpointService } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
-import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import type { Role } from '../../src/contract/roles.ts';
 import { roles } from '../../src/contract/roles.ts';
 import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
 import { startInline } from './inline-process.ts';
-import { sharedServers } from './servers.ts';
-import { demoWallets, simulatedWallets, walletsOfCore } from './simulated-wallets.ts';
-import { createTestDatabase } from './test-database.ts';
+import { demoWallets, walletsOfCore } from './simulated-wallets.ts';
+import { openStackGround } from './stack-ground.ts';
+import type { StackGround } from './stack-ground.ts';
 
 export interface StackOptions {
   readonly cores?: number;
@@ -38,6 +35,8 @@ export interface StackOptions {
   readonly ownProcesses?: boolean;
   /** The folder of another version of this project, and the processes that run from there, as processes of their own. */
   readonly previous?: { readonly folder: string; readonly processes: readonly string[] };
+  /** The ground of an earlier stack, whose processes have stopped: this one continues its work. By default, a new ground. */
+  readonly ground?: StackGround;
 }
 
 export interface Facade {
@@ -60,6 +59,8 @@ export interface DashboardPages {
 /** Gatehouse's processes on their own database, as an operator would run them. */
 export interface Stack {
   readonly databaseUrl: string;
+  /** For a stack that continues the work of this one. */
+  readonly ground: StackGround;
   readonly cores: readonly GatehouseProcess[];
   readonly facades: readonly Facade[];
   readonly wallets: readonly GatehouseProcess[];
@@ -96,6 +97,7 @@ export interface Stack {
   readonly startWebhooks: () => Promise<GatehouseProcess>;
   /** Starts another core, whose address no facade has. */
   readonly startCore: () => Promise<GatehouseProcess>;
+  /** Stops the processes, and closes the ground unless the options named it. */
   readonly stop: () => Promise<void>;
 }
 
@@ -117,35 +119,24 @@ export async function startStack({
   settings = {},
   ownProcesses = false,
   previous,
+  ground: givenGround,
 }: StackOptions = {}): Promise<Stack> {
-  const database = await createTestDatabase();
+  const ground =
+    givenGround ?? (await openStackGround({ wallets, walletTimeScale, webhooks, settings, ownProcesses }));
+  const { databaseUrl, natsUrl, tokens, simulator, simulatorUrl, simulated } = ground;
   const transports: { close: () => void }[] = [];
   const edgeStops = startedProcesses();
   const coreStops = startedProcesses();
-  const brokers: TemporaryServer[] = [];
   const stop = async (): Promise<void> => {
     for (const transport of transports) transport.close();
     await edgeStops.stop();
     await coreStops.stop();
-    for (const broker of brokers) await broker.stop();
-    await database.drop();
+    if (givenGround === undefined) await ground.close();
   };
-  // All readers with the same name share their position at a broker. So a stack with readers gets its own broker.
-  const openBroker = async (): Promise<string> => {
-    if (webhooks === 0 || 'GATEHOUSE_NATS_URL' in settings) return sharedServers().natsUrl;
-    const broker = await startTemporaryNats();
-    brokers.push(broker);
-    return broker.url;
-  };
-  const natsUrl = await openBroker();
-  const tokens = Object.fromEntries(roles.map((role) => [role, randomBytes(16).toString('hex')])) as Record<
-    Role,
-    string
-  >;
   const coreSettings = {
-    GATEHOUSE_DATABASE_URL: database.url,
+    GATEHOUSE_DATABASE_URL: databaseUrl,
     GATEHOUSE_NATS_URL: natsUrl,
-    GATEHOUSE_MASTER_KEY: randomBytes(32).toString('hex'),
+    GATEHOUSE_MASTER_KEY: ground.masterKey,
     GATEHOUSE_SERVICE_TOKENS: roles.map((role) => `${role}:${tokens[role]}`).join(','),
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
@@ -187,12 +178,6 @@ export async function startStack({
       });
       return { process: checkout, origin: String(checkout.ready['checkout']) };
     };
-    const simulated = simulatedWallets(walletTimeScale);
-    const simulator =
-      wallets === 0
-        ? undefined
-        : await startIn('wallet-simulator', simulated.simulatorSettings).then(coreStops.add);
-    const simulatorUrl = simulator === undefined ? '' : String(simulator.ready['origin']);
     const startWallets = (): Promise<GatehouseProcess> =>
       startEdge('wallets', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
@@ -207,11 +192,11 @@ export async function startStack({
       GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
       GATEHOUSE_SERVICE_TOKEN: tokens.webhooks,
       GATEHOUSE_SERVICE_TOKENS: coreSettings.GATEHOUSE_SERVICE_TOKENS,
-      GATEHOUSE_DATABASE_URL: database.url,
+      GATEHOUSE_DATABASE_URL: databaseUrl,
       GATEHOUSE_NATS_URL: natsUrl,
       GATEHOUSE_WEBHOOKS_GRPC_PORT: '0',
       GATEHOUSE_WEBHOOKS_CONNECT_PORT: '0',
-      GATEHOUSE_WEBHOOK_SECRET_KEYS: `test:${randomBytes(32).toString('hex')}`,
+      GATEHOUSE_WEBHOOK_SECRET_KEYS: ground.webhookSecretKeys,
       GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: '127.0.0.0/8',
       ...settings,
     };
@@ -253,7 +238,8 @@ export async function startStack({
     ): Client<typeof WebhookEndpointService> =>
       createClient(WebhookEndpointService, webhookTransport(role, asked));
     return {
-      databaseUrl: database.url,
+      databaseUrl,
+      ground,
       cores: coreProcesses,
       facades: facadeProcesses,
       wallets: walletProcesses,
