@@ -5,6 +5,7 @@ import { v7 } from 'uuid';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
+import { migrateWhenReachable } from '../../../src/main/migrate-when-reachable.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -80,6 +81,38 @@ describe('migrating', () => {
     try {
       expect((await each[0]?.pendingMigrations())?.[0]).toBe('001-core');
     } finally {
+      await drop();
+    }
+  });
+
+  test('under a lock of a busy table gives up, says what to do, and succeeds when it is repeated', async () => {
+    const { url, drop } = await createTestDatabase({ migrated: false });
+    const log: string[] = [];
+    const write = (line: string): void => void log.push(line);
+    const warnings = createLogger({ process: 'test', instance: 'lock', level: 'warn' }, { write });
+    const database = await open(url);
+    const payment = new pg.Client({ connectionString: url });
+    try {
+      await payment.connect();
+      await database.migrate('036-money-days');
+      const pending = await database.pendingMigrations();
+      await payment.query('begin');
+      await payment.query('lock table core.orders, core.order_events in row exclusive mode');
+
+      await expect(migrateWhenReachable(database, warnings, 1)).rejects.toThrow(
+        /changed nothing: run it again when there are few payments/,
+      );
+      expect(await database.pendingMigrations()).toEqual(pending);
+      const migrating = migrateWhenReachable(database, warnings);
+      await waitUntil('it has waited for the lock', () => log.length > 0);
+      await payment.query('commit');
+      await migrating;
+
+      expect(log[0]).toContain('the migration waits for a lock that a transaction holds');
+      expect(await database.pendingMigrations()).toEqual([]);
+    } finally {
+      await payment.end();
+      await database.close();
       await drop();
     }
   });
