@@ -1,3 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 /** Tables with a row for each order, event, attempt or delivery. A lock on one of them stops payments or deliveries. */
 const bigTables = new Set([
   'core.orders',
@@ -52,3 +55,45 @@ export function migrationViolations(source: string): readonly string[] {
 
 /** Whether the migration stops waiting for a lock before requests queue behind it. */
 export const limitsLocks = (source: string): boolean => /\bset local lock_timeout = '[1-5]s'/.test(source);
+
+/** The number of the newest migration of each database. */
+export interface NewestMigrations {
+  readonly core: number;
+  readonly webhooks: number;
+}
+
+const owners = ['core', 'webhooks'] as const;
+/** From these numbers on, a migration must limit its locks. */
+const lockLimitFrom: NewestMigrations = { core: 37, webhooks: 7 };
+
+/** The source of each migration, with its file and number. */
+async function readMigrations(root: string, owner: (typeof owners)[number]) {
+  const folder = `src/${owner}/database/migrations`;
+  const names = (await readdir(join(root, folder))).toSorted();
+  return Promise.all(
+    names.map(async (name) => ({
+      file: `${folder}/${name}`,
+      number: Number(/^migration-(\d+)/.exec(name)?.[1]),
+      source: await readFile(join(root, folder, name), 'utf8'),
+    })),
+  );
+}
+
+export async function newestMigrations(root: string): Promise<NewestMigrations> {
+  const newest = async (owner: (typeof owners)[number]) =>
+    Math.max(...(await readMigrations(root, owner)).map(({ number }) => number));
+  return { core: await newest('core'), webhooks: await newest('webhooks') };
+}
+
+/** What is wrong with the migrations after those of a release: a sentence for each violation, with its file. */
+export async function findMigrationProblems(root: string, released: NewestMigrations): Promise<string[]> {
+  const found: string[] = [];
+  for (const owner of owners)
+    for (const { file, number, source } of await readMigrations(root, owner)) {
+      if (number <= released[owner]) continue;
+      found.push(...migrationViolations(source).map((violation) => `${file}: ${violation}`));
+      if (number >= lockLimitFrom[owner] && !limitsLocks(source))
+        found.push(`${file}: add "set local lock_timeout = '2s'" as its first statement`);
+    }
+  return found;
+}
