@@ -234,7 +234,7 @@ test('an operator suspends a merchant with a reason, and lets it go on', async (
   await page.locator('.facts .badge-good').waitFor();
 });
 
-test('an operator finds who is not told, and why money does not go back, and has the wallet asked again', async () => {
+test('an operator finds failing endpoints and refused reversals, and requests a reversal again', async () => {
   const page = await open(site.operator);
   await page.goto(`${site.origin}/operator/endpoints`);
   expect(await page.locator('tbody').innerText()).toContain('<i>moving</i>');

@@ -96,7 +96,7 @@ describe('a customer', () => {
     expect(visitsTo('/not-yet')).toEqual([]);
   });
 
-  test('with a wrong number reads what can be done, cancels while nothing was sent, and not later', async () => {
+  test('who entered a wrong number sees what to do, and can cancel only until the request is sent', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet A app');
@@ -342,7 +342,7 @@ describe('other pages', () => {
     expect(await orders.attempts(order)).toEqual([]);
   });
 
-  test('over a connection on which the browser says nothing of where a form comes from, our own works', async () => {
+  test('our own form works when the browser does not name its origin', async () => {
     const order = await orders.register();
     await page.goto(at('pay.test', order.url));
     await pay('Wallet A app');

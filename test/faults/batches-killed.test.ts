@@ -68,7 +68,7 @@ const blows = fc.array(
   { minLength: kills, maxLength: kills },
 );
 
-test(`repeated kill -9 of cores in the middle of their batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`no acknowledged order is lost when cores are killed in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: noRateLimit });
   traffic = await startTraffic(stack);
   const own = stack;
@@ -95,7 +95,7 @@ test(`repeated kill -9 of cores in the middle of their batches (GATEHOUSE_TEST_S
   console.log(`seed ${seed}: ${traffic.acknowledged.length} acknowledged, ${resent} had to be sent again`);
 });
 
-test(`repeated kill -9 of PostgreSQL in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`no acknowledged order is lost when PostgreSQL is killed in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   postgres = await ownPostgres();
   await postgres.start();
   const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };
@@ -117,7 +117,7 @@ test(`repeated kill -9 of PostgreSQL in the middle of batches (GATEHOUSE_TEST_SE
   expect(await traffic.findChanged()).toEqual([]);
 });
 
-test('what was written before its core could say so is there when the same is sent again, once', async () => {
+test('an order that was committed but not answered before core was killed exists once after the shop repeats it', async () => {
   stack = await startStack({ ownProcesses: true, cores: 1, facades: 1, settings: noRateLimit });
   const { addresses, cores, databaseUrl } = stack;
   const [core] = cores;

@@ -18,7 +18,7 @@ const relays = ({ log }: GatehouseProcess): boolean => log.some(({ msg }) => msg
 const registrations = ({ log }: GatehouseProcess): number =>
   log.filter(({ rpc, code }) => rpc === 'OrderService/BatchRegisterOrders' && code === 'ok').length;
 
-test('when a core hangs, another takes over its calls and its relay, and it is used again when it goes on', async () => {
+test('another core takes over the calls and the relay of a frozen core, which is used again when it continues', async () => {
   const running = await startStack({
     ownProcesses: true,
     cores: 2,

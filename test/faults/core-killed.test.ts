@@ -33,7 +33,7 @@ async function startInPlaceOf(address: string | undefined, settings: Stack['core
 const served = ({ log }: GatehouseProcess): boolean =>
   log.some(({ rpc }) => rpc === 'OrderService/BatchRegisterOrders');
 
-test('nothing acknowledged is lost when one of two cores is killed and replaced, and then the other', async () => {
+test('no acknowledged order is lost when two cores are killed and replaced one after the other', async () => {
   stack = await startStack({
     ownProcesses: true,
     cores: 2,

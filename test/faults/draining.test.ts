@@ -19,7 +19,7 @@ const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
   return waitUntil(`${count} more orders are acknowledged`, () => traffic.acknowledged.length >= wanted);
 };
 
-test('stopping a core under traffic fails no request, and it exits with 0 within 10 s', async () => {
+test('a core that stops under traffic fails no request, and exits with code 0 within 10 s', async () => {
   stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: withoutLimit });
   const { testKey } = await stack.createMerchant();
   const traffic = startTraffic({ baseUrl: stack.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 8 });
@@ -38,7 +38,7 @@ test('stopping a core under traffic fails no request, and it exits with 0 within
   expect(await traffic.findLost()).toEqual([]);
 });
 
-test('stopping a facade under traffic answers every request it has accepted, and it exits with 0 within 10 s', async () => {
+test('a facade that stops under traffic answers every accepted request, and exits with code 0 within 10 s', async () => {
   stack = await startStack({ ownProcesses: true, cores: 1, facades: 2, settings: withoutLimit });
   const { testKey } = await stack.createMerchant();
   const [first, second] = stack.facades;

@@ -62,7 +62,7 @@ async function startCommitSilencer(databaseUrl: string) {
   };
 }
 
-test('kill -9 of core between the commit of a keyed request and its answer: the repeat gets the stored answer, and one order exists', async () => {
+test('a keyed request whose core was killed after the commit gets the stored answer when it is repeated', async () => {
   const stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();

@@ -148,7 +148,7 @@ const batches = 10;
 const perBatch = 500;
 
 test.each(kinds)(
-  '$name beyond the limit are refused with 429 while the others wait and succeed, and memory stays flat',
+  '$name beyond the limit get 429, the others wait and succeed, and memory does not grow',
   async ({ holds, path, batch, one }) => {
     const { merchantId, register, send } = await openShop(path);
     const orders = stack.client(OrderService, 'writer');
@@ -190,7 +190,7 @@ test.each(kinds)(
   },
 );
 
-test('a facade with 1,000 waiting requests refuses the next one before it reads the body, and then goes on', async () => {
+test('a facade with 1,000 waiting requests refuses the next one without its body, and recovers afterwards', async () => {
   const { register, headersOnly } = await openShop('/api/v1/register');
   held = await holdOrders(stack.databaseUrl, 'inserts');
   // Eight batches of 32 are on their way to core, and 1,000 requests wait behind them. The others are refused.
@@ -207,7 +207,7 @@ test('a facade with 1,000 waiting requests refuses the next one before it reads 
   expect((await register('AFTER')).status).toBe(201);
 });
 
-test('the heap of core after more waves beyond the limit is as small as after three', async () => {
+test('the heap of core does not grow with repeated overload', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const orders = stack.client(OrderService, 'writer');
   /** Twelve batches of 500 orders. Core holds 3,500 of them and refuses the others. */

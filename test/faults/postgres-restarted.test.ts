@@ -67,7 +67,7 @@ async function readPool({ ready }: GatehouseProcess): Promise<Record<string, num
   return Object.fromEntries([...lines].map(([, name = '', state, value]) => [state ?? name, Number(value)]));
 }
 
-test('after a restart and crashes of PostgreSQL under load, every process serves again, and no acknowledged order is lost', async () => {
+test('every process serves again after PostgreSQL restarts or crashes under load, and no acknowledged order is lost', async () => {
   const own = await ownPostgres();
   postgres = own;
   await own.start();

@@ -202,7 +202,7 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
   expect(JSON.stringify(report)).not.toContain(new URL(database.url).password);
 });
 
-test('servers that hold anything but campaigns are refused, by what they hold', async () => {
+test('a campaign refuses a database with live keys or other merchants and says what it found, and refuses unreachable servers', async () => {
   const database = await createTestDatabase();
   cleanUps.push(database.drop);
   const client = new pg.Client({ connectionString: database.url });

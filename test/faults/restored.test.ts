@@ -43,7 +43,7 @@ test('a restored gateway rebuilds what the broker knows, and no repeated request
   await drill.nothingWasChanged();
 });
 
-test('with the broker lost too, the wallets alone keep lost orders from being charged again', async () => {
+test('a gateway that was restored without its broker finds lost payments at the wallets and charges no customer again', async () => {
   const drill = await openDrill(closers);
   const { shop } = drill;
   const before = numbers('B', 1, 4);

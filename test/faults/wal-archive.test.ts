@@ -43,7 +43,7 @@ async function openArchivedDrill() {
   return { ...drill, postgres, loss, paid, recovered };
 }
 
-test('a base backup with all WAL loses nothing, one to a point in time is completed from the broker, and both ask the wallets', async () => {
+test('a restore of all WAL loses nothing, one to an earlier time gets lost orders from the broker, and both ask the wallets', async () => {
   const drill = await openArchivedDrill();
   const { loss, postgres, shop } = drill;
   await drill.paid(numbers('B', 1, 2));
@@ -88,7 +88,7 @@ test('a base backup with all WAL loses nothing, one to a point in time is comple
   await drill.nothingWasChanged();
 });
 
-test('after a crash, payments that were not archived yet are found in statements and not charged again', async () => {
+test('payments that were not archived before a crash are found in statements, and not charged again', async () => {
   const drill = await openArchivedDrill();
   const { postgres, shop } = drill;
   await drill.backUp();

@@ -61,7 +61,7 @@ async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<strin
   return faults;
 }
 
-test('kill -9 of wallets and core around the send: no payer is charged twice, and every charge has its order', async () => {
+test('no payer is charged twice, and every charge has its order, when wallets or core are killed around the send', async () => {
   site = await openPaymentSite({ cores: 2, wallets: 2, timeScale: 0.3 });
   const { stack, side, desk, kill, kills } = site;
   const { id: merchantId } = await stack.createMerchant();

@@ -26,7 +26,7 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-test('SIGTERM while a wallet hangs: the process exits within 10 s with code 0, records the aborted calls, and the next process continues them', async () => {
+test('a wallets process that stops while a wallet hangs exits with code 0 within 10 s, and the next process continues its calls', async () => {
   const silent = await startSilentServer();
   cleanUps.push(silent.stop);
   await side.startSimulator();
@@ -53,7 +53,7 @@ test('SIGTERM while a wallet hangs: the process exits within 10 s with code 0, r
   expect(await side.charges()).toHaveLength(20);
 });
 
-test('repeated SIGTERM under load: no payment is lost or charged twice', async () => {
+test('no payment is lost or charged twice when wallets processes are stopped repeatedly under load', async () => {
   await side.startSimulator();
   const started = startMany(desk, merchantId, 120, 'walletb_ussd', 'L');
   let running = await side.startWallets();
@@ -77,7 +77,7 @@ test('repeated SIGTERM under load: no payment is lost or charged twice', async (
   expect(new Set(payers).size).toBe(120);
 });
 
-test('wallets that cannot reach core, at start or later, go on trying, and end within 10 s when told to', async () => {
+test('a wallets process that cannot reach core keeps trying, and exits within 10 s of SIGTERM', async () => {
   await side.startSimulator();
   const wallets = await side.startWallets();
   const [core] = stack.cores;

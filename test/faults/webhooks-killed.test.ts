@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const blows = [
   'a webhooks process',
-  'the one that takes in events',
+  'the webhooks process that ingests events',
   'both webhooks processes',
   'a core',
   'the core that relays',
@@ -80,7 +80,7 @@ async function strike({ at, which, endsLeases }: Blow): Promise<void> {
   const relay = site.cores.find(has('relaying events')) ?? core;
   const dead = {
     'a webhooks process': [webhooks],
-    'the one that takes in events': [intake],
+    'the webhooks process that ingests events': [intake],
     'both webhooks processes': site.webhooks,
     'a core': [core],
     'the core that relays': [relay],
@@ -110,7 +110,7 @@ function giveMoods(trade: Trade, moods: readonly Whim[]): void {
 }
 
 test.each(seeds)(
-  'kill -9 of any process: every event is sent, signed, in order, with the same bytes (GATEHOUSE_TEST_SEED=%i)',
+  'every event is sent signed, in order and with the same bytes when any process is killed (GATEHOUSE_TEST_SEED=%i)',
   async (seed) => {
     const [chosen] = fc.sample(plan, { seed, numRuns: 1 });
     if (chosen === undefined) throw new Error('no plan');

@@ -13,7 +13,7 @@ afterEach(async () => {
   await postgres?.remove();
 });
 
-test('a restart and a crash of PostgreSQL: merchants are told of everything, and no process ends', async () => {
+test('every webhook arrives after a restart and a crash of PostgreSQL, and no process exits', async () => {
   postgres = await ownPostgres();
   await postgres.start();
   site = await openWebhookSite({ cores: 2, webhooks: 2, databaseUrl: postgres.url });

@@ -193,7 +193,7 @@ test('a phone that was asked too often is spared, and the customer hears for how
   expect(await orders.attempts(order)).toEqual([]);
 });
 
-test('a phone that has a payment to confirm is not asked for another one, and the customer hears why', async () => {
+test('a phone with an unconfirmed payment gets no second prompt, and the page tells the customer why', async () => {
   const phone = '0944556688';
   const [first, second] = await Promise.all([
     orders.register({ environment: Environment.PRODUCTION }),

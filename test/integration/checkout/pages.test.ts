@@ -166,7 +166,7 @@ describe('the receipt', () => {
       ]),
     );
 
-  test('names all that finds the payment again; another browser sees only the ends of the phone number', async () => {
+  test('shows everything that identifies the payment, and another browser sees only the ends of the phone number', async () => {
     const { order, customer } = await after(
       { attempt: 'SUCCEEDED', order: 'COMPLETED' },
       { merchantName: 'Abeba Trading', contact: { phone: '0911556677', email: 'help@abeba.example' } },
@@ -202,7 +202,7 @@ describe('the receipt', () => {
 });
 
 describe('the page that waits for a confirmation', () => {
-  test('says what happens next and how long it takes, and offers to cancel only until the wallet is asked', async () => {
+  test('says what happens next and how long it takes, and offers to cancel only until the request is sent', async () => {
     const { order, customer } = await after(undefined, { contact: { phone: '8118', email: '' } });
     const waiting = await customer.get(order.url);
     const status = async (): Promise<unknown> =>

@@ -91,7 +91,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
     expect(Object.keys(brokenShops)).toEqual(certificationChecks.integration);
   });
 
-  test('a shop that does not say what it has delivered is tested at its requests only, and not certified', () => {
+  test('a shop that does not report its deliveries is tested by its requests only, and not certified', () => {
     const untested = silent.filter(({ result }) => result === 'not_tested');
 
     expect(silent.filter(({ result }) => result === 'failed')).toEqual([]);

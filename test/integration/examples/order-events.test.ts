@@ -136,7 +136,7 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
 });
 
 describe('consume-order-stream.ts', () => {
-  test('prints every event when the broker is away, and when it comes back without what it had stored', async () => {
+  test('prints every event while the broker is unavailable, and after it returns without its store', async () => {
     const example = run('consume-order-stream.ts');
     await register('A-1');
     await untilPrinted(example, 'A-1');

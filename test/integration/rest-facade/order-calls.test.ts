@@ -111,7 +111,7 @@ describe('the calls of the hot path', () => {
     expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
   });
 
-  test('a request that waits until its deadline is not sent, and is refused like any other overload', async () => {
+  test('a request that waits until its deadline is refused as overload, and not sent', async () => {
     const { core, alone } = notingCore();
     let now = 0;
     const calls = callsOn(core, () => now);

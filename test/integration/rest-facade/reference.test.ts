@@ -36,7 +36,7 @@ describe('/openapi.json', () => {
     expect(document['openapi']).toBe('3.1.0');
   });
 
-  test('describes every path that is answered: the endpoints, the other paths of direct, and the probes', () => {
+  test('describes every path of the listener, which are the endpoints, the other paths of direct, and the probes', () => {
     expect(keysAt('paths').sort()).toEqual([
       '/api/v1/direct',
       '/api/v1/direct/payment/v1/direct',

@@ -81,7 +81,7 @@ const verify = ({ url }: FacadeOverRpc, orderNumber: string, prefer = 'wait=30')
 const statusIn = ({ json }: Answer): unknown => (json as { data?: { status: unknown } }).data?.status;
 
 describe('a request that waits', () => {
-  test('is answered when its order ends; requests that wait share one stream, and nobody asks at intervals', async () => {
+  test('is answered when its order ends, and waiting requests share one stream instead of polling', async () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services);
     const started = facade;
@@ -103,7 +103,7 @@ describe('a request that waits', () => {
     expect((await Promise.all([waiting[0]!, waiting[2]!])).map(statusIn)).toEqual(['PENDING', 'PENDING']);
   });
 
-  test('is answered with the order as it stands when the time has passed, or when it has ended before', async () => {
+  test('is answered with the current order when the time has passed, or when the order has already ended', async () => {
     const core = scriptedCore();
     core.statuses.set('ended', OrderStatus.EXPIRED);
     facade = await startFacadeOverRpc(core.services);
@@ -161,7 +161,7 @@ describe('a request that waits', () => {
     expect(statusIn(await verify(facade, 'late'))).toBe('PENDING');
   });
 
-  test('takes one of the places, which a merchant cannot take all, and which a client that leaves frees', async () => {
+  test('takes a place until its client disconnects, and one merchant cannot take all places', async () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services, { waitingPlaces: createWaitingPlaces(3) });
     const { url, log } = facade;
@@ -198,7 +198,7 @@ describe('a request that waits', () => {
     expect(log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  test('does not wait for an unknown order, which is 404 at once, nor with a bad body, which is 400', async () => {
+  test('is answered at once with 404 for an unknown order, and with 400 for a bad body', async () => {
     facade = await startFacadeOverRpc({
       orders: {
         getOrder: () => {

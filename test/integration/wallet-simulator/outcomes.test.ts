@@ -332,7 +332,7 @@ describe('payments whose trouble comes later', () => {
     expect(await charged()).toEqual(['100.5']);
   });
 
-  test('26: the first reversal is accepted and fails, however often it is asked for; the next one is done', async () => {
+  test('26: the first reversal fails after it was accepted, also when it is repeated, and the next one succeeds', async () => {
     const { reference } = await paid('26');
     const correlationId = randomUUID();
 

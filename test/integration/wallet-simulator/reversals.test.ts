@@ -19,7 +19,7 @@ afterEach(() => simulator.close());
 const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
   simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });
 
-test('gives the payer all of it back, calls back when it is done, and leaves the payment completed', async () => {
+test('returns the whole amount to the payer, sends a callback, and leaves the payment completed', async () => {
   const receiver = await startCallbackReceiver();
   const accepted = await reverse({}, { 'x-callback-url': receiver.url });
   simulator.time.pass(1_000);

@@ -43,7 +43,7 @@ test('a payment is asked for with everything the contract wants to see in header
   });
 });
 
-test('a payment is asked for in the body the contract describes, the amount without needless zeros', async () => {
+test('a payment request has the body of the contract, with the amount without trailing zeros', async () => {
   await subject.connector.initiate(buildPayment({ amount: '100.50' }), options);
 
   expect(JSON.parse(onlyRequestTo(routes.initiate).body)).toEqual({

@@ -160,7 +160,7 @@ describe('an access token that is refused', () => {
     ]);
   });
 
-  test('since its end came unnoticed while our clock was set back, is replaced once and then used as ever', async () => {
+  test('that expired while our clock was set back is replaced once and then used as usual', async () => {
     const { wallet, connector } = await start();
     wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
     await recover();

@@ -276,7 +276,7 @@ describe('a reversal', () => {
     expect(chargesOf(payment)[0]?.reversed).toBe('100');
   });
 
-  test('of a payment that was reversed before is unknown, because a second one would look the same', async () => {
+  test('of a payment that was reversed before is unknown, because the statement cannot distinguish a second reversal', async () => {
     connector = connect(false);
     const payment = paymentOf('00');
     const { ask, common } = await reverse(payment);

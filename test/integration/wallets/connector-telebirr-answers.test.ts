@@ -190,7 +190,7 @@ describe('a query', () => {
     expect((await query()).result).toMatchObject(expected);
   });
 
-  test('whose signature is refused is unauthenticated, so that a check of the credentials shows it', async () => {
+  test('whose signature is refused is unauthenticated, so that a check of the credentials finds it', async () => {
     subject.wallet.on(
       routes.queryOrder,
       json(500, { errorCode: '60200099', errorMsg: 'Verify the sign field failed' }),

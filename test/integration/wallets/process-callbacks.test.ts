@@ -207,7 +207,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
 });
 
 describe('an authentic callback', () => {
-  test('that claims success is thanked for and believed in nothing: the wallet is asked, and has not decided', async () => {
+  test('that claims success is acknowledged, but the answer of the wallet decides', async () => {
     const before = (await desk.story(one)).exchanges.length;
 
     const response = await send(url(one.attemptId, tokenOf(one)));

@@ -31,7 +31,7 @@ afterAll(async () => {
 const hanging = '251900000015';
 const moreThanItsPlaces = 20;
 
-test('one merchant’s payments that hang, however many, keep no other’s on the same wallet waiting', async () => {
+test('payments of one merchant that hang do not delay payments of other merchants at the same wallet', async () => {
   const [one, another] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   const stuck = await Promise.all(
     Array.from({ length: moreThanItsPlaces }, (_, index) =>

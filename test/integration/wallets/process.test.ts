@@ -28,7 +28,7 @@ async function openSide(
   return { stack, side, desk, merchantId };
 }
 
-test('a wallet that nobody answers for, or that hangs, keeps no payment of the other wallet waiting', async () => {
+test('a wallet that is unavailable or hangs does not delay payments at another wallet', async () => {
   const { side, desk, merchantId } = await openSide();
   const silent = await startSilentServer();
   cleanUps.push(silent.stop);
@@ -49,7 +49,7 @@ test('a wallet that nobody answers for, or that hangs, keeps no payment of the o
   }
 });
 
-test('a wallet that is down at start, and for long, is paid through once it is there; each payer once', async () => {
+test('payments at a wallet that is unavailable at the start are made when it is available, each once', async () => {
   const { side, desk, merchantId } = await openSide();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -84,7 +84,7 @@ test('without the broker payments complete all the same', async () => {
   expect(await side.charges()).toHaveLength(10);
 });
 
-test('a production payment through a wallet that nobody set up is a 400 on payment_option, at once', async () => {
+test('a production payment at a wallet that is not configured is a 400 on payment_option', async () => {
   const stack = await startStack({
     settings: { GATEHOUSE_WALLETS: walletsOfCore({ walleta: { environments: ['sandbox'] } }) },
   });

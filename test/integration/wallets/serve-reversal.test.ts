@@ -68,7 +68,7 @@ test('what may have been sent is looked for, and sent again, under the same name
   ]);
 });
 
-test('a first request of which nothing was sent leaves the next one the first, and a later request does not', async () => {
+test('after a first request of which nothing was sent, the next one counts as the first, but not after a later request', async () => {
   subject.wallet.on(routes.token, json(503, {}), json(200, token), json(503, {}));
   subject.wallet.on(routes.responses, json(404, unheardOf));
 

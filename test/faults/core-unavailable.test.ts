@@ -22,7 +22,7 @@ const registration = {
   return_url: 'https://shop.example/return',
 };
 
-test('a facade without any core answers at once with the documented error, and works again when a core is available', async () => {
+test('a facade without a core answers the documented error at once, and recovers when a core starts', async () => {
   stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
   const { testKey } = await stack.createMerchant();
   const baseUrl = stack.facades[0]?.sandbox ?? '';

@@ -20,7 +20,7 @@ async function keepBusy(call: () => Promise<unknown>): Promise<void> {
 }
 
 test.each(['unread', 'closed'] as const)(
-  'processes whose log is %s serve all the same, and exit with 0 within 10 s of SIGTERM',
+  'processes whose log is %s serve requests, and exit with code 0 within 10 s of SIGTERM',
   async (how) => {
     stack = await startStack({ ownProcesses: true, cores: 1, facades: 1, webhooks: 1 });
     const { id } = await stack.createMerchant();

@@ -44,7 +44,7 @@ async function expectAllTold(): Promise<void> {
   expect(stack.webhooks.flatMap(({ log }) => log.filter(({ level }) => level === 'fatal'))).toEqual([]);
 }
 
-test('orders continue and webhooks are delivered while the broker is unavailable, and after it has recovered', async () => {
+test('orders are taken and webhooks are delivered while the broker is unavailable, and after it recovers', async () => {
   await traffic.untilMore(100);
 
   await nats.stop();
@@ -57,7 +57,7 @@ test('orders continue and webhooks are delivered while the broker is unavailable
   await expectAllTold();
 });
 
-test('the broker loses everything it has stored, again and again: nobody has to do anything', async () => {
+test('every webhook arrives without an operator although the broker loses its store repeatedly', async () => {
   for (let round = 0; round < 3; round += 1) {
     await traffic.untilMore(100);
     await nats.stop();
@@ -70,7 +70,7 @@ test('the broker loses everything it has stored, again and again: nobody has to 
   await expectAllTold();
 });
 
-test("the broker's files are removed under it while it runs, and it is killed only later", async () => {
+test("every webhook arrives although the broker's files are deleted while it runs, and it is killed later", async () => {
   await traffic.untilMore(100);
 
   await nats.wipe();

@@ -44,7 +44,7 @@ const sent = ({ receivers }: Trade, eventId: string): readonly Exchange[] =>
 const hold = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'hold'));
 const take = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'take'));
 
-test('killed between receipt and record: another process sends the same bytes again, and not before the lease has expired', async () => {
+test('a webhook whose process was killed before recording the attempt is sent again with the same bytes after the lease expires', async () => {
   const trade = await site.openTrade({ shops: 2, customers: 1 });
   hold(trade);
   const [webhooks] = site.webhooks;
@@ -76,7 +76,7 @@ test('killed between receipt and record: another process sends the same bytes ag
   expect([...(await trade.findFaults()), ...(await otherTrade.findFaults())]).toEqual([]);
 });
 
-test('frozen for longer than its lease: another process delivers everything, and the attempt is recorded once', async () => {
+test('another process delivers everything for a process that is frozen for longer than its lease, and the attempt is recorded once', async () => {
   const trade = await site.openTrade({ shops: 2, customers: 1 });
   await trade.arrival(20);
   hold(trade);

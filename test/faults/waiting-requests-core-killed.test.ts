@@ -16,7 +16,7 @@ afterEach(async () => {
 const count = 60;
 const environment = Environment.SANDBOX;
 
-test('kill -9 of the only core of a facade loses no waiting request, and orders end meanwhile', async () => {
+test('requests that wait for orders are answered although the only core of their facade is killed', async () => {
   const stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();
