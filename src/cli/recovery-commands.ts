@@ -38,6 +38,9 @@ interface AcceptOptions {
   readonly reason: string;
 }
 
+/** A decision locks tables. Core waits for each lock for at most ten seconds, which is longer than a command usually waits. */
+const patient = { timeoutMs: 30_000 };
+
 /** `restore status`, `restore report`, `restore accept`, `restore begin` */
 export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
@@ -78,7 +81,9 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
         const subject = subjectOf(options);
-        return describe((await recoveries.acceptRecovery({ subject, reason: options.reason })).recovery);
+        return describe(
+          (await recoveries.acceptRecovery({ subject, reason: options.reason }, patient)).recovery,
+        );
       }),
     );
 
@@ -87,7 +92,9 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .description('begin a recovery after a restore that core cannot detect, such as a copied folder or disk')
     .addOption(timeOption('--backup-time <time>', 'the time of the copy').makeOptionMandatory())
     .action(({ backupTime }: { backupTime: Timestamp }) =>
-      run(async ({ recoveries }) => describe((await recoveries.beginRecovery({ backupTime })).recovery)),
+      run(async ({ recoveries }) =>
+        describe((await recoveries.beginRecovery({ backupTime }, patient)).recovery),
+      ),
     );
 }
 

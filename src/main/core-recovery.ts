@@ -40,6 +40,11 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
       await waitForBroker(isBrokerConnected, brokerStartMs);
       await lookAfterDatabase();
     },
-    service: recoveryService({ store, now: parts.now, onDecision: lookAfterDatabase }),
+    service: recoveryService({
+      store,
+      now: parts.now,
+      onBegin: parts.gate.refresh,
+      onDecision: lookAfterDatabase,
+    }),
   };
 }

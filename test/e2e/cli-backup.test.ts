@@ -292,11 +292,21 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
       exitCode: 2,
       stderr: expect.stringContaining('must not be in the future'),
     });
-    // It locks tables, for which a busy machine may need longer than the command waits. A repeat begins no second recovery.
-    const begun = await waitUntil('core answers', async () => {
-      const run = await cli.run('restore', 'begin', '--backup-time', '2026-01-01T00:00:00Z');
-      return run.exitCode !== 5 && run;
+    // It locks tables. A busy machine may need longer for that than other commands wait.
+    const payment = new pg.Client({ connectionString: stack.databaseUrl });
+    await payment.connect();
+    await payment.query('begin');
+    await payment.query('lock table core.orders in row exclusive mode');
+    const beginning = cli.run('restore', 'begin', '--backup-time', '2026-01-01T00:00:00Z');
+    await waitUntil('it has waited for longer than other commands', async () => {
+      const { rows } = await query(
+        `select from pg_stat_activity where datname = current_database() and query like 'lock table core.orders, %'
+           and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '5500 ms'`,
+      );
+      return rows.length > 0;
     });
+    await payment.end();
+    const begun = await beginning;
     expect(begun).toMatchObject({ exitCode: 0 });
     expect(begun.stdout).toMatch(/Restored +an operator began it/);
     await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);

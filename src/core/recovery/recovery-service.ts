@@ -35,28 +35,27 @@ import type { AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-
 export interface RecoveryServiceParts {
   readonly store: RecoveryStore;
   readonly now: () => Date;
+  /** Called after a recovery has begun. It must not wait for a step of the recovery, which may read a long stream. */
+  readonly onBegin: () => Promise<void>;
   /** Called after a decision, so that the recovery continues at once. */
   readonly onDecision: () => Promise<void>;
 }
 
 /** gatehouse.v1.RecoveryService. */
-export function recoveryService({ store, now, onDecision }: RecoveryServiceParts): RpcService {
-  const afterDecision = async () => {
-    await onDecision();
+export function recoveryService({ store, now, onBegin, onDecision }: RecoveryServiceParts): RpcService {
+  const latest = async () => {
     const recovery = await store.latest();
     return recovery === undefined ? {} : { recovery: recoveryMessage(recovery) };
   };
   return rpcService(
     RecoveryService,
     {
-      async getRecovery() {
-        const recovery = await store.latest();
-        return recovery === undefined ? {} : { recovery: recoveryMessage(recovery) };
-      },
+      getRecovery: latest,
       async beginRecovery(request, context) {
         const { backupAt } = valuesOrThrow(combine({ backupAt: parsePast(request.backupTime, now()) }));
         await store.begin(backupAt, actorOf(context));
-        return afterDecision();
+        await onBegin();
+        return latest();
       },
       async acceptRecovery(request, context) {
         const { subject, reason } = valuesOrThrow(
@@ -68,7 +67,8 @@ export function recoveryService({ store, now, onDecision }: RecoveryServiceParts
         const accepted = await store.accept(subject, reason, actorOf(context));
         if (!accepted.ok)
           throw rpcError('NOT_RECOVERING', 'nothing waits for this decision; read the state of the recovery');
-        return afterDecision();
+        await onDecision();
+        return latest();
       },
       async listRecoveredOrders(request) {
         const key = [request.merchantId, request.onlyConflicts];
