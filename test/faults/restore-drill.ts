@@ -10,6 +10,7 @@ import { RecoveryService } from '../../src/gen/gatehouse/v1/recovery_service_pb.
 import { backupTools } from '../../src/main/backup-tools.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
+import { startReceiver } from '../integration/webhooks/receivers.ts';
 import { loseDatabase } from '../support/lose-database.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
@@ -29,10 +30,12 @@ interface Answer {
 export class Shop {
   readonly #stack: Stack;
   readonly #key: string;
+  readonly #webhookUrl: string;
 
-  constructor(stack: Stack, merchant: TestMerchant) {
+  constructor(stack: Stack, merchant: TestMerchant, webhookUrl: string) {
     this.#stack = stack;
     this.#key = merchant.testKey;
+    this.#webhookUrl = webhookUrl;
   }
 
   async #send(path: string, body: object): Promise<Answer> {
@@ -58,7 +61,7 @@ export class Shop {
     return this.#send('/api/v1/register', {
       order_number: number,
       return_url: 'http://127.0.0.1/back',
-      webhook_url: 'http://127.0.0.1:9/hook',
+      webhook_url: this.#webhookUrl,
       amount: '100.50',
       currency: 'ETB',
       reason: 'Shoes',
@@ -97,7 +100,9 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
   });
   closers.push(stack.stop);
   const merchant = await stack.createMerchant({ signsWebhooks: true });
-  const shop = new Shop(stack, merchant);
+  const receiver = await startReceiver();
+  closers.push(receiver.close);
+  const shop = new Shop(stack, merchant, `${receiver.origin}/hook`);
   const database = other ?? (await backupFolder(stack.databaseUrl, closers));
   const orders = stack.client(OrderService, 'reader');
   /** From core: the facade answers completed orders from its memory. */
@@ -114,6 +119,8 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
     stack,
     merchant,
     shop,
+    /** Of the webhooks of registered orders. */
+    receiver,
     recovery,
     statusOf,
     pay: async (all: readonly string[]) => {
@@ -144,8 +151,8 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
       });
       return core;
     },
-    async startWebhooks(): Promise<void> {
-      const webhooks = await startInline('webhooks', stack.webhookSettings);
+    async startWebhooks(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+      const webhooks = await startInline('webhooks', { ...stack.webhookSettings, ...settings });
       closers.push(() => webhooks.stop());
     },
     /** All events are sealed, and nothing differs that the restore does not explain. */

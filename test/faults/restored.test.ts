@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RecoveredWalletState, RecoveryStream } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill } from './restore-drill.ts';
 
@@ -13,9 +14,18 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-test('a restored gateway rebuilds what the broker knows, and no repeated request charges a customer again', async () => {
+/** The webhooks that have arrived for the first time, by the event's id, with the order and the exact body. */
+const eventsAt = ({ webhooks }: Receiver): Map<string, { orderNumber: string; body: string }> =>
+  new Map(
+    webhooks.map(({ headers, body }) => {
+      const { data } = JSON.parse(body.toString()) as { readonly data: { readonly order_number: string } };
+      return [String(headers['webhook-id']), { orderNumber: data.order_number, body: body.toString() }];
+    }),
+  );
+
+test('a restored gateway rebuilds what the broker knows, sends its webhooks again with the same ids, and no repeated request charges a customer again', async () => {
   const drill = await openDrill(closers);
-  const { shop } = drill;
+  const { shop, receiver } = drill;
   const before = numbers('B', 1, 8);
   const openBefore = numbers('O', 101, 3);
   await drill.pay(before);
@@ -25,17 +35,27 @@ test('a restored gateway rebuilds what the broker knows, and no repeated request
 
   const after = numbers('A', 201, 12);
   const registeredAfter = numbers('R', 301, 4);
-  await drill.pay([...after, ...openBefore]);
   for (const number of registeredAfter) expect((await shop.register(number)).status).toBe(201);
-  await drill.allCompleted([...after, ...openBefore]);
+  const withWebhooks = [...openBefore, registeredAfter[0]!];
+  await drill.pay([...after, ...withWebhooks]);
+  await drill.allCompleted([...after, ...withWebhooks]);
+  await waitUntil('their webhooks have arrived', () => receiver.webhooks.length === withWebhooks.length);
+  const received = eventsAt(receiver);
   const charged = await drill.charges();
   await drill.loseAndRestore();
   await drill.startCore();
+  await drill.startWebhooks();
 
   const open = await waitUntil('the sandbox is open', drill.isOpen);
   expect(open).toMatchObject({ stream: RecoveryStream.COMPLETE, conflictingOrderCount: 0 });
   expect(open.rebuiltOrderCount).toBe(after.length + openBefore.length + registeredAfter.length);
-  await drill.allCompleted([...before, ...after, ...openBefore]);
+  await drill.allCompleted([...before, ...after, ...withWebhooks]);
+  await waitUntil(
+    'the webhooks have arrived again',
+    () => receiver.webhooks.length === 2 * withWebhooks.length,
+  );
+  expect(eventsAt(receiver)).toEqual(received);
+  expect(received.size).toBe(withWebhooks.length);
   for (const number of registeredAfter) expect((await shop.register(number)).status).toBe(201);
   for (const number of [...before, ...after])
     expect(await shop.pay(number)).toMatchObject({ status: 201, body: { payment_status: 'COMPLETED' } });
@@ -45,7 +65,7 @@ test('a restored gateway rebuilds what the broker knows, and no repeated request
 
 test('a gateway that was restored without its broker finds lost payments at the wallets and charges no customer again', async () => {
   const drill = await openDrill(closers);
-  const { shop } = drill;
+  const { shop, receiver } = drill;
   const before = numbers('B', 1, 4);
   const openBefore = numbers('O', 101, 3);
   const neverPaid = numbers('N', 151, 2);
@@ -57,6 +77,7 @@ test('a gateway that was restored without its broker finds lost payments at the 
   const after = numbers('A', 201, 6);
   await drill.pay([...after, ...openBefore]);
   await drill.allCompleted([...after, ...openBefore]);
+  await waitUntil('webhooks have arrived', () => receiver.webhooks.length === openBefore.length);
   await shop.register('L-0501');
   const charged = await drill.charges();
   await drill.loseAndRestore();
@@ -89,6 +110,11 @@ test('a gateway that was restored without its broker finds lost payments at the 
   });
   // Orders of the backup get their payments back at once. A shop must name the others.
   await drill.allCompleted(openBefore);
+  // Their event was lost. The new one is another event, with another id.
+  await drill.startWebhooks(newBroker);
+  await waitUntil('webhooks have arrived', () => receiver.webhooks.length === 2 * openBefore.length);
+  const events = [...eventsAt(receiver).values()].map(({ orderNumber }) => orderNumber);
+  expect(events.toSorted()).toEqual(openBefore.flatMap((number) => [number, number]));
   expect((await shop.verify('L-0501')).status).toBe(404);
   for (const number of after) expect((await shop.pay(number)).status).toBe(201);
   await drill.allCompleted(after);
