@@ -36,7 +36,7 @@ export function addAuditCommands(
     .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
     .option(
       '--kind <kind>',
-      'only changes to this kind of object, such as api_key or user: the word before the dot of a change',
+      'only changes to this kind of object, such as api_key or user; the word before the dot of a change names it',
     )
     .addOption(timeOption('--from <time>', 'only changes at this time (UTC) or later'))
     .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))

@@ -49,7 +49,9 @@ docs/certification.md describes the checks, and the two URLs that your shop offe
 export function addCertifyCommand(program: Command, parts: CertifyParts): void {
   program
     .command('certify')
-    .description('test your own sandbox receiver and integration with faults, score them, and name each fix')
+    .description(
+      'test your own sandbox receiver and integration with faults, score them, and say how to fix each failure',
+    )
     .requiredOption('--webhook-url <url>', 'your receiver, such as http://localhost:3000/hook', readUrl)
     .option(
       '--secret-file <file>',
@@ -57,8 +59,16 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
     )
     .option('--proxy-port <port>', 'certify your integration too: offer it a gateway at this port', readPort)
     .option('--gateway <url>', 'the sandbox behind that port; default: the one of npm start', readUrl)
-    .option('--order-url <url>', 'POST makes your shop place an order; without it, you place them', readUrl)
-    .option('--state-url <url>', 'GET says how often your shop has delivered an order', readUrl)
+    .option(
+      '--order-url <url>',
+      'a URL of your shop that places an order for each POST; without it, you place the orders',
+      readUrl,
+    )
+    .option(
+      '--state-url <url>',
+      'a URL of your shop that answers GET with how often an order was delivered',
+      readUrl,
+    )
     .option('--record <merchant_id>', 'record the results with core, for the activation of production')
     .addHelpText('after', help)
     .action(async (options: CertifyOptions) => {

@@ -168,7 +168,7 @@ const accountCommands: readonly {
 }[] = [
   {
     name: 'check',
-    description: 'have the credentials of an account tried again, without moving money',
+    description: 'test the credentials of an account again, without moving money',
     ask: (clients, key) => clients.checkWalletAccount(key),
     notes: (merchantId) => `See the result: gatehouse merchant wallet list ${merchantId}`,
   },

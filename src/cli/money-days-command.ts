@@ -22,7 +22,9 @@ interface DaysOptions {
 export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => Date): void {
   reconcile
     .command('days')
-    .description("list the balances of days: a wallet's statement against the records, for each merchant")
+    .description(
+      "list, for each wallet, merchant and day, whether the wallet's statement and the records agree",
+    )
     .addOption(walletOption())
     .addOption(environmentOption())
     .option('--merchant <merchant_id>', 'only this merchant')

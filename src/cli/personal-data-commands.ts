@@ -25,14 +25,14 @@ interface ListOptions extends PageOptions {
 export function addPersonalDataCommands(program: Command, run: Runner): void {
   const personalData = program
     .command('personal-data')
-    .description('erase the personal data of a customer, and list such requests');
+    .description('erase the personal data of a customer, and list the requests for erasure');
   personalData
     .command('erase')
     .description(
-      'erase a phone number, and the reasons and wallet answers of its orders; this cannot be undone, amounts and states stay',
+      'erase a phone number, and the reasons and wallet answers of its orders; it cannot be undone',
     )
     .requiredOption('--phone <number>', "the customer's phone number")
-    .option('--merchant <merchant_id>', 'only in orders of this merchant; in orders of all when not given')
+    .option('--merchant <merchant_id>', 'only in orders of this merchant; default: of all merchants')
     .option('--dry-run', 'only count what would be erased')
     .action(({ phone, merchant = '', dryRun = false }: EraseOptions) =>
       run(async ({ personalData: client }) => {

@@ -230,6 +230,14 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   }
 }
 
+/** A line of a command list, with the arguments as in the usage of the command itself. */
+function subcommandTerm(command: Command): string {
+  const names = [command.name(), ...command.aliases().slice(0, 1)].join('|');
+  const usage = command.commands.length === 0 ? command.usage() : '';
+  const withOptions = command.options.length === 0 ? usage.replace('[options]', '') : usage;
+  return `${names} ${withOptions}`.replace(/\s+/g, ' ').trim();
+}
+
 /** The program without its commands. Commander's own errors are thrown, not printed. */
 function createProgram(output: {
   readonly writeOut: (text: string) => void;
@@ -244,7 +252,7 @@ function createProgram(output: {
     .option('--verbose', 'print where in the program an error happened')
     .exitOverride()
     .version(gatehouseVersion, '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
     .configureOutput({
       ...output,
       outputError: () => undefined,

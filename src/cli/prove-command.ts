@@ -21,7 +21,7 @@ export interface ProveOptions {
   readonly ratePerSecond: number;
   /** Undefined names one in the folder of campaigns. */
   readonly reportFile?: string;
-  /** An Ed25519 private key in PEM. Undefined uses the one of the folder of campaigns, which is made on first use. */
+  /** An Ed25519 private key in PEM. Undefined uses the key in the folder of campaigns, which is made on first use. */
   readonly keyFile?: string;
   /** Empty servers of the operator. Undefined starts own ones. */
   readonly databaseUrl?: string;
@@ -108,7 +108,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
   const prove = program
     .command('prove')
     .description(
-      'attack a gateway of its own with faults, compare its books with the wallets, and sign a report',
+      'attack a separate gateway with faults, compare its records with the wallets, and sign a report',
     );
   const folderOf = (given: string | undefined): string =>
     given ?? `${parts.readConfig().GATEHOUSE_DATA_DIR}/prove`;
@@ -116,25 +116,29 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
   prove
     .command('run', { isDefault: true })
     .description('run a campaign (the default command)')
-    .option('--rounds <number>', 'do every fault so many times', wholeNumber(1_000), 1)
-    .option('--minutes <number>', 'begin no other fault after this time', wholeNumber(10_000))
+    .option('--rounds <number>', 'the number of times that each fault is done', wholeNumber(1_000), 1)
+    .option(
+      '--minutes <number>',
+      'the number of minutes after which no more faults begin',
+      wholeNumber(10_000),
+    )
     .option('--seed <number>', 'repeat the order and the durations of an earlier campaign', readSeed)
     .option('--only <words>', `only these faults: ${faultWords}`, readOnly)
     .option('--rate <number>', 'customers that arrive in a second', wholeNumber(1_000), 10)
     .option('--report <file>', 'a new file for the signed report; default: one in the folder of campaigns')
     .option(
       '--key <file>',
-      'an Ed25519 private key (PEM) that signs; default: one of the folder of campaigns',
+      'an Ed25519 private key (PEM) that signs; default: the key in the folder of campaigns',
     )
     .option('--folder <folder>', 'the folder of campaigns; default: prove in the data folder')
     .option(
       '--database-url <url>',
-      'an empty PostgreSQL of yours instead of an own one',
+      "an empty PostgreSQL of yours, instead of the campaign's own",
       readUrl(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/gatehouse_prove'),
     )
     .option(
       '--nats-url <url>',
-      'an empty NATS server of yours instead of an own one',
+      "an empty NATS server of yours, instead of the campaign's own",
       readUrl(['nats:', 'tls:'], 'nats://user:password@host:4222'),
     )
     .addHelpText('after', help)
@@ -183,7 +187,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
     .argument('<report>', 'the file of the report')
     .option(
       '--key <file>',
-      'the expected public or private key (PEM); default: that of the folder of campaigns',
+      'the expected public or private key (PEM); default: the key in the folder of campaigns',
     )
     .option('--folder <folder>', 'the folder of campaigns; default: prove in the data folder')
     .action(async (file: string, options: Pick<RunOptions, 'key' | 'folder'>) => {

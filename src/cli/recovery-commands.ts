@@ -51,7 +51,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('report')
     .description(
-      'list the orders of a merchant whose lost events were found: rebuilt ones, and those to settle',
+      'list the orders of a merchant that were rebuilt after a restore, and those that you must settle',
     )
     .requiredOption('--merchant <merchant_id>', 'the merchant: mer_…')
     .option('--conflicts', 'only orders that cannot be rebuilt')
@@ -72,11 +72,11 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record that you have compared a wallet that Gatehouse cannot, so that it takes payments again',
+      'record that you have compared a wallet that Gatehouse cannot compare, so that payments continue',
     )
     .addOption(walletOption())
     .addOption(environmentOption())
-    .option('--conflicts', 'you have settled the orders that cannot be rebuilt, which the log of core names')
+    .option('--conflicts', "you have settled the orders that cannot be rebuilt; core's log names them")
     .requiredOption('--reason <text>', 'what you have compared, for the audit log')
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {

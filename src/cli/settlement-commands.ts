@@ -56,7 +56,7 @@ function readOutcome(word: string): SettlementOutcome {
 export function addSettlementCommands(program: Command, run: Runner, find: FindMerchant): void {
   const settlement = program
     .command('settlement')
-    .description('settle by hand, with two operators, what a wallet does not decide');
+    .description('settle money that a wallet does not decide, which needs two operators');
 
   settlement
     .command('waiting')
@@ -100,7 +100,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
 
   settlement
     .command('confirm')
-    .description("confirm another operator's proposal, which carries it out and cannot be undone")
+    .description("confirm and carry out another operator's proposal, which cannot be undone")
     .argument('<settlement_id>', 'stl_…')
     .action((settlementId: string) =>
       run(async ({ settlements }) =>

@@ -125,7 +125,7 @@ export function addUserCommands(
 const codesOption = (): Option =>
   new Option(
     '--remove-totp',
-    'the request to remove the one-time codes, instead of the one for a new password',
+    'the request to remove one-time codes, instead of the request for a new password',
   ).default(false);
 const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
   removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
@@ -148,12 +148,12 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
         }),
       );
   };
-  ask('reset', AccountHelp.NEW_PASSWORD, 'request a link to a new password; the second factor stays');
+  ask('reset', AccountHelp.NEW_PASSWORD, 'request a link to a new password; one-time codes stay on');
   ask('remove-totp', AccountHelp.REMOVE_SECOND_FACTOR, 'request the removal of the one-time codes');
 
   user
     .command('approve')
-    .description('approve a request from the dashboard as a second operator')
+    .description('approve, as the second operator, a request that was made on the dashboard')
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action(async (email: string, options: { removeTotp: boolean }) => {

@@ -33,14 +33,16 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
     .option('--merchant <merchant_id>', 'only this merchant')
     .option(
       '--root <file>',
-      'compare with roots that you kept: lines that audit root --json printed, or - for the input; repeatable',
+      'a file of roots that you kept, with the lines that audit root --json printed; - reads the standard input; repeatable',
       (file: string, earlier?: readonly string[]) => [...(earlier ?? []), file],
     )
     .action((options: VerifyOptions) => run(({ audit: service }) => verify(service, options, readInput)));
 
   audit
     .command('root')
-    .description('print the signed root of a day that has ended, to publish it or to keep it outside')
+    .description(
+      'print the signed root of a day that has ended, to publish it or keep it outside the gateway',
+    )
     .requiredOption('--day <day>', 'the day (UTC), such as 2026-01-31')
     .action(({ day }: { day: string }) =>
       run(async ({ audit: service }) => showRoot(answered((await service.getAuditRoot({ day })).root))),

@@ -75,7 +75,7 @@ export function addWalletCommands(
     .action(async (only?: string) => print(checkOutput(await onWallets(() => tools.check(only), only))));
   wallet
     .command('register-urls')
-    .description('register the URLs for payments that payers start with the provider of a wallet')
+    .description("register, at a wallet's provider, the URLs for payments that payers start")
     .argument('<wallet>', 'a wallet of GATEHOUSE_WALLETS_FILE with payer_started')
     .action(async (only: string) =>
       print(registerOutput(await onWallets(() => tools.registerUrls(only), only))),

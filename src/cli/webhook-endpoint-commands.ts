@@ -174,7 +174,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
   onMerchantAnd(
     endpoint
       .command('resume')
-      .description('send to a webhook endpoint again now: end a pause, or close an open circuit'),
+      .description('end the pause of a webhook endpoint or close its circuit, and send to it now'),
     subject(),
     findMerchant,
     (merchantId: string, webhookEndpointId: string) =>

@@ -42,10 +42,10 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
     .command('hosts')
     .alias('endpoints')
     .description(
-      "list the hosts of orders' webhook_urls, and webhook endpoints, with their states: paused ones first, then those with an open circuit",
+      "list hosts of orders' webhook_urls and webhook endpoints: first paused ones, then those with an open circuit",
     )
     .argument('[merchant_id]', 'mer_…; default: all merchants')
-    .option('--trouble', 'only those that are paused or have an open circuit')
+    .option('--trouble', 'only hosts and endpoints that are paused or whose circuit is open')
     .addOption(environmentOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -77,7 +77,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
   onMerchantAnd(
     webhook
       .command('resume')
-      .description("send to a host of orders' webhook_urls again now: end a pause, or close an open circuit")
+      .description("end the pause of a host of orders' webhook_urls or close its circuit, and send to it now")
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     new Argument('<host>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
     findMerchant,

@@ -58,7 +58,9 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
           'with --since: only deliveries created before this time; default: now',
         ),
       )
-      .addOption(deliveryStatesOption('with --since: only these states, abandoned by default'))
+      .addOption(
+        deliveryStatesOption('with --since: only deliveries in these states; by default abandoned ones'),
+      )
       .addOption(environmentOption()),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,

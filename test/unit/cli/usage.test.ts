@@ -52,6 +52,14 @@ describe('help', () => {
     expect(stdout).toMatch(/^Usage: gatehouse /);
   });
 
+  test('a list of commands marks the arguments that a command requires', async () => {
+    const { stdout } = await run('order', '--help');
+
+    expect(stdout).toMatch(/^ {2}show \[options\] \[merchant_id\] <order> /m);
+    expect(stdout).toMatch(/^ {2}list \[options\] \[merchant_id\] /m);
+    expect(stdout).toMatch(/^ {2}help \[command\] /m);
+  });
+
   test('--version prints the version of this release', async () => {
     expect(await run('--version')).toEqual({
       exitCode: 0,
