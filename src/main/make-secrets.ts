@@ -7,7 +7,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { str } from 'envalid';
+import { bool, str } from 'envalid';
 import { SettingsError, readSettings } from '../platform/settings/read-settings.ts';
 import { completeSecrets, filesOfProcesses } from './deployment/secret-store.ts';
 import type { SecretStore } from './deployment/secret-store.ts';
@@ -21,6 +21,8 @@ const settings = {
   GATEHOUSE_SECRETS_FOLDER: str({ desc: 'the folder in which the folders of the processes are' }),
   GATEHOUSE_DATABASE_ADDRESS: str({ default: '127.0.0.1:5432' }),
   GATEHOUSE_NATS_ADDRESS: str({ default: '127.0.0.1:4222' }),
+  GATEHOUSE_DATABASE_TLS: bool({ default: false }),
+  GATEHOUSE_NATS_TLS: bool({ default: false }),
 };
 
 /** @throws SettingsError, because new secrets would not match the database */
@@ -56,8 +58,8 @@ try {
   const text = `${JSON.stringify({ ...kept, ...secrets }, undefined, 2)}\n`;
   if (text !== written) await writePrivateFile(storeFile, text);
   const files = filesOfProcesses(secrets, {
-    database: config.GATEHOUSE_DATABASE_ADDRESS,
-    nats: config.GATEHOUSE_NATS_ADDRESS,
+    database: { address: config.GATEHOUSE_DATABASE_ADDRESS, hasTls: config.GATEHOUSE_DATABASE_TLS },
+    nats: { address: config.GATEHOUSE_NATS_ADDRESS, hasTls: config.GATEHOUSE_NATS_TLS },
   });
   for (const [name, own] of Object.entries(files)) {
     await mkdir(join(folder, name), { recursive: true });

@@ -1,24 +1,14 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import pg from 'pg';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
-import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
-import { readComposeFile, readContainersSection } from '../support/compose-file.ts';
-import type { ComposeService } from '../support/compose-file.ts';
+import { readContainersSection } from '../support/compose-file.ts';
+import { startComposed } from '../support/composed-gatehouse.ts';
+import type { ComposedGatehouse } from '../support/composed-gatehouse.ts';
 import { createDashboardVisitor } from '../support/dashboard-visitor.ts';
 import { parseLogLine } from '../support/gatehouse-process.ts';
-import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { openOneMachine } from '../support/one-machine.ts';
-import type { DeployedProcess, OneMachine } from '../support/one-machine.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import type { OneMachine } from '../support/one-machine.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -43,155 +33,52 @@ interface Job {
   };
 }
 
-interface FirstStart {
-  readonly merchant: { readonly test_key: string };
-  readonly users: Readonly<
-    Record<'owner' | 'operator', { readonly email: string; readonly password: string }>
-  >;
-}
-
 describe('docker compose up without any preparation, done with plain processes', () => {
   let blocks: readonly string[];
-  let services: readonly ComposeService[];
-  let image: { readonly entrypoint: readonly string[]; readonly healthcheck: readonly string[] };
-  let folder: string;
-  let machine: OneMachine;
-  let database: TemporaryServer | undefined;
-  let broker: ChildProcess | undefined;
-  const processes: GatehouseProcess[] = [];
+  let composed: ComposedGatehouse;
   let schemas: readonly string[];
   let migrated: Awaited<ReturnType<OneMachine['run']>>;
-  const firstStart: { reported: string; shown: FirstStart | undefined } = { reported: '', shown: undefined };
-
-  const serviceOf = (name: string): ComposeService => {
-    const found = services.find((service) => service.name === name);
-    if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
-    return found;
-  };
-  const deployed = (name: string, command?: readonly string[]): DeployedProcess => {
-    const service = serviceOf(name);
-    const own = [
-      ...(service.entrypoint.length > 0 ? service.entrypoint : image.entrypoint),
-      ...service.command,
-    ];
-    return { name, environment: service.environment, command: command ?? own };
-  };
 
   beforeAll(async () => {
     blocks = await blocksOfPage();
-    const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
-    const wordsOf = (pattern: RegExp) => JSON.parse(pattern.exec(dockerfile)?.[1] ?? '') as readonly string[];
-    image = {
-      entrypoint: wordsOf(/^ENTRYPOINT (\[.*\])$/m),
-      healthcheck: wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m),
-    };
-    services = await readComposeFile({});
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-containers-'));
-    // One of its own: doctor finds fault with a server that is quick and forgetful, as that of other tests is.
-    database = await startTemporaryPostgres({ durable: true });
-    machine = await openOneMachine(folder, { 'postgres:5432': Number(new URL(database.url).port) });
-    // The mounted folders, with addresses of this machine.
-    for (const [from, to, file] of [
-      ['deploy/wallets', 'etc/gatehouse/wallets', 'simulated.json'],
-      ['deploy/nats', 'etc/nats', 'nats-server.conf'],
-    ] as const) {
-      await cp(join(root, from), join(folder, to), { recursive: true });
-      const mounted = join(folder, to, file);
-      const text = (await readFile(mounted, 'utf8'))
-        .replace('"/var/lib/nats"', `"${folder}/var/lib/nats"`)
-        .replace('port: 4222', `port: ${machine.portOf('nats:4222')}`);
-      await writeFile(mounted, machine.here(text));
-    }
-    await mkdir(join(folder, 'var/lib/gatehouse/wallet-simulator'), { recursive: true });
-
-    const made = await machine.run(deployed('make-secrets'));
-    expect(made).toMatchObject({ exitCode: 0, stderr: '' });
-
-    const password = await readFile(
-      machine.here(serviceOf('postgres').environment['POSTGRES_PASSWORD_FILE'] ?? ''),
-      'utf8',
-    );
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    await client.query(`ALTER ROLE gatehouse PASSWORD '${password}'`);
-
-    const program = await findOrInstallNatsServer({
-      report: () => undefined,
-      signal: new AbortController().signal,
+    composed = await startComposed({
+      async beforeProcesses({ image, machine, client }) {
+        // The job of Kubernetes, which shares the image and the secrets.
+        const job = parse(await readFile(join(root, 'deploy/kubernetes/migrate/job.yaml'), 'utf8')) as Job;
+        const [{ args, env }] = job.spec.template.spec.containers;
+        migrated = await machine.run({
+          name: 'migrate',
+          command: [...image.entrypoint, ...args],
+          environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
+        });
+        const { rows } = await client.query<{ name: string }>(
+          `SELECT DISTINCT table_schema AS name FROM information_schema.tables
+           WHERE table_schema IN ('core', 'webhooks') ORDER BY 1`,
+        );
+        schemas = rows.map(({ name }) => name);
+      },
     });
-    const [shell = '', ...words] = deployed('nats').command.map(machine.here);
-    broker = spawn(shell, words, {
-      stdio: 'ignore',
-      env: { PATH: [dirname(program), process.env['PATH']].join(delimiter) },
-    });
-    // The job of Kubernetes, which shares the image and the secrets.
-    const job = parse(await readFile(join(root, 'deploy/kubernetes/migrate/job.yaml'), 'utf8')) as Job;
-    const [{ args, env }] = job.spec.template.spec.containers;
-    migrated = await machine.run({
-      name: 'migrate',
-      command: [...image.entrypoint, ...args],
-      environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
-    });
-    const { rows } = await client.query<{ name: string }>(
-      `SELECT DISTINCT table_schema AS name FROM information_schema.tables
-       WHERE table_schema IN ('core', 'webhooks') ORDER BY 1`,
-    );
-    schemas = rows.map(({ name }) => name);
-    await client.end();
-    for (const name of [
-      ...['core', 'wallet-simulator', 'webhooks'],
-      ...['rest-facade', 'checkout', 'dashboard', 'wallets'],
-    ])
-      processes.push(await machine.start(deployed(name)));
-    const { exitCode, stdout, stderr } = await machine.run(deployed('first-start'));
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    firstStart.reported = stdout;
-    const { command } = deployed('first-start');
-    const shown = await machine.run(deployed('first-start', [...command, 'show']));
-    firstStart.shown = JSON.parse(shown.stdout) as FirstStart;
   });
 
-  afterAll(async () => {
-    await Promise.all(processes.map(({ stop }) => stop()));
-    if (broker?.exitCode === null) {
-      broker.kill();
-      await once(broker, 'exit');
-    }
-    await database?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const post = async (path: string, body: object): Promise<{ status: number; data: { status: string } }> => {
-    const response = await fetch(`http://127.0.0.1:${machine.portOf('rest-facade:8081')}${path}`, {
-      method: 'POST',
-      headers: { apiKey: firstStart.shown?.merchant.test_key ?? '', 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, ...((await response.json()) as { data: { status: string } }) };
-  };
+  afterAll(() => composed.stop());
 
   test('a payment in the sandbox completes through the simulator', async () => {
     const order = { order_number: 'first', amount: '150.00', currency: 'ETB', phone: '+251911223344' };
-    const { status } = await post('/api/v1/direct?payment_option=walleta_ussd', order);
-    expect(status).toBe(201);
-    const paid = await waitUntil('the order is not pending', async () => {
-      const { data } = await post('/api/v1/verify', { order_number: 'first' });
-      return data.status === 'PENDING' ? undefined : data;
-    });
-    expect(paid.status).toBe('COMPLETED');
+    expect(await composed.pay(order)).toBe('COMPLETED');
   });
 
   test('the users of the first start sign in, and its log has no secrets but says how to print them', async () => {
-    expect(firstStart.reported).toContain('docker compose run --rm first-start show');
-    const { users, merchant } = firstStart.shown ?? {};
-    for (const login of Object.values(users ?? {})) {
+    const { machine, reported } = composed;
+    const { users, merchant } = composed.firstStart;
+    expect(reported).toContain('docker compose run --rm first-start show');
+    for (const login of Object.values(users)) {
       const visitor = createDashboardVisitor(`http://127.0.0.1:${machine.portOf('dashboard:8083')}`);
       expect((await visitor.signIn(login)).status).toBe(303);
       expect((await visitor.get('/')).body).not.toContain('name="password"');
-      expect(firstStart.reported).not.toContain(login.password);
+      expect(reported).not.toContain(login.password);
     }
-    expect(Object.keys(users ?? {})).toEqual(['owner', 'operator']);
-    expect(firstStart.reported).not.toContain(merchant?.test_key);
+    expect(Object.keys(users)).toEqual(['owner', 'operator']);
+    expect(reported).not.toContain(merchant.test_key);
   });
 
   test('the migration of Kubernetes migrates the tables of both processes before they start', () => {
@@ -205,14 +92,8 @@ describe('docker compose up without any preparation, done with plain processes',
   });
 
   test('every health check succeeds', async () => {
-    for (const service of services) {
-      const { name, healthcheck, profiles, isScaledToNone } = service;
-      // PostgreSQL's image has its own program, which this machine's PostgreSQL lacks.
-      if (healthcheck === undefined || isScaledToNone || profiles.length > 0 || name === 'postgres') continue;
-      const command = healthcheck.length > 0 ? healthcheck : image.healthcheck;
-      const checked = await machine.run(deployed(name, command));
-      expect({ name, ...checked }).toMatchObject({ name, exitCode: 0 });
-    }
+    const { services, machine, deployed, image } = composed;
+    for (const checked of await composed.checkHealth()) expect(checked).toMatchObject({ exitCode: 0 });
     expect(services.filter(({ healthcheck }) => healthcheck === undefined).map(({ name }) => name)).toEqual([
       'make-secrets',
       'first-start',
@@ -223,6 +104,7 @@ describe('docker compose up without any preparation, done with plain processes',
   });
 
   test('a later start keeps the secrets and the users', async () => {
+    const { folder, machine, deployed, reported } = composed;
     const store = join(folder, 'run/gatehouse/make-secrets/secrets.json');
     const kept = await readFile(store, 'utf8');
     expect((await stat(store)).mode & 0o777).toBe(0o600);
@@ -232,11 +114,12 @@ describe('docker compose up without any preparation, done with plain processes',
     expect(await readFile(store, 'utf8')).toBe(kept);
     expect(await machine.run(deployed('first-start'))).toMatchObject({
       exitCode: 0,
-      stdout: firstStart.reported.split('\n').slice(-3).join('\n'),
+      stdout: reported.split('\n').slice(-3).join('\n'),
     });
   });
 
   test('the commands of the page make a merchant with a key and a webhook secret, invite people, who sign in, and find all well', async () => {
+    const { machine, deployed } = composed;
     const lines = (blocks[1] ?? '').trim().split('\n');
     const links = new Map<string, string>();
     for (const line of lines) {
@@ -282,6 +165,7 @@ describe('docker compose up without any preparation, done with plain processes',
   });
 
   test('a first start makes nothing where people work already, and invites the operator whom .env names', async () => {
+    const { folder, machine, deployed } = composed;
     const again = deployed('first-start');
     const own = { ...again.environment, GATEHOUSE_FIRST_START_FOLDER: join(folder, 'again') };
     const unneeded = await machine.run({ ...again, environment: own });
@@ -299,6 +183,7 @@ describe('docker compose up without any preparation, done with plain processes',
   });
 
   test('a damaged file of secrets is not replaced by new secrets', async () => {
+    const { folder, machine, deployed } = composed;
     const secrets = join(folder, 'damaged');
     await mkdir(join(secrets, 'make-secrets'), { recursive: true });
     await writeFile(join(secrets, 'make-secrets/secrets.json'), '{"FACADE_TOKEN":');

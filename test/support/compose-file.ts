@@ -4,6 +4,10 @@ import { parse } from 'yaml';
 
 const root = resolve(import.meta.dirname, '../..');
 
+/** The files that `docker compose` reads in their order, from the root of the project. */
+export const composeFiles = ['docker-compose.yml'];
+export const composeFilesWithTls = [...composeFiles, 'docker-compose.tls.yml'];
+
 /** A service of docker-compose.yml, as `docker compose` would start it. */
 export interface ComposeService {
   readonly name: string;
@@ -18,6 +22,8 @@ export interface ComposeService {
   readonly ports: readonly number[];
   /** The folders of the container that volumes and folders of the project are mounted at. */
   readonly mounts: readonly string[];
+  /** What is mounted there: the name of a volume, or a folder of the project. */
+  readonly sources: Readonly<Record<string, string>>;
   /** The words of its health check; empty for that of its image, undefined for none. */
   readonly healthcheck: readonly string[] | undefined;
   /** The services that must be there first. */
@@ -34,7 +40,7 @@ interface WrittenService {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string | number>>;
   readonly ports?: readonly string[];
-  readonly volumes?: readonly string[];
+  readonly volumes?: readonly (string | { readonly source: string; readonly target: string })[];
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
   readonly depends_on?: Readonly<Record<string, unknown>>;
   readonly scale?: number;
@@ -70,25 +76,48 @@ export function interpolate(text: string, variables: Readonly<Record<string, str
   return text.slice(0, start) + filled + interpolate(text.slice(end + 1), variables);
 }
 
-/** The content of docker-compose.yml, with these variables in `.env`. */
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** As Compose merges a later file into an earlier one: mappings by key, lists by appending, but not the words of a command. */
+function merge(earlier: unknown, later: unknown, key = ''): unknown {
+  if (Array.isArray(earlier) && Array.isArray(later))
+    return ['command', 'entrypoint', 'test'].includes(key) ? later : [...earlier, ...later];
+  if (!isObject(earlier) || !isObject(later)) return later;
+  const changed = Object.entries(later).map(([name, value]) => [name, merge(earlier[name], value, name)]);
+  return { ...earlier, ...Object.fromEntries(changed) };
+}
+
+/** The content of the files, with these variables in `.env`. */
 export async function readComposeDocument(
   variables: Readonly<Record<string, string>>,
+  files: readonly string[] = composeFiles,
 ): Promise<{ readonly services: Readonly<Record<string, object>> }> {
-  const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
+  const texts = await Promise.all(files.map((file) => readFile(join(root, file), 'utf8')));
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string') return interpolate(value, variables);
     if (Array.isArray(value)) return value.map(fill);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each)]));
   };
-  return fill(parse(text, { merge: true })) as { services: Readonly<Record<string, object>> };
+  const documents = texts.map((text) => fill(parse(text, { merge: true })));
+  return documents.reduce((earlier, later) => merge(earlier, later)) as {
+    services: Readonly<Record<string, object>>;
+  };
 }
 
 /** Its services. */
 export async function readComposeFile(
   variables: Readonly<Record<string, string>>,
+  files: readonly string[] = composeFiles,
 ): Promise<readonly ComposeService[]> {
-  const { services } = await readComposeDocument(variables);
+  const { services } = await readComposeDocument(variables, files);
+  const volumesOf = ({ volumes = [] }: WrittenService) =>
+    volumes.map((volume) => {
+      if (typeof volume !== 'string') return [volume.target, volume.source] as const;
+      const [source = '', target = ''] = volume.split(':');
+      return [target, source] as const;
+    });
   return Object.entries(services as Readonly<Record<string, WrittenService>>).map(([name, service]) => ({
     name,
     image: service.image ?? '',
@@ -99,7 +128,8 @@ export async function readComposeFile(
       Object.entries(service.environment ?? {}).map(([key, value]) => [key, String(value)]),
     ),
     ports: (service.ports ?? []).map((published) => Number.parseInt(published.split(':').at(-1) ?? '')),
-    mounts: (service.volumes ?? []).map((volume) => volume.split(':')[1] ?? ''),
+    mounts: volumesOf(service).map(([target]) => target),
+    sources: Object.fromEntries(volumesOf(service)),
     healthcheck:
       service.healthcheck?.disable === true ? undefined : (service.healthcheck?.test ?? []).slice(1),
     after: Object.keys(service.depends_on ?? {}),

@@ -45,26 +45,27 @@ export function completeSecrets(
   );
 }
 
-/** Where the servers are that the processes share, as the URLs in their files name them. */
-export interface ServerAddresses {
-  /** host:port of PostgreSQL. */
-  readonly database: string;
-  /** host:port of NATS. */
-  readonly nats: string;
+/** A server that the processes share, as the URLs in their files name it. */
+export interface SharedServer {
+  /** host:port */
+  readonly address: string;
+  /** Whether the processes connect with TLS only, and check the server's name. */
+  readonly hasTls: boolean;
 }
 
 /** For each process, the files that it reads: their names are those of its settings. No process can read another's. */
 export function filesOfProcesses(
   secrets: SecretStore,
-  { database, nats }: ServerAddresses,
+  { database, nats }: { readonly database: SharedServer; readonly nats: SharedServer },
 ): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const secret = (name: string): string => secrets[name] ?? '';
   const tokenOf = (role: string): string => secret(`${role.toUpperCase()}_TOKEN`);
   const callers = (accepted: readonly string[]): string =>
     accepted.map((role) => `${role}:${tokenOf(role)}`).join(',');
-  const databaseUrl = `postgres://gatehouse:${secret('POSTGRES_PASSWORD')}@${database}/gatehouse`;
+  const sslmode = database.hasTls ? '?sslmode=verify-full' : '';
+  const databaseUrl = `postgres://gatehouse:${secret('POSTGRES_PASSWORD')}@${database.address}/gatehouse${sslmode}`;
   const natsUrl = (user: string): string =>
-    `nats://${user}:${secret(`NATS_${user.toUpperCase()}_PASSWORD`)}@${nats}`;
+    `${nats.hasTls ? 'tls' : 'nats'}://${user}:${secret(`NATS_${user.toUpperCase()}_PASSWORD`)}@${nats.address}`;
   const simulated = {
     client_id: 'gatehouse',
     client_secret: secret('SIMULATOR_SECRET'),

@@ -9,7 +9,13 @@ import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
 import { readWalletsSettings } from '../../../src/wallets/settings.ts';
 import { readWalletSimulatorSettings } from '../../../src/wallet-simulator/settings.ts';
 import { readWebhooksSettings } from '../../../src/webhooks/settings.ts';
-import { readComposeDocument, readComposeFile, readContainersSection } from '../../support/compose-file.ts';
+import {
+  composeFiles,
+  composeFilesWithTls,
+  readComposeDocument,
+  readComposeFile,
+  readContainersSection,
+} from '../../support/compose-file.ts';
 import type { ComposeService } from '../../support/compose-file.ts';
 import { findGoModule } from '../../support/go-module.ts';
 
@@ -49,23 +55,53 @@ describe('docker-compose.yml', () => {
       expect({ port, isNamed: section.includes(`${port}`) }).toEqual({ port, isNamed: true });
   });
 
-  test('every file that a setting names is mounted, and no process has the secrets of another', () => {
-    for (const { name, environment, mounts } of services)
-      for (const [setting, path] of Object.entries(environment)) {
-        if (!path.startsWith('/')) continue;
-        const isMounted = mounts.some((mount) => path === mount || path.startsWith(`${mount}/`));
-        expect({ name, setting, isMounted: isMounted || name === 'make-secrets' }).toEqual({
+  test.each([composeFiles, composeFilesWithTls].map((files) => [files.join(' and '), files] as const))(
+    '%s mount every file that a setting names, and give no process the secrets or the key of another',
+    async (_names, files) => {
+      const services = await readComposeFile({}, files);
+      for (const { name, environment, mounts } of services)
+        for (const [setting, path] of Object.entries(environment)) {
+          if (!path.startsWith('/')) continue;
+          const isMounted = mounts.some((mount) => path === mount || path.startsWith(`${mount}/`));
+          expect({ name, setting, isMounted: isMounted || name === 'make-secrets' }).toEqual({
+            name,
+            setting,
+            isMounted: true,
+          });
+        }
+      for (const { name, mounts } of services) {
+        const own = name.replace('more-cores', 'core').replace('more-webhooks', 'webhooks');
+        const secrets = mounts.filter((mount) => mount.startsWith('/run/gatehouse/'));
+        if (name === 'make-secrets') continue;
+        expect({ name, secrets }).toEqual({
           name,
-          setting,
-          isMounted: true,
+          secrets: name === 'caddy' ? [] : [`/run/gatehouse/${own}`],
+        });
+        const certificates = mounts.filter((mount) => mount.startsWith('/etc/gatehouse/tls'));
+        if (files === composeFiles || ['caddy', 'wallet-simulator'].includes(name))
+          expect({ name, certificates }).toEqual({ name, certificates: [] });
+        else expect({ name, certificates }).toEqual({ name, certificates: [`/etc/gatehouse/tls/${own}`] });
+      }
+    },
+  );
+
+  test('docker-compose.tls.yml names the files of every mounted certificate, and servers require those of clients', async () => {
+    const withTls = await readComposeFile({}, composeFilesWithTls);
+    for (const { name, environment, command, entrypoint, sources } of withTls)
+      for (const [folder, source] of Object.entries(sources)) {
+        if (!folder.startsWith('/etc/gatehouse/tls/')) continue;
+        const own = name.replace('more-cores', 'core').replace('more-webhooks', 'webhooks');
+        expect({ name, source }).toEqual({ name, source: `./certificates/${own}` });
+        const named = [...Object.values(environment), ...command, ...entrypoint].join(' ');
+        for (const file of ['ca.crt', 'tls.crt', 'tls.key']) expect(named).toContain(`${folder}/${file}`);
+        expect({ name, clients: environment['GATEHOUSE_TLS_CLIENT_CERTIFICATES'] }).toEqual({
+          name,
+          clients: ['core', 'webhooks'].includes(own) ? 'required' : undefined,
         });
       }
-    for (const { name, mounts } of services) {
-      const own = name.replace('more-cores', 'core').replace('more-webhooks', 'webhooks');
-      const secrets = mounts.filter((mount) => mount.startsWith('/run/gatehouse/'));
-      if (name === 'make-secrets') continue;
-      expect({ name, secrets }).toEqual({ name, secrets: name === 'caddy' ? [] : [`/run/gatehouse/${own}`] });
-    }
+    // The words of PostgreSQL's command are replaced, not added to.
+    const postgres = (of: readonly ComposeService[]) => of.find(({ name }) => name === 'postgres')?.command;
+    expect(postgres(withTls)).toEqual(expect.arrayContaining([...(postgres(services) ?? [])]));
   });
 
   test('Caddy serves each public URL by the listener for it, and its address is the only trusted one', async () => {
@@ -108,22 +144,24 @@ const composeLibrary = findGoModule('github.com/compose-spec/compose-go/v2@v2.16
 const testWithGo = composeLibrary === undefined ? test.skip : test;
 
 testWithGo(
-  'docker-compose.yml follows the specification of Compose, and a mistake in it is found',
+  'docker-compose.yml and docker-compose.tls.yml follow the specification of Compose, and a mistake is found',
   async () => {
     const schema = await readFile(join(composeLibrary ?? '', 'schema/compose-spec.json'), 'utf8');
     const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(
       JSON.parse(schema) as object,
     );
     const document = await readComposeDocument({});
-    isValid(document);
-    expect(isValid.errors ?? []).toEqual([]);
+    for (const each of [document, await readComposeDocument({}, ['docker-compose.tls.yml'])]) {
+      isValid(each);
+      expect(isValid.errors ?? []).toEqual([]);
+    }
     const [name = '', service] = Object.entries(document.services)[0] ?? [];
     expect(isValid({ ...document, services: { [name]: { ...service, comand: [] } } })).toBe(false);
   },
 );
 
 test('every container is pinned, rotates its logs, and has neither privileges nor a writable image', async () => {
-  for (const { name, image, written } of await readComposeFile({})) {
+  for (const { name, image, written } of await readComposeFile({}, composeFilesWithTls)) {
     expect({ name, image }).toEqual({
       name,
       image: expect.stringMatching(/^gatehouse$|:\d+\.\d+(\.\d+)?(-alpine)?$/),

@@ -5,7 +5,10 @@ import { completeSecrets, filesOfProcesses } from '../../../src/main/deployment/
 import { roles } from '../../../src/contract/roles.ts';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
 
-const servers = { database: 'postgres:5432', nats: 'nats:4222' };
+const servers = {
+  database: { address: 'postgres:5432', hasTls: false },
+  nats: { address: 'nats:4222', hasTls: false },
+};
 
 describe('the secrets of a deployment', () => {
   test('are all different, stay the same at the next start, and are completed by what a newer version needs', () => {
@@ -58,5 +61,22 @@ describe('the secrets of a deployment', () => {
       expect(files['core']?.['GATEHOUSE_SERVICE_TOKENS']?.split(',')).toContain(`${role}:${token}`);
     }
     expect(files['webhooks']?.['GATEHOUSE_SERVICE_TOKENS']).not.toContain(secrets['CHECKOUT_TOKEN']);
+  });
+
+  test('name the database and the broker in URLs, with TLS where the servers have it', () => {
+    const secrets = completeSecrets({}, {}, randomBytes);
+    const urlsOf = (hasTls: boolean) => {
+      const { database, nats } = servers;
+      const files = filesOfProcesses(secrets, {
+        database: { ...database, hasTls },
+        nats: { ...nats, hasTls },
+      });
+      return ['GATEHOUSE_DATABASE_URL', 'GATEHOUSE_NATS_URL'].map((name) => {
+        const { protocol, host, search } = new URL(files['webhooks']?.[name] ?? '');
+        return `${protocol}//${host}${search}`;
+      });
+    };
+    expect(urlsOf(false)).toEqual(['postgres://postgres:5432', 'nats://nats:4222']);
+    expect(urlsOf(true)).toEqual(['postgres://postgres:5432?sslmode=verify-full', 'tls://nats:4222']);
   });
 });
