@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -57,9 +57,9 @@ export interface KubernetesObject {
 /** Whether this machine has kubectl, which contains Kustomize. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
-/** The objects of a folder in deploy/kubernetes, as `kubectl apply -k` would create them. */
-export function renderObjects(folder: string): readonly KubernetesObject[] {
-  const args = ['kustomize', resolve(root, 'deploy/kubernetes', folder)];
+/** The objects of a folder in deploy/kubernetes, or in a copy of `deploy`, as `kubectl apply -k` would create them. */
+export function renderObjects(folder: string, deploy = join(root, 'deploy')): readonly KubernetesObject[] {
+  const args = ['kustomize', join(deploy, 'kubernetes', folder)];
   const { status, stdout, stderr } = spawnSync('kubectl', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);

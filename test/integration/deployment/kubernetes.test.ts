@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readComposeFile } from '../../support/compose-file.ts';
+import { composeFilesWithTls, readComposeFile } from '../../support/compose-file.ts';
 import { findGoModule } from '../../support/go-module.ts';
 import { environmentOf, hasKubectl, mayConnect, renderObjects } from './kubernetes-objects.ts';
 import type { KubernetesObject, PodSpec } from './kubernetes-objects.ts';
@@ -22,16 +23,38 @@ function strictly(definition: Definition): object {
   return definition.properties === undefined ? definition : { ...definition, additionalProperties: false };
 }
 
+const podsOf = (objects: readonly KubernetesObject[]): readonly (readonly [name: string, pod: PodSpec])[] =>
+  objects.flatMap(({ metadata: { name }, spec }) =>
+    spec?.template === undefined ? [] : [[name, spec.template.spec] as const],
+  );
+
+/** The objects after the operator has removed the comment signs in front of the component `tls`. */
+async function renderWithTls(): Promise<readonly KubernetesObject[]> {
+  const deploy = await mkdtemp(join(tmpdir(), 'gatehouse-deploy-'));
+  try {
+    await cp(resolve(import.meta.dirname, '../../../deploy'), deploy, { recursive: true });
+    const folders = ['gatehouse', 'migrate'];
+    for (const folder of folders) {
+      const file = join(deploy, 'kubernetes', folder, 'kustomization.yaml');
+      const text = await readFile(file, 'utf8');
+      await writeFile(file, text.replace('# - ../tls', '- ../tls'));
+    }
+    return folders.flatMap((folder) => renderObjects(folder, deploy));
+  } finally {
+    await rm(deploy, { recursive: true });
+  }
+}
+
 /** Without kubectl, which contains Kustomize, these are skipped. */
 (hasKubectl ? describe : describe.skip)('the objects of deploy/kubernetes', () => {
   let objects: readonly KubernetesObject[];
+  let withTls: readonly KubernetesObject[];
   let pods: readonly (readonly [name: string, pod: PodSpec])[];
 
-  beforeAll(() => {
-    objects = ['gatehouse', 'migrate', 'ingress'].flatMap(renderObjects);
-    pods = objects.flatMap(({ metadata: { name }, spec }) =>
-      spec?.template === undefined ? [] : [[name, spec.template.spec] as const],
-    );
+  beforeAll(async () => {
+    objects = ['gatehouse', 'migrate', 'ingress'].flatMap((folder) => renderObjects(folder));
+    withTls = await renderWithTls();
+    pods = podsOf(objects);
   });
   const named = (kind: string): readonly string[] =>
     objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
@@ -59,7 +82,7 @@ function strictly(definition: Definition): object {
         if (isValid === undefined) return [`unknown kind ${object.apiVersion} ${object.kind}`];
         return isValid(object) === true ? [] : (isValid.errors ?? []);
       };
-      for (const object of objects)
+      for (const object of [...objects, ...withTls])
         expect({ of: object.metadata.name, kind: object.kind, problems: problemsOf(object) }).toEqual({
           of: object.metadata.name,
           kind: object.kind,
@@ -124,6 +147,62 @@ function strictly(definition: Definition): object {
         const isMounted = volumeMounts.some(({ mountPath }) => `${value}/`.startsWith(`${mountPath}/`));
         expect({ name, setting, isMounted }).toEqual({ name, setting, isMounted: true });
       }
+    }
+  });
+
+  test('have with the component `tls` the settings of docker-compose.tls.yml, and a certificate of their own', async () => {
+    const services = await readComposeFile({}, composeFilesWithTls);
+    const isTls = ([setting]: readonly [string, string]): boolean => /^(GATEHOUSE|NATS)_TLS_/.test(setting);
+    for (const [name, { containers, volumes = [] }] of podsOf(withTls)) {
+      const [container] = containers;
+      const own = Object.entries(environmentOf(container, withTls)).filter(isTls);
+      const service = services.find((each) => each.name === name);
+      const folder = `/etc/gatehouse/tls/${name}`;
+      const mounted = container.volumeMounts.filter(({ mountPath }) => mountPath.includes('/tls'));
+      const secrets = volumes.filter((volume) => volume.secret?.secretName.endsWith('-tls') === true);
+      if (name === 'wallet-simulator') {
+        expect({ name, own, mounted, secrets }).toEqual({ name, own: [], mounted: [], secrets: [] });
+        continue;
+      }
+      if (service !== undefined)
+        expect({ name, own: Object.fromEntries(own) }).toEqual({
+          name,
+          own: Object.fromEntries(Object.entries(service.environment).filter(isTls)),
+        });
+      expect(own.map(([, value]) => value).filter((value) => value.startsWith('/'))).toEqual(
+        ['ca.crt', 'tls.crt', 'tls.key'].map((file) => `${folder}/${file}`),
+      );
+      expect(mounted).toEqual([{ name: 'tls', mountPath: folder, readOnly: true }]);
+      expect(secrets).toMatchObject([{ name: 'tls', secret: { secretName: `gatehouse-${name}-tls` } }]);
+      if (name === 'nats') expect(container.args).toEqual(service?.command);
+      // The kubelet cannot check a gRPC server with TLS.
+      expect(JSON.stringify(container)).not.toContain('"grpc":{');
+    }
+  });
+
+  test('have an example of certificates with the names that clients check, and the role of each client', () => {
+    const certificates = renderObjects('certificates').flatMap(({ kind, metadata, spec = {} }) =>
+      kind === 'Certificate' && spec['isCA'] !== true ? [[metadata.name, spec] as const] : [],
+    );
+    const wanted = podsOf(withTls).flatMap(([, { volumes = [] }]) =>
+      volumes.flatMap(({ secret }) => secret?.secretName ?? []).filter((name) => name.endsWith('-tls')),
+    );
+    expect(certificates.map(([, spec]) => spec['secretName']).sort()).toEqual(
+      [...wanted, 'gatehouse-prometheus-tls'].sort(),
+    );
+    for (const [name, spec] of certificates) {
+      const isServer = ['core', 'webhooks', 'nats'].includes(name);
+      const role = name === 'rest-facade' ? 'facade' : name;
+      const hasRole = ['rest-facade', 'checkout', 'dashboard', 'wallets', 'webhooks'].includes(name);
+      expect({ name, ...spec }).toMatchObject({
+        name,
+        usages: ['digital signature', ...(isServer ? ['server auth'] : []), 'client auth'],
+      });
+      expect({ name, names: spec['dnsNames'], uris: spec['uris'] }).toEqual({
+        name,
+        names: isServer ? [name, 'localhost'] : undefined,
+        uris: hasRole ? [`spiffe://gatehouse.internal/gatehouse/${role}`] : undefined,
+      });
     }
   });
 
