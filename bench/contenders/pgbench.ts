@@ -26,7 +26,7 @@ export interface SteadyPgbench {
 }
 
 /** pgbench opens a connection for each client, and PostgreSQL's default limit is 100. */
-export const mostPgbenchClients = 80;
+export const maxPgbenchClients = 80;
 
 /** PostgreSQL's own load generator in C, with prepared statements. */
 export const pgbenchContender = (
@@ -75,7 +75,7 @@ async function runPgbench(options: {
   readonly seconds: number;
   readonly perSecond?: number;
 }) {
-  const clients = Math.min(options.connections, mostPgbenchClients);
+  const clients = Math.min(options.connections, maxPgbenchClients);
   const logPrefix = join(options.folder, 'log');
   const { output, cpuSeconds } = await captureTimed(
     'pgbench',

@@ -81,9 +81,9 @@ export function showBody(body: Uint8Array): string {
 }
 
 /** The number of attempts that fit a screen. */
-const mostAttempts = 20;
+const maxAttempts = 20;
 /** The number of characters: enough for an error message, and too few for an error page. */
-const mostOfAnswer = 300;
+const maxAnswerCharacters = 300;
 
 /** Results without an answer; undefined for results with one. */
 const unanswered: Readonly<Record<DeliveryAttemptResult, string | undefined>> = {
@@ -109,18 +109,20 @@ export function showResult({ result, statusCode, duration }: DeliveryAttempt): s
 /** The failure, the wait that the receiver requested, and its answer, each on its own line. Empty ones are omitted. */
 export function showAnswer({ detail, responseBody, retryAfter }: DeliveryAttempt): string[] {
   const answer = responseBody.replace(/\s+/g, ' ').trim();
-  const isLong = answer.length > mostOfAnswer;
+  const isLong = answer.length > maxAnswerCharacters;
   return [
     detail,
     retryAfter === '' ? '' : `asked to wait: Retry-After: ${retryAfter}`,
-    answer === '' ? '' : `< ${isLong ? `${answer.slice(0, mostOfAnswer)}… (more of it: --json)` : answer}`,
+    answer === ''
+      ? ''
+      : `< ${isLong ? `${answer.slice(0, maxAnswerCharacters)}… (more of it: --json)` : answer}`,
   ].filter((line) => line !== '');
 }
 
 /** Attempts as text, newest first. */
 export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse): string {
   if (attempts.length === 0) return 'It has not been sent yet';
-  const shown = attempts.slice(0, mostAttempts);
+  const shown = attempts.slice(0, maxAttempts);
   const rows = shown.map((attempt) => [
     `#${attempt.number}`,
     [

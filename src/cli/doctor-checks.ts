@@ -23,7 +23,7 @@ const resultOf: Readonly<Record<CheckResult, Result>> = {
 const diagnoseDeadlineMs = 8_000;
 const readyzDeadlineMs = 5_000;
 /** How many abandoned payments are counted. */
-const mostAbandoned = 500;
+const maxAbandoned = 500;
 const toleratedClockDifferenceMs = 2_000;
 /** The version the project pins. */
 const testedNode = 'v24.';
@@ -117,7 +117,7 @@ async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
 async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Finding[]> {
   try {
     const { payerPayments, nextPageToken } = await target.core.payerPayments.listPayerPayments(
-      { statuses: [PayerPaymentStatus.ABANDONED], pageSize: mostAbandoned },
+      { statuses: [PayerPaymentStatus.ABANDONED], pageSize: maxAbandoned },
       { timeoutMs: diagnoseDeadlineMs },
     );
     return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');

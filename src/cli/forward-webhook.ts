@@ -27,7 +27,7 @@ export interface Forwarder {
 }
 
 const connectMs = 5_000;
-const mostOfAnswer = 1_000;
+const maxAnswerCharacters = 1_000;
 
 export interface ForwarderOptions {
   readonly url: URL;
@@ -81,9 +81,9 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length >= mostOfAnswer) break;
+    if (length >= maxAnswerCharacters) break;
   }
-  return Buffer.concat(chunks).toString('utf8').slice(0, mostOfAnswer);
+  return Buffer.concat(chunks).toString('utf8').slice(0, maxAnswerCharacters);
 }
 
 function explain(error: unknown, url: URL): string {

@@ -136,15 +136,15 @@ function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsRespon
   );
 }
 
-const mostOfAnswer = 200;
+const maxAnswerCharacters = 200;
 
 /** The receiver's status, and the body of a refusal. */
 function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
   if (problem !== '') return printable(`  not received: ${problem}`);
   if (status >= 200 && status < 300) return `  answered ${status} in ${durationMs} ms`;
-  const said = answer.replace(/\s+/g, ' ').trim().slice(0, mostOfAnswer);
+  const quotedAnswer = answer.replace(/\s+/g, ' ').trim().slice(0, maxAnswerCharacters);
   return printable(
-    `  answered ${status} in ${durationMs} ms, so the delivery failed${said === '' ? '' : `\n  < ${said}`}`,
+    `  answered ${status} in ${durationMs} ms, so the delivery failed${quotedAnswer === '' ? '' : `\n  < ${quotedAnswer}`}`,
   );
 }
 

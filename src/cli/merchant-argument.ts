@@ -12,7 +12,7 @@ export type FindMerchant = (
 ) => Promise<string>;
 
 /** The error lists at most this many merchants. `merchant list` shows the others. */
-const mostListed = 20;
+const maxListed = 20;
 
 /** The command needs a core to find the only merchant, and no core is known for the given reason. */
 export const unknownMerchant = (howToName: string, reason: CliError): CliError =>
@@ -30,7 +30,7 @@ export async function findOnlyMerchant(
   merchants: CoreClients['merchants'],
   howToName: string,
 ): Promise<string> {
-  const { merchants: some, nextPageToken } = await merchants.listMerchants({ pageSize: mostListed });
+  const { merchants: some, nextPageToken } = await merchants.listMerchants({ pageSize: maxListed });
   const [only] = some;
   if (only === undefined)
     throw new CliError(

@@ -16,14 +16,14 @@ const shownAtStart = 3;
 const shownAtEnd = 5;
 
 /** Enough for a transaction's status and amount. `--exchanges all` shows complete bodies. */
-const mostOfBody = 300;
+const maxBodyCharacters = 300;
 
 /**
  * Exchanges with a wallet, oldest first. A wallet that decides late is queried many times and gives the same answer. So the
  * exchanges between the first and the last ones are only counted. With 'all', nothing is left out or cut.
  */
 export function showExchanges(exchanges: readonly WalletExchange[], shown: ShownExchanges): string {
-  const longest = shown === 'all' ? Infinity : mostOfBody;
+  const longest = shown === 'all' ? Infinity : maxBodyCharacters;
   const tellAll = (some: readonly WalletExchange[]): string[] => some.map((one) => tell(one, longest));
   const between = exchanges.slice(shownAtStart, -shownAtEnd);
   if (shown === 'all' || between.length < 2) return tellAll(exchanges).join('\n');
@@ -54,13 +54,13 @@ function tell(exchange: WalletExchange, longest: number): string {
   const answer = [status === 0 ? '' : String(status), shorten(responseBody, longest), error]
     .filter((part) => part !== '')
     .join(' ');
-  const said = [
+  const lines = [
     ['  >', `${method} ${url}`],
     ...(requestBody === '' ? [] : [['  >', shorten(requestBody, longest)]]),
     ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
   ];
   const columns = [{ head: '' }, { head: '', gives: true }];
-  return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, said)}`;
+  return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, lines)}`;
 }
 
 function showTook({ duration, status }: WalletExchange): string {

@@ -176,11 +176,11 @@ function dueText({ delivery, explanation, now }: ExplainedAt): string {
 }
 
 /** The server stops counting here. */
-const mostCounted = 1000;
+const maxCounted = 1000;
 
 function othersText(count: number): string {
   const words =
-    count >= mostCounted ? '1,000 or more deliveries' : count === 1 ? '1 delivery' : `${count} deliveries`;
+    count >= maxCounted ? '1,000 or more deliveries' : count === 1 ? '1 delivery' : `${count} deliveries`;
   return `${words} to the same endpoint ${count === 1 ? 'was' : 'were'} due earlier. They are sent first, a few at a time.`;
 }
 

@@ -55,7 +55,7 @@ const checkIdleMs = 5_000;
 const checksAtOnce = 4;
 /** How long a merchant's own connector stays open without work. */
 const accountIdleMs = 5 * 60_000;
-const mostIdleAccounts = 100;
+const maxIdleAccounts = 100;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
 const breaking = { restMs: 5_000, threshold: 8 };
@@ -125,7 +125,7 @@ const served = await Promise.all(
       client: merchantWallets,
       settings,
       options: connectorOptions,
-      mostIdle: mostIdleAccounts,
+      maxIdle: maxIdleAccounts,
       idleMs: accountIdleMs,
       monotonicMs: () => performance.now(),
     });

@@ -100,8 +100,13 @@ function verdictOf(error: unknown): KeyVerdict | undefined {
       return { kind: 'refused', reason };
     case 'MERCHANT_SUSPENDED':
     case 'PRODUCTION_NOT_ACTIVATED': {
-      const said = error.findDetails(ErrorInfoSchema)[0]?.metadata;
-      return { kind: 'barred', reason, merchantId: said?.['merchant_id'], apiKeyId: said?.['api_key_id'] };
+      const metadata = error.findDetails(ErrorInfoSchema)[0]?.metadata;
+      return {
+        kind: 'barred',
+        reason,
+        merchantId: metadata?.['merchant_id'],
+        apiKeyId: metadata?.['api_key_id'],
+      };
     }
     default:
       return undefined;

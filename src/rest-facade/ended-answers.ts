@@ -4,7 +4,7 @@ import { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
 
 /** The body of verify's answer about an ended order, from memory. Such an order never changes again. */
 export interface EndedAnswers {
-  /** Undefined when the order has not been asked for lately, or was PENDING then. */
+  /** Undefined unless the order was verified in the last minute and had ended. Also undefined when there was no room to keep it. */
   readonly find: (name: OrderName) => string | undefined;
   /** Keeps the body, unless the order is PENDING. */
   readonly keep: (name: OrderName, order: Pick<Order, 'status'>, body: string) => void;
@@ -18,7 +18,7 @@ export interface OrderName {
 const maxKept = 10_000;
 /** In characters, which take one byte each, or two outside of Latin-1. */
 const maxLength = 8 * 1024 * 1024;
-/** So that a phone number that is erased, or a database that is restored, shows soon. */
+/** Limits how long an answer is out of date after an erasure or a restore. */
 const keptForMs = 60_000;
 
 // An id contains no space.

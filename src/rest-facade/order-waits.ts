@@ -47,7 +47,7 @@ export function createOrderWaits({ endedOrders, places, draining }: OrderWaitPar
     const news = createWakeSignal();
     const begun = news.rings();
     const leave = endedOrders.listen(order.orderId, news.ring);
-    // Whatever happened before the stream was open is found by a reading when it opens, or now if it is open already.
+    // A change before the stream was open is found by a reading when it opens, or now if it is open already.
     if (endedOrders.isOpen()) news.ring();
     try {
       for (let rings = begun, pauseMs = timeoutMs; ;) {

@@ -14,8 +14,8 @@ const aboutNumber =
   (name: 'order_number' | 'refund_number') =>
   (issue: string) =>
   (error: ConnectError): Failure => {
-    const told = violationsOf(error).filter(({ field }) => field === name);
-    return { kind: 'invalid', details: told.length > 0 ? told : [{ field: name, issue }] };
+    const violations = violationsOf(error).filter(({ field }) => field === name);
+    return { kind: 'invalid', details: violations.length > 0 ? violations : [{ field: name, issue }] };
   };
 const aboutOrderNumber = aboutNumber('order_number');
 

@@ -47,7 +47,7 @@ export interface AccountConnectorsParts {
   readonly settings: WalletSettings;
   readonly options: ConnectorOptions;
   /** The number of connectors that stay open without work. */
-  readonly mostIdle: number;
+  readonly maxIdle: number;
   readonly idleMs: number;
   readonly monotonicMs: () => number;
 }
@@ -59,7 +59,7 @@ interface Entry {
 }
 
 export function createAccountConnectors(parts: AccountConnectorsParts): AccountConnectors {
-  const { client, settings, options, mostIdle, idleMs, monotonicMs } = parts;
+  const { client, settings, options, maxIdle, idleMs, monotonicMs } = parts;
   /** The least recently used first. */
   const entries = new Map<string, Entry>();
 
@@ -90,7 +90,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
   };
   const closeIdle = (): void => {
     const idle = [...entries].filter(([, { users }]) => users === 0);
-    const tooMany = idle.length - mostIdle;
+    const tooMany = idle.length - maxIdle;
     for (const [position, [id, entry]] of idle.entries())
       if (position < tooMany || monotonicMs() - entry.idleSinceMs >= idleMs) drop(id, entry);
   };

@@ -28,12 +28,12 @@ export const completed = (at: Date): MadeUpEvent => orderEvent('order.completed'
 
 export const isAccepted = ({ status }: Forwarded): boolean => status >= 200 && status < 300;
 
-const mostQuoted = 60;
+const maxQuoted = 60;
 
 /** The answer as the predicate of a sentence about the receiver: `answered 500 "boom"`. */
 export function answerText({ status, problem, answer }: Forwarded): string {
   if (problem !== '') return `gave no answer (${problem})`;
-  const quoted = answer.replace(/\s+/g, ' ').trim().slice(0, mostQuoted);
+  const quoted = answer.replace(/\s+/g, ' ').trim().slice(0, maxQuoted);
   return `answered ${status}${quoted === '' || (status >= 200 && status < 300) ? '' : ` "${quoted}"`}`;
 }
 

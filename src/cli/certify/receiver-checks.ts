@@ -11,7 +11,7 @@ import { signatureChecks } from './signature-checks.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** Gatehouse sends at most this many webhooks to one receiver at once. */
-const mostAtOnce = 8;
+const maxConcurrent = 8;
 
 /** The checks that HTTP answers alone decide. The orders of their webhooks do not exist. */
 export function receiverChecks(parts: ReceiverParts): readonly Check<ReceiverCheckName>[] {
@@ -161,9 +161,9 @@ function orderChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverChe
       needs,
       fix: 'Let the receiver handle several requests at once, for example without a lock around all orders.',
       run: async () => {
-        const events = Array.from({ length: mostAtOnce }, () => completed(now()));
+        const events = Array.from({ length: maxConcurrent }, () => completed(now()));
         const answers = await Promise.all(events.map((event) => sender.send(event)));
-        return allAccepted(answers.map((answer) => [`one of ${mostAtOnce} webhooks at once`, answer]));
+        return allAccepted(answers.map((answer) => [`one of ${maxConcurrent} webhooks at once`, answer]));
       },
     },
     {

@@ -2,7 +2,7 @@ import { fields, table } from '../table.ts';
 import type { FaultResult, ProveReport } from './report.ts';
 
 const resultWords = { held: 'held', broken: 'BROKEN', not_tried: 'not tried' } as const;
-const mostShown = 5;
+const maxShown = 5;
 
 const words = (name: string): string => name.replaceAll('_', ' ');
 
@@ -46,9 +46,9 @@ export function showReport(report: ProveReport): string {
       [
         `${name}: ${count} ${count === 1 ? 'violation' : 'violations'}`,
         ...all
-          .slice(0, mostShown)
+          .slice(0, maxShown)
           .map(({ order_number: order, seen }) => `  ${order === '' ? '' : `${order}: `}${seen}`),
-        ...(count > mostShown ? ['  … the report has more'] : []),
+        ...(count > maxShown ? ['  … the report has more'] : []),
       ].join('\n'),
     );
   return [head, invariants, ...violations, showFaults(report.faults)].join('\n\n');

@@ -47,7 +47,7 @@ export async function recordRefusal(
 ): Promise<void> {
   const key = createHash('sha256').update(`refused/${reason}/${emailKey}`).digest();
   const targetId = user === null ? '' : publicId('usr', user.id);
-  const said = JSON.stringify({ reason, ...details });
-  const values = [key, at, by.actor, targetId, by.requestId, said, user?.id ?? null];
+  const entryDetails = JSON.stringify({ reason, ...details });
+  const values = [key, at, by.actor, targetId, by.requestId, entryDetails, user?.id ?? null];
   await runStatement(pool, { text, values });
 }

@@ -16,8 +16,8 @@ export interface ErasedRange {
 const noSalt = Buffer.alloc(0);
 
 /**
- * The seal of the events as the erasure left them, in their order. Only core has the key. So who can only write to the database cannot
- * pass off a change as an erasure.
+ * The seal of the events as the erasure left them, in their order. Only core has the key. So a change of the
+ * database without that key cannot pass as an erasure.
  */
 export function erasureSealOf(key: Buffer, range: ErasedRange, events: readonly CommittedEvent[]): Buffer {
   const { merchantId, orderId, fromSequence, toSequence, erasedAt } = range;

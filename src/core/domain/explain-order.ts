@@ -14,7 +14,7 @@ import { maxAttempts } from './transition.ts';
 import { unreachable } from './unreachable.ts';
 import { walletIdOf } from './wallet.ts';
 
-/** Work that is due for longer than this has nobody who does it. Reports of wallets are out of date after this time too. */
+/** If work is due for longer than this, no process does it. Reports of wallets are out of date after this time too. */
 const overdueMs = 20_000;
 
 /** Explains an order. Every order has exactly one explanation at any time. */
@@ -109,7 +109,7 @@ function explainRefund(refund: Refund, explained: ExplainedOrder, now: Date): Or
 
 type About = Pick<Fact, 'wallet' | 'subjectId' | 'since'>;
 
-/** What comes next in the work on a due reversal, or why nobody does that work. */
+/** What comes next in the work on a due reversal, or why no process does that work. */
 function workAtWallet(
   { dueAt, isLeased, maybeSent }: Extract<Reversal, { status: 'REVERSAL_DUE' }>,
   about: About,

@@ -57,22 +57,22 @@ export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> =
 });
 
 /** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all requesters together. */
-export const mostUnconfirmedPrompts = (share: number): number =>
+export const maxUnconfirmedPrompts = (share: number): number =>
   Object.values(placesOf(share)).reduce((sum, size) => sum + size, 0);
 
 /** The largest number of prompts that a phone gets in ten minutes, including confirmed ones. */
-export const mostPrompts = (share: number): number => 2 * mostUnconfirmedPrompts(share);
+export const maxPrompts = (share: number): number => 2 * maxUnconfirmedPrompts(share);
 
 /**
  * Decides whether a phone may be prompted now, from all its prompts in the window. The payer wanted the confirmed ones, so
- * they count only toward `mostPrompts`. `share`: prompts of one kind of place, above 0.
+ * they count only toward `maxPrompts`. `share`: prompts of one kind of place, above 0.
  */
 export function decidePrompt(
   requester: PromptRequester,
   past: readonly PastPrompt[],
   share: number,
 ): PromptDecision {
-  if (past.length >= mostPrompts(share)) return limited(past);
+  if (past.length >= maxPrompts(share)) return limited(past);
   const unconfirmed = past.filter(({ wasConfirmed }) => !wasConfirmed);
   const sizes = placesOf(share);
   const waits = eligiblePlaces(requester, unconfirmed).map((place) => {

@@ -18,7 +18,7 @@ export interface DueOrder {
   readonly merchantId: string;
   readonly orderId: string;
   /** Whether copies that were on their way at the first erasure are still to be searched for. */
-  readonly needsSecondLook: boolean;
+  readonly needsRepeat: boolean;
 }
 
 /** Due orders of the merchant whose order waits longest. */
@@ -26,7 +26,7 @@ export function readDue(pool: Pool | PoolClient, limit: number): Promise<DueOrde
   return runStatement<DueOrder>(pool, {
     text: `
 select merchant_id as "merchantId", order_id as "orderId",
-  request_id is not null and obstacle <> 'LATE_COPIES' as "needsSecondLook"
+  request_id is not null and obstacle <> 'LATE_COPIES' as "needsRepeat"
 from core.erasures_due
 where due_at <= now() and merchant_id = (select merchant_id from core.erasures_due where due_at <= now() order by due_at limit 1)
 order by due_at limit $1`,
@@ -45,7 +45,7 @@ export async function removeDue(
   });
 }
 
-/** When an order is tried again: soon if only the sealing is late, or in an hour. */
+/** The time until an order is tried again, by its obstacle. */
 const delays = `case when obstacle.name = 'LATE_COPIES' then interval '2 minutes' when obstacle.name = 'NOT_SEALED' then interval '3 seconds'
   when obstacle.name = 'BROKER_UNAVAILABLE' then interval '1 minute' else interval '10 minutes' end`;
 

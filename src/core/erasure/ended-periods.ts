@@ -10,7 +10,7 @@ import { erasePayerPayments } from './erase-payer-payments.sql.ts';
 
 export interface PeriodParts {
   readonly database: { readonly pool: Pool };
-  /** The period of merchants without one of their own; 0 for no erasure. */
+  /** The period of merchants without one of their own, in days; 0 for no erasure. */
   readonly defaultDays: number;
   readonly newId: NewId;
   readonly now: () => Date;
@@ -27,9 +27,8 @@ interface EndedPeriod {
   readonly days: number;
 }
 
-/**
- * Makes the erasure of orders due that were registered before their merchant's period, and erases what wallets answered about payments
- * without an order. Each merchant's orders are examined once, so a longer period brings nothing back and costs nothing.
+/** Marks orders that are older than their merchant's period as due for erasure. Erases the wallets' answers about payments without an
+ * order that are older than the default period. Each order is examined once, so a longer period later changes nothing.
  */
 export async function findEndedPeriods(
   parts: PeriodParts,
@@ -99,7 +98,7 @@ select (select count(*)::integer from old) as count, (select count(*)::integer f
 /** Payments that payers started, and that belong to no order. Those of an order are erased with it. */
 function eraseOldPayerPayments({ database, defaultDays, now }: PeriodParts, environment: Environment) {
   const before = lowestStoredIdAt(new Date(now().getTime() - defaultDays * dayMs));
-  const nobody = storedId('mer', noMerchantId);
+  const withoutMerchant = storedId('mer', noMerchantId);
   return inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
     const rows = await runStatement<{ id: string }>(client, {
       text: `
@@ -111,7 +110,7 @@ with progress as (
 select p.id from core.payer_payments p, progress
 where p.environment = $2 and p.id > progress.until_id and p.id < $3 and p.status <> 'OPEN'
 order by p.id limit ${batchSize}`,
-      values: [nobody, environment, before],
+      values: [withoutMerchant, environment, before],
     });
     const last = rows.at(-1);
     if (last === undefined) return 0;
@@ -121,7 +120,7 @@ order by p.id limit ${batchSize}`,
     );
     await runStatement(client, {
       text: 'update core.erasure_progress set until_id = $3 where merchant_id = $1 and environment = $2',
-      values: [nobody, environment, last.id],
+      values: [withoutMerchant, environment, last.id],
     });
     return rows.length;
   });

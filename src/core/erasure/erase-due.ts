@@ -20,7 +20,7 @@ const eraseLock = { key: 7_142_009, silenceMs: 60_000, keepAliveMs: 10_000 };
 const batchSize = 50;
 const periodsEveryMs = 10 * 60_000;
 
-/** One order that cannot be erased, such as one whose events this version cannot read, must not hold up the others. */
+/** Erases the orders together. If that fails, erases them one by one, so that one order cannot hold up the others. Never rejects. */
 async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase): Promise<Erasure> {
   try {
     return await eraseOrders(parts, orders);
@@ -55,7 +55,7 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     const { merchantId } = first;
     const orderIds = due.map(({ orderId }) => orderId);
     const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds });
-    const again = new Set(due.flatMap(({ orderId, needsSecondLook }) => (needsSecondLook ? [orderId] : [])));
+    const again = new Set(due.flatMap(({ orderId, needsRepeat }) => (needsRepeat ? [orderId] : [])));
     const [unfinished, finished] = [
       erased.filter((id) => again.has(id)),
       erased.filter((id) => !again.has(id)),

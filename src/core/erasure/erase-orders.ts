@@ -35,8 +35,8 @@ export interface Erasure {
 }
 
 /**
- * Erases the personal data of orders in every table, in one transaction. An order that may still change is not erased, and one
- * with an event that differs from its seal never is: the erasure would hide the change.
+ * Erases the personal data of orders in every table, in one transaction. An order that may still change is not erased yet. An
+ * order with an event that differs from its seal is not erased either, because the erasure would hide the change.
  */
 export function eraseOrders(parts: EraseParts, { merchantId, orderIds }: OrdersToErase): Promise<Erasure> {
   return inTransaction(

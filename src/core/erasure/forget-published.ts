@@ -12,7 +12,7 @@ export type ForgetPublished = (
 ) => Promise<boolean>;
 
 /** Longer than the broker keeps events. */
-const keptMs = 8 * 24 * 60 * 60_000;
+const longerThanBrokerKeepsMs = 8 * 24 * 60 * 60_000;
 /** How many messages from a number on are searched for one that the broker still has. */
 const step = 16;
 
@@ -21,7 +21,9 @@ export function createForgetPublished(
   now: () => Date,
 ): ForgetPublished {
   return async (events) => {
-    const kept = events.filter(({ occurredAt }) => now().getTime() - occurredAt.getTime() < keptMs);
+    const kept = events.filter(
+      ({ occurredAt }) => now().getTime() - occurredAt.getTime() < longerThanBrokerKeepsMs,
+    );
     if (kept.length === 0) return true;
     const stream = await openStream();
     if (stream === undefined) return false;

@@ -47,7 +47,7 @@ export function createChangedOrders({ database, signal, stop, logger }: ChangedO
   const { pool } = database;
   const ofAll = new Set<ChangeListener>();
   const ofOrder = new Map<StoredId<'ord'>, Set<ChangeListener>>();
-  /** Resolves when the reader has its start; undefined while nobody listens. */
+  /** Resolves when the reader has its start; undefined without a listener. */
   let begun: Promise<void> | undefined;
 
   const add = (listener: ChangeListener, order: StoredId<'ord'> | undefined): void => {

@@ -80,7 +80,7 @@ export interface AccountStoreParts {
 }
 
 /** The most accounts of a merchant at one wallet in one environment, retired ones included. */
-const mostAccounts = 10;
+const maxAccounts = 10;
 const checkLeaseMs = 60_000;
 
 export function createAccountStore({
@@ -142,7 +142,7 @@ export function createAccountStore({
         if (replaced !== undefined) {
           em.remove(replaced);
           await em.flush();
-        } else if (all.length >= mostAccounts) return err('too_many' as const);
+        } else if (all.length >= maxAccounts) return err('too_many' as const);
         const at = now();
         const id = storedId('wac', newId('wac', at));
         const row = em.create(WalletAccountRow, {

@@ -20,7 +20,7 @@ import { parseText } from '../domain/text.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { Certification, CertificationRun, CertifiedPart } from './certifications.ts';
 
-const mostChecks = 100;
+const maxChecks = 100;
 const urlLength = 2048;
 const versionLength = 32;
 
@@ -70,8 +70,8 @@ function parseParts(messages: readonly CertifiedPartMessage[]): Result<Certified
 
 function parseChecks(messages: readonly CertificationCheck[]): Result<CertifiedCheck[], Issue> {
   const field = 'parts.checks';
-  if (messages.length === 0 || messages.length > mostChecks)
-    return err({ field, issue: `must be 1 to ${mostChecks} checks` });
+  if (messages.length === 0 || messages.length > maxChecks)
+    return err({ field, issue: `must be 1 to ${maxChecks} checks` });
   const checks: CertifiedCheck[] = [];
   for (const { name, result: message } of messages) {
     const result = keyOf(resultMessages, message);

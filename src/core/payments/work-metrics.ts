@@ -27,7 +27,7 @@ interface DueRow {
   readonly oldest_seconds: number | null;
 }
 
-/** Adds metrics of the work that is due and that nobody has taken. All cores show the same values. */
+/** Adds metrics of the work that is due and that no process has leased. All cores show the same values. */
 export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'>): void {
   metrics.addReading('due work', (registry) => {
     const registers = [registry];

@@ -121,9 +121,9 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
   known,
   advice:
     known.what === 'refund'
-      ? `the wallet confirmed this refund; ask the wallet about the refund of transaction ${known.providerTransactionId}. ${look(known)}`
+      ? `the wallet confirmed this refund; ask the wallet about the refund of transaction ${known.providerTransactionId}. ${showCommand(known)}`
       : known.what === 'attempt'
-        ? `the wallet confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${look(known)}`
+        ? `the wallet confirmed this payment; ask the wallet about transaction ${known.providerTransactionId}. ${showCommand(known)}`
         : `the wallet confirmed this stray payment; ask the wallet about transaction ${known.providerTransactionId} before you settle it by hand`,
 });
 
@@ -137,11 +137,11 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
   if (!isToday || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
   if (byRequest?.what === 'attempt') {
     if (byRequest.status === 'SUCCEEDED') {
-      const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; ask the wallet to return the money. ${look(byRequest)}`;
+      const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; ask the wallet to return the money. ${showCommand(byRequest)}`;
       return { kind: 'MISSING_HERE', entry, known: byRequest, advice };
     }
     if (entry.status === 'REVERSED') return undefined;
-    const advice = `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${look(byRequest)}`;
+    const advice = `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(byRequest)}`;
     return { kind: 'STATUS_DIFFERS', entry, known: byRequest, advice };
   }
   const advice =
@@ -166,7 +166,7 @@ function compareReversal(
   if (known.what === 'refund') return compareRefund(entry, known);
   if (known.what === 'attempt') {
     if (known.status !== 'SUCCEEDED') return undefined;
-    const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${look(known)}`;
+    const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${showCommand(known)}`;
     return { kind: 'STATUS_DIFFERS', entry, known, advice };
   }
   const differs = compareAmount(entry, known);
@@ -182,18 +182,18 @@ function compareRefund(entry: Entry, known: KnownRefund): FoundDifference | unde
       kind: 'AMOUNT_DIFFERS',
       entry,
       known,
-      advice: `the refund here is ${known.amount} ${known.currency}; ask the wallet which amount is right. ${look(known)}`,
+      advice: `the refund here is ${known.amount} ${known.currency}; ask the wallet which amount is right. ${showCommand(known)}`,
     };
   switch (known.status) {
     case 'REVERSED':
       return undefined;
     case 'REVERSAL_DUE':
       return differs(
-        `the wallet carried out a refund that is undecided here; Gatehouse queries the wallet again now, and the answer decides. ${look(known)}`,
+        `the wallet carried out a refund that is undecided here; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(known)}`,
       );
     case 'REVERSAL_REFUSED':
       return differs(
-        `this refund is FAILED here, and the wallet has carried it out; inform the merchant before it refunds again. ${look(known)}`,
+        `this refund is FAILED here, and the wallet has carried it out; inform the merchant before it refunds again. ${showCommand(known)}`,
       );
   }
 }
@@ -202,7 +202,7 @@ function compareAmount(entry: Entry, known: Exclude<KnownMoney, KnownRefund>): F
   if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
   const advice =
     known.what === 'attempt'
-      ? `the wallet confirmed ${known.amount} ${known.currency}; ask the wallet which amount is right before you pay the money out. ${look(known)}`
+      ? `the wallet confirmed ${known.amount} ${known.currency}; ask the wallet which amount is right before you pay the money out. ${showCommand(known)}`
       : `the stray payment here is ${known.amount} ${known.currency}; ask the wallet which amount is right`;
   return { kind: 'AMOUNT_DIFFERS', entry, known, advice };
 }
@@ -234,22 +234,22 @@ function compareStatus(
   if (known.status !== 'SUCCEEDED')
     return moved
       ? differs(
-          `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${look(known)}`,
+          `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(known)}`,
         )
       : undefined;
   if (!moved)
     return differs(
-      `the wallet confirmed this payment, and its statement does not; ask the wallet about it. ${look(known)}`,
+      `the wallet confirmed this payment, and its statement does not; ask the wallet about it. ${showCommand(known)}`,
     );
   // A reversal with its own entry is reported there.
   if (entry.status === 'REVERSED' && !hasReversal && refund === undefined)
     return differs(
-      `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${look(known)}`,
+      `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${showCommand(known)}`,
     );
   return undefined;
 }
 
-const look = ({ merchantId, paymentAttemptId }: KnownMoney): string =>
+const showCommand = ({ merchantId, paymentAttemptId }: KnownMoney): string =>
   paymentAttemptId === null
     ? ''
     : `See: payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;

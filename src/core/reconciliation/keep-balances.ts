@@ -13,7 +13,7 @@ export interface BalanceParts extends ScheduleParts {
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** How long after its latest comparison an ended day is compared again: one that does not balance, and one that does. */
+/** The time between two comparisons of an ended day. */
 const repeatMs = { unbalanced: dayMs, balanced: 3 * dayMs };
 /** Older days are left to operators. */
 const repeatDays = 7;
@@ -23,7 +23,7 @@ const startedBy = 'core';
 
 /**
  * Compares the running day of every wallet with a statement at intervals, and the days of the last week again, because wallets correct
- * their statements and add entries late. A run replaces the earlier ones of its day that core has started like this. Several cores may call it at once.
+ * their statements and add entries late. A run replaces earlier runs of its day that core started for this purpose. Several cores may call it at once.
  * Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {

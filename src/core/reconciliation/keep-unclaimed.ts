@@ -8,8 +8,8 @@ import type { FoundDifference } from './compare-entry.ts';
 const referenceEnd = /^[0-9a-hjkmnp-tv-z]{12}$/;
 
 /**
- * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. So a
- * shop that repeats the order is answered with this payment, and the customer is not charged again.
+ * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. When a
+ * shop repeats the order, the order gets this payment, and the customer is not charged again.
  */
 export async function keepUnclaimed(
   em: EntityManager,

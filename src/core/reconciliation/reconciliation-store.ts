@@ -98,7 +98,7 @@ export interface ReconciliationStoreOptions {
 }
 
 /** A wrong account gives a difference for each entry. Differences beyond this number are counted, not stored. */
-const mostKept = 10_000;
+const maxKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
   const { database, newId, newLeaseId, now, onDue, makeAttemptDue, hastenRefund } = options;
@@ -271,7 +271,7 @@ async function compare(
   for await (const found of compareStatement(em, row.id, scopeOf(row), period, balance)) {
     count += 1;
     await keepUnclaimed(em, row, found, at);
-    if (count > mostKept) continue;
+    if (count > maxKept) continue;
     kept.push(differenceRow(row.id, count, found));
     if (isDoubtful(found)) doubtful.push(found);
   }

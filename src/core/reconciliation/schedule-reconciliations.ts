@@ -8,7 +8,7 @@ import { dateOf } from './reconciliation-day.ts';
 /** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
 const settleMs = 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
-const mostDays = 7;
+const maxDays = 7;
 
 export interface ScheduleParts {
   readonly database: Database;
@@ -29,7 +29,7 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
   let started = 0;
   for (const { id: wallet, environments } of wallets.filter(({ reconcile }) => reconcile)) {
     for (const environment of environments) {
-      for (let daysAgo = mostDays; daysAgo >= 1; daysAgo -= 1) {
+      for (let daysAgo = maxDays; daysAgo >= 1; daysAgo -= 1) {
         const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
         const id = storedId('rec', newId('rec', at));
         const made = { id, wallet, environment, date, scheduled: true, startedBy: 'core', at };

@@ -52,7 +52,7 @@ export async function beginRecovery(
       });
     }
   await em.flush();
-  // Whoever changes an attempt or a refund locks its order first. No other transaction runs under this lock of the tables.
+  // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
   await em.execute(`
 update core.payment_attempts set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(due_at, now())

@@ -11,14 +11,14 @@ export type StartReconciliation = (
   startedBy: string,
 ) => Promise<unknown>;
 
-/** As far back as statements are read. An older backup needs an operator. */
-const mostDays = 31;
+/** The most days of statements that are read. A longer lost time needs an operator. */
+const maxDays = 31;
 /** The tolerated difference between a wallet's clock and ours. */
 const clockToleranceMs = 15 * 60_000;
 
 /** The days whose statements contain the lost time. */
 const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | undefined =>
-  datesOf(new Date(lostFrom.getTime() - clockToleranceMs), lostUntil, mostDays);
+  datesOf(new Date(lostFrom.getTime() - clockToleranceMs), lostUntil, maxDays);
 
 /**
  * Requests the statements of the lost time, wallet by wallet. A statement counts only if it was read to its end after `from`. By

@@ -19,8 +19,8 @@ export interface StreamEvent {
 }
 
 const chunk = 500;
-/** How far the newest message is searched among those of other databases on the same broker. */
-const newestAmong = 50;
+/** The number of messages among which the newest one of this database is searched. Other databases may use the same broker. */
+const newestSearchSize = 50;
 
 /** The stream's events that carry the database's mark. Others belong to other databases, or to earlier versions. */
 function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEvent[] {
@@ -43,7 +43,7 @@ export async function hasNewestEvent(
   if (range === undefined) return undefined;
   const lastOf = async (count: number): Promise<StreamEvent | undefined> =>
     eventsOf(await read(Math.max(range.first, range.last - count + 1), range.last), lineage).at(-1);
-  const newest = (await lastOf(1)) ?? (await lastOf(newestAmong));
+  const newest = (await lastOf(1)) ?? (await lastOf(newestSearchSize));
   if (newest === undefined) return undefined;
   return (await areKnown(pool, [newest]))[0] === true;
 }

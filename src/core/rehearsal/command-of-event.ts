@@ -4,7 +4,7 @@ import { commandTypes } from '../domain/order.ts';
 import type { CommandType, OrderInFull, PaymentAttempt } from '../domain/order.ts';
 import type { Command } from '../domain/transition.ts';
 import { attemptStatusOf, eventTypeOf } from '../rpc/order-messages.ts';
-import { known, originOf, pastAfter } from './order-past.ts';
+import { requireKnown, originOf, pastAfter } from './order-past.ts';
 
 /**
  * The command that caused an event of `transition`. Events since the release that records decisions name it. For earlier ones it
@@ -32,7 +32,7 @@ export function commandOf(event: OrderEventMessage, before: OrderInFull): Comman
       return { type, attemptId: attemptOf(event).id, debited: debitedIn(event, before) };
     case 'decline_attempt': {
       const { id: attemptId, declineReason } = attemptOf(event);
-      return { type, attemptId, reason: known(declineReason ?? undefined, 'decline_reason') };
+      return { type, attemptId, reason: requireKnown(declineReason ?? undefined, 'decline_reason') };
     }
     case 'send_attempt':
     case 'lose_attempt':
@@ -42,7 +42,7 @@ export function commandOf(event: OrderEventMessage, before: OrderInFull): Comman
 }
 
 function recordedType({ command }: { readonly command: string }): CommandType {
-  return known(
+  return requireKnown(
     commandTypes.find((each) => each === command),
     'command',
   );
@@ -74,9 +74,9 @@ function derivedType(
 }
 
 const attemptOf = (event: OrderEventMessage): PaymentAttempt =>
-  known(pastAfter(event, undefined).attempts[0], 'payment_attempt');
+  requireKnown(pastAfter(event, undefined).attempts[0], 'payment_attempt');
 
 function debitedIn(event: OrderEventMessage, { amount }: OrderInFull): Money {
   const debited = Money.parse(event.order?.deducted ?? '', 'deducted', amount.currency);
-  return known(debited.ok ? debited.value : undefined, 'deducted');
+  return requireKnown(debited.ok ? debited.value : undefined, 'deducted');
 }

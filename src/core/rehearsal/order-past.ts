@@ -19,7 +19,7 @@ import type {
 import { orderColumns } from '../payments/changes/lost-order.ts';
 import { attemptStatusOf, paymentOptionOf } from '../rpc/order-messages.ts';
 
-/** What an order's events have told so far, as far as the next decision needs it. */
+/** The facts of an order's events so far that the next decision needs. */
 export interface OpenPast {
   readonly type: 'open';
   /** The number of the last event. */
@@ -30,12 +30,13 @@ export interface OpenPast {
 }
 
 /** @throws TypeError for a missing value, and for one that this version does not know */
-export function known<T>(value: T | undefined, what: string): T {
+export function requireKnown<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new TypeError(`the event has no ${what} that this version knows`);
   return value;
 }
 
-export const timeIn = (time: Timestamp | undefined, what: string): Date => timestampDate(known(time, what));
+export const timeIn = (time: Timestamp | undefined, what: string): Date =>
+  timestampDate(requireKnown(time, what));
 
 function attemptId(text: string): AttemptId {
   if (!isPublicId('pat', text)) throw new TypeError('the event has no id of an attempt');
@@ -46,9 +47,9 @@ function attemptId(text: string): AttemptId {
 function attemptIn(message: AttemptMessage, origin: AttemptOrigin): PaymentAttempt {
   return {
     id: attemptId(message.paymentAttemptId),
-    status: known(attemptStatusOf(message.status), 'attempt status'),
+    status: requireKnown(attemptStatusOf(message.status), 'attempt status'),
     origin,
-    paymentOption: known(paymentOptionOf(message.paymentOption), 'payment_option'),
+    paymentOption: requireKnown(paymentOptionOf(message.paymentOption), 'payment_option'),
     phone: message.phone,
     createdAt: timeIn(message.createTime, 'create_time'),
     updatedAt: timeIn(message.updateTime, 'update_time'),
@@ -63,7 +64,7 @@ export const orderIn = (message: OrderMessage): Order =>
 /** What the events after `event` need. */
 export function pastAfter(event: OrderEventMessage, before: OpenPast | undefined): OpenPast {
   const attempts = before?.attempts ?? [];
-  const order = known(event.order, 'order');
+  const order = requireKnown(event.order, 'order');
   const sequence = Number(event.sequence);
   const { paymentAttempt: message } = event;
   if (message === undefined) return { type: 'open', sequence, order, attempts };
@@ -86,7 +87,7 @@ const origins: Readonly<Record<string, AttemptOrigin>> = {
   payer: 'PAYER',
 };
 
-/** The origin of the attempt that the event started. Events of earlier versions do not tell it. */
+/** The origin of the attempt that the event started. Events of earlier versions do not record it. */
 export function originOf({ decision, paymentAttempt, order }: OrderEventMessage): AttemptOrigin {
   const recorded = origins[decision?.attemptOrigin ?? ''];
   if (recorded !== undefined) return recorded;
@@ -117,7 +118,7 @@ export function orderBefore(past: OpenPast, event: OrderEventMessage): OrderInFu
         attemptId: attemptId(paymentAttemptId),
         amount,
         currency,
-        status: known(strayStatuses[status], 'status of stray money'),
+        status: requireKnown(strayStatuses[status], 'status of stray money'),
         foundAt: timeIn(findTime, 'find_time'),
       }),
     ),
@@ -130,7 +131,7 @@ const strayStatuses: Readonly<Record<string, StrayMoney['status']>> = {
   reversal_refused: 'REVERSAL_REFUSED',
 };
 
-/** An event of an earlier version does not tell that an attempt was sent. One that a wallet decided was. */
+/** Events of earlier versions do not record that an attempt was sent. An attempt that a wallet decided was sent. */
 function sentIfDecided(
   last: PaymentAttempt | undefined,
   { decision, paymentAttempt }: OrderEventMessage,

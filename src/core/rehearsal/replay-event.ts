@@ -12,7 +12,7 @@ import { eventMessage, eventTypeOf, statusOf } from '../rpc/order-messages.ts';
 import { commandOf } from './command-of-event.ts';
 import { differingFields, eventWord } from './differing-fields.ts';
 import type { DifferingField } from './differing-fields.ts';
-import { known, orderBefore, orderIn, pastAfter, timeIn } from './order-past.ts';
+import { requireKnown, orderBefore, orderIn, pastAfter, timeIn } from './order-past.ts';
 import type { OpenPast } from './order-past.ts';
 
 /** The rules of a release. */
@@ -31,7 +31,7 @@ export type Past =
 
 export interface DifferentDecision {
   readonly command: string;
-  /** In a word: the type of the recorded event, or the status of the attempt when it added no event. */
+  /** The type of the recorded event, or the status of the attempt when the decision added no event. */
   readonly recorded: string;
   /** The same for the candidate, or "rejected: " and its reason, or "failed: " and its error. */
   readonly candidate: string;
@@ -80,8 +80,8 @@ function replayKnown(
   event: OrderEventMessage,
   rules: Rules,
 ): EventReplay {
-  const type = known(eventTypeOf(event.type), 'type');
-  const message = known(event.order, 'order');
+  const type = requireKnown(eventTypeOf(event.type), 'type');
+  const message = requireKnown(event.order, 'order');
   const now = timeIn(event.occurTime, 'occur_time');
   const after = next(event, past);
   if (type === 'CREATED' || past === undefined) {
@@ -111,7 +111,7 @@ function replayKnown(
 }
 
 function next(event: OrderEventMessage, past: OpenPast | Past | undefined): Past {
-  const status = known(statusOf(known(event.order, 'order').status), 'status');
+  const status = requireKnown(statusOf(requireKnown(event.order, 'order').status), 'status');
   if (past?.type === 'final') return { ...past, sequence: Number(event.sequence) };
   return status === 'PENDING'
     ? pastAfter(event, past?.type === 'open' ? past : undefined)

@@ -31,7 +31,7 @@ const Pause = Type.Object({
 });
 
 const pageSize = 50;
-const mostEndpoints = 100;
+const maxEndpoints = 100;
 
 export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
   const { role } = placeOf(request);
@@ -66,10 +66,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
         return awaitedSecrets.map((each) => awaitedRow(each, own, { path: self, language }));
       }),
       panel(request, async (options) => {
-        const answer = await webhooks.listEndpoints(
-          { ...scopeOf(request), pageSize: mostEndpoints },
-          options,
-        );
+        const answer = await webhooks.listEndpoints({ ...scopeOf(request), pageSize: maxEndpoints }, options);
         return answer.endpoints.map((endpoint) => endpointRow(endpoint, writing));
       }),
       panel(request, async (options) => {
@@ -127,7 +124,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
 
   const requireState = async (request: FastifyRequest, endpoint: string): Promise<void> => {
     const { endpoints } = await webhooks.listEndpoints(
-      { ...scopeOf(request), pageSize: mostEndpoints },
+      { ...scopeOf(request), pageSize: maxEndpoints },
       callOptions(request),
     );
     const found = endpoints.find((candidate) => candidate.endpoint === endpoint);

@@ -4,7 +4,7 @@ import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
 
 /** Far less than the limit of a session. */
-const mostCharacters = 8_000;
+const maxCharacters = 8_000;
 
 /** Fields that are never kept. The sender types them again. */
 const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf/i.test(name);
@@ -19,5 +19,5 @@ export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined 
       .filter(([name]) => !isPrivate(name))
       .map(([name, value]): [string, string] => [name, value]),
   };
-  return JSON.stringify(form).length > mostCharacters ? undefined : form;
+  return JSON.stringify(form).length > maxCharacters ? undefined : form;
 }

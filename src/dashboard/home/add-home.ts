@@ -31,9 +31,9 @@ const spans = { today: 1, week: 7, month: 30 } as const;
 type Span = keyof typeof spans;
 const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
 
-const mostEndpoints = 5;
+const maxEndpoints = 5;
 /** The limit of the count. Above it the exact number does not matter. */
-const mostWaiting = 50;
+const maxWaiting = 50;
 
 /** A merchant's first page: the numbers, problems, and next steps. */
 export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
@@ -70,7 +70,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       const { endpoints } = await clients.webhooks.listEndpoints(
         {
           ...{ ...scopeOf(request), onlyInTrouble: true, includeWebhookEndpoints: true },
-          pageSize: mostEndpoints,
+          pageSize: maxEndpoints,
         },
         options,
       );
@@ -106,7 +106,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       const asked = {
         ...scopeOf(request),
         statuses: [RefundStatus.AWAITING_APPROVAL],
-        pageSize: mostWaiting,
+        pageSize: maxWaiting,
       };
       const { refunds, nextPageToken } = await clients.refunds.listRefunds(asked, options);
       const count = new Intl.NumberFormat(request.language).format(refunds.length);

@@ -18,7 +18,7 @@ export interface Mailer {
 
 const timeoutsMs = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
 /** More than users cause. Further mails are refused and logged. */
-const mostOnTheirWay = 100;
+const maxMailsInFlight = 100;
 
 /**
  * `smtpUrl`: smtp:// or smtps://, with user and password if the server requires them. With a password, smtp:// requires
@@ -41,7 +41,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger): Mai
   return {
     send({ requestId, ...mail }) {
       const about = { request_id: requestId, subject: mail.subject };
-      if (onTheirWay.size >= mostOnTheirWay) {
+      if (onTheirWay.size >= maxMailsInFlight) {
         logger.error(
           { ...about, waiting: onTheirWay.size },
           'a mail was not sent: too many mails are being sent',

@@ -10,7 +10,7 @@ import { environmentTabs, textIn, walletName, writingFor } from './operator-writ
 
 const path = '/operator/balances';
 /** The newest ones. The command line lists the others. */
-const mostShown = 200;
+const maxShown = 200;
 
 /** The page of balances: the money in each wallet's statement against the recorded money, by day and merchant. */
 export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
@@ -20,7 +20,7 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
     const onlyDifferent = textIn(request.query, 'different') === '1';
     const load = ({ number }: ReturnType<typeof environmentOf>) =>
       panel(request, async (options) => {
-        const asked = { environment: number, onlyDifferent, pageSize: mostShown };
+        const asked = { environment: number, onlyDifferent, pageSize: maxShown };
         const { days } = await clients.reconciliations.listMoneyDays(asked, options);
         const names = await merchantNames(
           request,
@@ -41,7 +41,7 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
       view: {
         tabs: environmentTabs(path, environment.name, writing),
         rows: shown,
-        isFull: shown.isThere && shown.value.length === mostShown,
+        isFull: shown.isThere && shown.value.length === maxShown,
         onlyDifferent,
         other: query(!onlyDifferent),
         back: `/operator/reconciliations?environment=${environment.name}`,

@@ -24,7 +24,7 @@ import type { Writing } from './operator-writing.ts';
 const path = '/operator/endpoints';
 const pageSize = 50;
 /** The limit of the count in webhooks. */
-const mostPending = 10_000n;
+const maxPending = 10_000n;
 
 /** The page on which operators see failing endpoints of all merchants. */
 export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
@@ -91,7 +91,7 @@ function endpointRow(
     since: momentOf(troubleTime, language, timeZone),
     last: latestAnswer(endpoint, { words: webhookWords, language }).text,
     status: endpoint.lastStatusCode === 0 ? '' : String(endpoint.lastStatusCode),
-    waiting: pendingCount >= mostPending ? words.endpoints.many(count) : count,
+    waiting: pendingCount >= maxPending ? words.endpoints.many(count) : count,
     next: nextTry(endpoint, writing, now),
   };
 }

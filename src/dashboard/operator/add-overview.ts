@@ -11,7 +11,7 @@ import { environmentName, numberText, walletName, writingFor } from './operator-
 import type { Writing } from './operator-writing.ts';
 
 /** The limit of counts. Above it the exact number does not matter. */
-const mostStrays = 500;
+const maxStrays = 500;
 
 /** The page that shows operators what needs their attention. */
 export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
@@ -28,7 +28,7 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
       ),
       panel(request, async (options) => {
         const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
-        const asked = { statuses, pageSize: mostStrays };
+        const asked = { statuses, pageSize: maxStrays };
         const { strayPayments, nextPageToken } = await clients.strayPayments.listStrayPayments(
           asked,
           options,

@@ -29,7 +29,7 @@ import type { Writing } from './operator-writing.ts';
 const path = '/operator/reconciliations';
 const pageSize = 50;
 /** The most items in one response of core. */
-const mostDifferences = 500;
+const maxDifferences = 500;
 const dayMs = 24 * 60 * 60_000;
 
 const Start = Type.Object({
@@ -119,7 +119,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
     const day = await panel(request, async (options) => {
       const [{ reconciliation }, { differences }] = await Promise.all([
         reconciliations.getReconciliation({ reconciliationId }, options),
-        reconciliations.listDifferences({ reconciliationId, pageSize: mostDifferences }, options),
+        reconciliations.listDifferences({ reconciliationId, pageSize: maxDifferences }, options),
       ]);
       if (reconciliation === undefined) throw notFound('RECONCILIATION_NOT_FOUND');
       return {

@@ -27,7 +27,7 @@ export interface SandboxShop {
 }
 
 const timeoutMs = 15_000;
-const mostRepeats = 3;
+const maxRepeats = 3;
 const repeatAfterMs = 1_000;
 const registered = Type.Object({ data: Type.Object({ checkout_url: Type.String() }) });
 const verified = Type.Object({ data: Type.Object({ status: Type.String() }) });
@@ -58,7 +58,7 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
   const call = async (path: string, body: object): Promise<ShopCall> => {
     for (let repeats = 0; ; repeats += 1) {
       const answered = await callOnce(path, body);
-      if (answered.status < 500 || repeats === mostRepeats) return answered;
+      if (answered.status < 500 || repeats === maxRepeats) return answered;
       await delay(repeatAfterMs);
     }
   };

@@ -23,7 +23,7 @@ export type KeptMerchant = Static<typeof KeptMerchant>;
 
 export const demoMerchantName = 'Demo merchant';
 const keyLabel = 'demo.json';
-const mostMerchants = 500;
+const maxMerchants = 500;
 
 /** Reads the demo merchant of an earlier start from demo.json; undefined when it is absent. */
 export function readDemoMerchant(text: string | undefined): KeptMerchant | undefined {
@@ -60,7 +60,7 @@ async function opens(facade: Client<typeof ApiKeyService>, apiKey: string, envir
 async function findMerchant(merchants: Client<typeof MerchantService>, kept: DemoMerchant | undefined) {
   const known = kept && (await orUndefined(Code.NotFound, merchants.getMerchant({ merchantId: kept.id })));
   if (known?.merchant !== undefined) return known.merchant.merchantId;
-  const { merchants: all } = await merchants.listMerchants({ pageSize: mostMerchants });
+  const { merchants: all } = await merchants.listMerchants({ pageSize: maxMerchants });
   return all.find((merchant) => merchant.name === demoMerchantName)?.merchantId;
 }
 

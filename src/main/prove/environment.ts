@@ -1,6 +1,6 @@
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 
-/** Settings that a campaign takes from its environment: those that change behaviour and lead to nobody else's servers. */
+/** Settings that a campaign takes from its environment. They change behaviour and lead to no other server. */
 const taken = new Set([
   'GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK',
   'GATEHOUSE_DATABASE_POOL_SIZE',
@@ -12,7 +12,7 @@ const taken = new Set([
   'GATEHOUSE_WEBHOOK_RETENTION_DAYS',
 ]);
 
-/** The load sends more than one shop, and its payers with odd numbers pay often. The wallets answer sooner than people. */
+/** The load's one shop sends more than a usual shop, and its few payers with special outcomes pay often. The wallets answer sooner than people do. */
 const ofTheCampaign = {
   GATEHOUSE_RATE_LIMIT_PER_KEY: '0',
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',

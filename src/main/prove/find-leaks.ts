@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 /** Phones of the load's payers. Logs mask the middle of a phone. */
 const payerPhone = /(?<!\d)251(?:90|70)\d{7}(?!\d)/;
-const mostLeaks = 50;
+const maxLeaks = 50;
 
 /** Looks for secrets and payers' phones in all logs below a folder, except those of the simulated wallets. */
 export async function findLeaks(
@@ -27,7 +27,7 @@ export async function findLeaks(
         : payerPhone.test(line)
           ? 'the phone of a payer'
           : undefined;
-      if (what !== undefined && leaks.length < mostLeaks)
+      if (what !== undefined && leaks.length < maxLeaks)
         leaks.push(`line ${number} of ${file.name} contains ${what}`);
     }
   }

@@ -12,7 +12,7 @@ export interface FaultParts {
 }
 
 /** How long a fault lasts, in milliseconds. */
-const lasts = { leastMs: 1_000, mostMs: 5_000 } as const;
+const lasts = { minMs: 1_000, maxMs: 5_000 } as const;
 /** What is written fits into allocated space for a while. */
 const diskFactor = 3;
 /** A crashed PostgreSQL holds its shared memory for a moment, so a start may have to be repeated. */
@@ -32,7 +32,7 @@ export function whyNotPossible({ target, kind }: Fault, { gateway, diskOf }: Fau
 export async function inflictFault(fault: Fault, parts: FaultParts): Promise<string> {
   const { gateway, random, signal } = parts;
   const { target, kind } = fault;
-  const ms = Math.round(lasts.leastMs + random() * (lasts.mostMs - lasts.leastMs));
+  const ms = Math.round(lasts.minMs + random() * (lasts.maxMs - lasts.minMs));
   const choice = random();
   const pause = (factor = 1): Promise<unknown> => delay(ms * factor, undefined, { signal });
   const attacked = gateway.processes.get(target);

@@ -8,7 +8,7 @@ import { findChanged, findInvented, findOutOfOrder, findUndelivered } from './we
 /** After the faults end, orders that their wallet has decided may stay PENDING this long. */
 const decidedWithinMs = 60_000;
 const servingWithinSeconds = 30;
-const mostViolations = 20;
+const maxViolations = 20;
 
 const recordsByNumber = ({ records }: Evidence) => new Map(records.map((each) => [each.orderNumber, each]));
 
@@ -273,7 +273,7 @@ export function judge(all: readonly Evidence[]): readonly InvariantResult[] {
       seen: compared === 0 ? `there were no ${of}` : `${of}: ${compared.toLocaleString('en-US')} compared`,
       violation_count: violations.length,
       violations: violations
-        .slice(0, mostViolations)
+        .slice(0, maxViolations)
         .map(({ orderNumber, seen }) => ({ order_number: orderNumber, seen })),
     };
   });

@@ -56,7 +56,7 @@ const weights: readonly (readonly [Story, number])[] = [
 ];
 /** Payers whose wallet declines, loses answers, errs although it is paid, or calls back at odd moments. */
 const oddRows = ['01', '03', '08', '10', '11', '12', '14', '17', '21'];
-const mostAtOnce = 400;
+const maxConcurrent = 400;
 const pollMs = 500;
 /** One of so many acknowledged requests is sent again, as a shop does whose server has restarted. */
 const repeatsOneIn = 4;
@@ -105,7 +105,7 @@ export function startLoad(options: LoadOptions): Load {
       const dueMs = beganAt + (index * 1_000) / ratePerSecond - now();
       if (dueMs > 0) await delay(dueMs, undefined, { signal: stopped }).catch(() => undefined);
       if (isStopped()) break;
-      if (running.size < mostAtOnce) arrive(index);
+      if (running.size < maxConcurrent) arrive(index);
       else turnedAway += 1;
     }
   })();

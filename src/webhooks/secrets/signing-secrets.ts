@@ -42,7 +42,7 @@ export interface SigningSecrets {
    * @throws SecretUnusableError with the name of the missing or wrong key.
    */
   readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
-  /** A new secret that is not stored, for what nobody can verify. */
+  /** A new secret that is not stored. It signs webhooks that the receiver has no secret to verify. */
   readonly unseen: () => LiveSecrets;
   /** Why nothing can be signed; undefined when it can. Changes nothing. */
   readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;

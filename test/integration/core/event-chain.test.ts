@@ -382,7 +382,7 @@ describe('the chains of events', () => {
     });
     await sealEvents(parts, never);
 
-    let mostRows = 0;
+    let maxRows = 0;
     const counting = (client: PoolClient): PoolClient =>
       new Proxy(client, {
         get(target, member) {
@@ -391,7 +391,7 @@ describe('the chains of events', () => {
           if (member !== 'query') return value.bind(target) as unknown;
           return async (...args: unknown[]) => {
             const result = (await Reflect.apply(value, target, args)) as { rows?: unknown[] };
-            mostRows = Math.max(mostRows, result.rows?.length ?? 0);
+            maxRows = Math.max(maxRows, result.rows?.length ?? 0);
             return result;
           };
         },
@@ -407,6 +407,6 @@ describe('the chains of events', () => {
     for await (const finding of verifyEvents({ ...parts, database: { pool } }, asked, summary))
       expect(finding).toBe('no finding');
     expect(summary).toMatchObject({ events, waiting: 0, blocks: (events / 500) * merchants });
-    expect(mostRows).toBeLessThanOrEqual(500);
+    expect(maxRows).toBeLessThanOrEqual(500);
   });
 });

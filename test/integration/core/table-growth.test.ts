@@ -20,7 +20,7 @@ const small = 1_000;
 // GATEHOUSE_TEST_ORDERS=1000000 takes a minute more and says the same.
 const large = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 200_000);
 /** A B-tree of a million entries is two levels higher than one of a thousand: every way down it is that much longer. */
-const mostTimes = 2;
+const maxTimes = 2;
 
 let table: GrowingTable;
 const stop = new AbortController();
@@ -144,7 +144,7 @@ test(`what is done all the time reads as much with ${large} orders as with ${sma
   const many = await measure();
 
   const grown = Object.entries(many)
-    .filter(([name, blocks]) => blocks > mostTimes * (few[name] ?? 0) + 10)
+    .filter(([name, blocks]) => blocks > maxTimes * (few[name] ?? 0) + 10)
     .map(([name, blocks]) => `${name}: ${blocks} blocks instead of ${few[name]}`);
   expect(grown).toEqual([]);
 });

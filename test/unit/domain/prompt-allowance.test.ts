@@ -8,8 +8,8 @@ import type {
 } from '../../../src/core/domain/prompt-allowance.ts';
 import {
   decidePrompt,
-  mostPrompts,
-  mostUnconfirmedPrompts,
+  maxPrompts,
+  maxUnconfirmedPrompts,
   placesOf,
   promptWindowMs,
   toldWaitMs,
@@ -208,7 +208,7 @@ describe('whatever requesters do', () => {
   );
 
   test('a phone gets 17 prompts in ten minutes that it does not confirm, of strangers 10, and 34 in all, at most', () => {
-    expect([mostUnconfirmedPrompts(share), mostPrompts(share)]).toEqual([17, 34]);
+    expect([maxUnconfirmedPrompts(share), maxPrompts(share)]).toEqual([17, 34]);
     fc.assert(
       fc.property(asks, (sequence) => {
         const phone = new Phone();

@@ -103,7 +103,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
   };
 }
 
-/** Loads the locked orders and their due attempts with one statement each. Whoever needs one later gets it without another. */
+/** Loads the locked orders and their due attempts with one statement each. Later readers of one need no further statement. */
 async function loadTogether(
   em: EntityManager,
   environment: Environment,

@@ -24,7 +24,7 @@ export interface AttemptIds {
 }
 
 /** Payers may pay without a request of ours, so an order may have a few attempts more. */
-const mostAttempts = maxAttempts + 3;
+const maxSearchedAttempts = maxAttempts + 3;
 const endLength = 12;
 
 /** The part of an attempt's id that is derived: its last 12 characters. */
@@ -44,6 +44,8 @@ export function createAttemptIds(newId: NewId, key: Buffer): AttemptIds {
   return {
     next,
     endsOf: (order) =>
-      Array.from({ length: mostAttempts }, (_, index) => endOfAttemptId(next(order, index + 1, new Date(0)))),
+      Array.from({ length: maxSearchedAttempts }, (_, index) =>
+        endOfAttemptId(next(order, index + 1, new Date(0))),
+      ),
   };
 }

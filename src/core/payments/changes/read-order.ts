@@ -8,8 +8,8 @@ import { isInFlight } from '../../domain/order.ts';
 import { lockFreeOrders, lockFreeOrdersOfAttempts, lockOrder, lockOrderOf } from './lock-order.sql.ts';
 
 /*
- * The rows of an order: its own, those of its attempts, of its events, of its refunds and of its stray payments. Whoever changes any of
- * them locks the order's row first, so no two transactions wait for each other in a circle.
+ * The rows of an order: its own, those of its attempts, of its events, of its refunds and of its stray payments. Every change of
+ * any of them locks the order's row first, so no two transactions wait for each other in a circle.
  */
 
 /** Finds the row of one order and locks it until the transaction ends; undefined when there is none. */

@@ -28,8 +28,8 @@ export interface FindPaybillsParts {
 const longestAccountNumber = 20;
 
 /**
- * Finds the paybills of the wallets that the customer may choose. A paybill counts only if the wallet's own question about this
- * payment would be answered with yes, so nobody is sent to a payment that is rejected. The paybill is the operator's account, so
+ * Finds the paybills of the wallets that the customer may choose. A paybill counts only if validation
+ * would accept this payment now, so no customer is sent to a payment that is rejected. The paybill is the operator's account, so
  * it is not shown for a merchant with an own account at the wallet.
  */
 export function createFindPaybills({ database, wallets, validate }: FindPaybillsParts): FindPaybills {

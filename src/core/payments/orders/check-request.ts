@@ -18,12 +18,15 @@ export function createCheckRequest(findMerchant: FindMerchant, wallets: readonly
   return async (parsed, asked) => {
     const unreadable = parsed.ok ? [] : parsed.error;
     const terms = asked.merchantId === undefined ? undefined : await findMerchant(asked.merchantId);
-    const told = new Set(unreadable.map(({ field }) => field));
+    const unreadableFields = new Set(unreadable.map(({ field }) => field));
     // The wallets of an option that is not offered say nothing of the amount.
     const { paymentOption, ...others } = asked;
-    const checked = { ...others, paymentOption: told.has('payment_option') ? undefined : paymentOption };
+    const checked = {
+      ...others,
+      paymentOption: unreadableFields.has('payment_option') ? undefined : paymentOption,
+    };
     const left = terms === undefined ? [] : issuesByTerms(terms, checked, wallets);
-    const issues = [...unreadable, ...left.filter(({ field }) => !told.has(field))];
+    const issues = [...unreadable, ...left.filter(({ field }) => !unreadableFields.has(field))];
     if (issues.length > 0) throw invalidFields(issues);
   };
 }

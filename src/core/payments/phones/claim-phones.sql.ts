@@ -31,7 +31,7 @@ export interface PhoneState {
  */
 export function claimStatements(
   phones: readonly ClaimedPhone[],
-  mostPrompts: number,
+  maxPrompts: number,
 ): readonly [locks: string, states: string] {
   const list = (values: readonly unknown[]): string => pg.escapeLiteral(`{${values.join(',')}}`);
   const locks = new Set(phones.map(({ lock }) => lock));
@@ -42,7 +42,7 @@ select has_paid, prompts from core.phone_prompts(
   ${list(phones.map(({ phone }) => phone))}::text[],
   ${list(phones.map(({ environment }) => environment))}::core.environment[],
   ${list(phones.map(({ merchantId }) => storedId('mer', merchantId)))}::uuid[],
-  ${mostPrompts}, interval '${promptWindowMs} milliseconds'
+  ${maxPrompts}, interval '${promptWindowMs} milliseconds'
 )`,
   ];
 }

@@ -6,7 +6,7 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
-import { decidePrompt, mostPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
+import { decidePrompt, maxPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
 import type { PromptDecision, PromptPlace } from '../../domain/prompt-allowance.ts';
 import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
 
@@ -69,7 +69,7 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
     if (share === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
     const phones = asked.map((one) => ({ ...one, lock: phoneLockOf(one) }));
     return {
-      statements: claimStatements(phones, mostPrompts(share)),
+      statements: claimStatements(phones, maxPrompts(share)),
       answers: (rows) =>
         readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
           const one = asked[index];

@@ -21,7 +21,7 @@ export interface FoundAnywhere {
 }
 
 /** The limit of attempts per phone. Beyond it, the phone's newest payments and the orders that name it are searched. */
-const mostAttempts = 10_000;
+const maxAttempts = 10_000;
 
 /**
  * Returns up to `limit` orders, newest first. Indexes of orders begin with the merchant, so each merchant's index is
@@ -62,7 +62,7 @@ where environment = any(enum_range(null::core.environment)) and provider_transac
           ofEachMerchant(`o.customer_phone_e164 = ${bind(phone)} and o.customer_phone_e164 <> ''`),
           `
 select merchant_id, environment, order_id from (
-  select * from core.payment_attempts where phone = ${bind(phone)} order by created_at desc limit ${mostAttempts}
+  select * from core.payment_attempts where phone = ${bind(phone)} order by created_at desc limit ${maxAttempts}
 ) asked
 where true ${below('order_id')}`,
         ]),
