@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readComposeFile } from '../../support/compose-file.ts';
+import { composeFilesWithTls, readComposeFile } from '../../support/compose-file.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const units = join(root, 'deploy/systemd');
@@ -69,29 +69,72 @@ test('each process has the settings of its container, with its secrets from its 
   expect(new Set(metrics).size).toBe(processes.length);
 });
 
+test('the drop-ins for TLS have the settings of docker-compose.tls.yml, and name every mounted file', async () => {
+  const services = await readComposeFile({}, composeFilesWithTls);
+  const settingsIn = async (file: string): Promise<readonly string[]> =>
+    (await assignmentsOf(`tls/${file}.service.d/tls.conf`))
+      .flatMap(([key, value]) => (key === 'Environment' ? value.split(' ') : []))
+      .map((each) => each.replace('/run/gatehouse-tls/', '/etc/gatehouse/tls/<process>/'));
+  const isTls = ([setting]: readonly [string, string]): boolean => /_TLS(_|$)/.test(setting);
+  for (const [file, name] of [
+    ['gatehouse@', 'core'],
+    ['gatehouse@', 'webhooks'],
+    ['gatehouse-nats', 'nats'],
+    ['gatehouse-secrets', 'make-secrets'],
+  ] as const) {
+    const { environment = {} } = services.find((service) => service.name === name) ?? {};
+    const wanted = Object.entries(environment).filter(isTls);
+    expect({ file, settings: [...(await settingsIn(file))].sort() }).toEqual({
+      file,
+      settings: wanted.map(([key, value]) => `${key}=${value.replace(`/${name}/`, '/<process>/')}`).sort(),
+    });
+  }
+  for (const [file, folder] of [
+    ['gatehouse@', '-/etc/gatehouse/tls/%i'],
+    ['gatehouse-nats', '/etc/gatehouse/tls/nats'],
+  ] as const) {
+    const written = await assignmentsOf(`tls/${file}.service.d/tls.conf`);
+    expect(written).toContainEqual(['BindReadOnlyPaths', `${folder}:/run/gatehouse-tls`]);
+  }
+  const nats = await assignmentsOf('tls/gatehouse-nats.service.d/tls.conf');
+  const [before = ''] = (await assignmentsOf('gatehouse-nats.service')).flatMap(([key, value]) =>
+    key === 'ExecStart' ? [value] : [],
+  );
+  expect(nats.flatMap(([key, value]) => (key === 'ExecStart' ? [value] : []))).toEqual([
+    '',
+    before.replace('nats-server.conf', 'nats-server-tls.conf'),
+  ]);
+});
+
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore' }).status === 0;
 
 /** Without systemd's tools these are skipped. */
 (hasAnalyzer ? describe : describe.skip)('systemd-analyze', () => {
   let folder: string;
+  let withTls: string;
   const names = [
     ...processes.map((name) => `gatehouse@${name}.service`),
     ...['gatehouse-secrets.service', 'gatehouse-nats.service'],
   ];
-  const analyze = (...args: readonly string[]) =>
-    spawnSync('systemd-analyze', args, { cwd: folder, encoding: 'utf8' });
+  const analyzeIn = (cwd: string, ...args: readonly string[]) =>
+    spawnSync('systemd-analyze', args, { cwd, encoding: 'utf8' });
+  const analyze = (...args: readonly string[]) => analyzeIn(folder, ...args);
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gatehouse-units-'));
     await cp(units, folder, { recursive: true });
     // The programs must exist: those of this checkout, and any in place of NATS.
-    for (const name of (await readdir(folder)).filter((each) => each.endsWith('.service'))) {
+    const files = await readdir(folder, { recursive: true });
+    for (const name of files.filter((each) => /\.(service|conf)$/.test(each))) {
       const text = await readFile(join(folder, name), 'utf8');
       const here = text.replaceAll('/opt/gatehouse', root).replace('/usr/sbin/nats-server', '/bin/true');
       await writeFile(join(folder, name), here);
     }
+    withTls = await mkdtemp(join(tmpdir(), 'gatehouse-units-'));
+    await cp(folder, withTls, { recursive: true });
+    await cp(join(folder, 'tls'), withTls, { recursive: true });
   });
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => Promise.all([folder, withTls].map((each) => rm(each, { recursive: true }))));
 
   test('finds no fault with the units, and would find one', async () => {
     const paths = [...names, 'gatehouse.target'].map((name) => `./${name}`);
@@ -99,6 +142,24 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
     const mistaken = join(folder, 'gatehouse-mistaken.service');
     await writeFile(mistaken, '[Service]\nExecStart=/bin/true\nProtectSytem=strict\n');
     expect(analyze('verify', './gatehouse-mistaken.service').stderr).toContain('ProtectSytem');
+  });
+
+  test('finds no fault with the drop-ins for TLS, and would find one', async () => {
+    const paths = names.map((name) => `./${name}`);
+    expect(analyzeIn(withTls, 'verify', ...paths)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    const nats = analyzeIn(
+      withTls,
+      'security',
+      '--offline=true',
+      '--threshold=15',
+      './gatehouse-nats.service',
+    );
+    expect(nats.status).toBe(0);
+    await writeFile(
+      join(withTls, 'gatehouse@.service.d/mistaken.conf'),
+      '[Service]\nBindReadOnlyPath=/etc\n',
+    );
+    expect(analyzeIn(withTls, 'verify', './gatehouse@core.service').stderr).toContain('BindReadOnlyPath');
   });
 
   test('rates the exposure of every service below 1.5 of 10', () => {
