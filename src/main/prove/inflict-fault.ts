@@ -46,7 +46,7 @@ export async function inflictFault(fault: Fault, parts: FaultParts): Promise<str
       links.forEach((link) => link.heal(earlier));
     }
     return earlier === 'dead'
-      ? 'all packets lost; earlier connections stay dead and no end is told'
+      ? 'all packets lost; earlier connections stay dead without notice'
       : 'all packets lost; earlier connections continue';
   }
   if (attacked === undefined) throw new Error(`${target} does not run here`);
