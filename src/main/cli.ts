@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import type { DatabaseUrls } from '../cli/backup-commands.ts';
 import { openCore } from '../cli/core-clients.ts';
 import { createLogger } from '../platform/logger.ts';
 import { unknownSettings } from '../contract/setting-names.ts';
@@ -34,6 +35,13 @@ function openTls() {
   return paths && openCertificateFiles({ paths, logger, now: () => new Date() });
 }
 
+/** The databases of a command, with the certificates of the settings. @throws SettingsError */
+async function withCertificates({ core, webhooks }: DatabaseUrls): Promise<DatabaseUrls> {
+  const { withCertificates: add } = await import('../platform/database/database-tls.ts');
+  const paths = certificatePathsOf(readCliSettings(process.env));
+  return { core: add(core, paths), webhooks: add(webhooks, paths) };
+}
+
 async function openProveTools() {
   const { proveTools } = await import('./prove/prove-tools.ts');
   return proveTools(process.env, projectRoot);
@@ -59,9 +67,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
   walletTools: walletTools(process.env),
   // Few commands work on the database. The others start faster without its code.
   backupTools: {
-    write: async (...parts) => (await import('./backup-tools.ts')).backupTools.write(...parts),
+    write: async (urls, ...parts) =>
+      (await import('./backup-tools.ts')).backupTools.write(await withCertificates(urls), ...parts),
     verify: async (...parts) => (await import('./backup-tools.ts')).backupTools.verify(...parts),
-    restore: async (...parts) => (await import('./backup-tools.ts')).backupTools.restore(...parts),
+    restore: async (urls, ...parts) =>
+      (await import('./backup-tools.ts')).backupTools.restore(await withCertificates(urls), ...parts),
   },
   // The campaign needs much code that no other command needs.
   proveTools: {

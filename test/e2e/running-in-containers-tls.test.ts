@@ -97,10 +97,16 @@ describe('docker compose up with docker-compose.tls.yml, done with plain process
     expect(clients.sort()).toEqual(['core 1.3', 'wallets 1.3', 'webhooks 1.3']);
   });
 
-  test('every health check succeeds, and so does the doctor', async () => {
+  test('every health check succeeds, and so do the doctor and a backup', async () => {
     for (const checked of await composed.checkHealth()) expect(checked).toMatchObject({ exitCode: 0 });
     const doctor = [join(root, 'scripts/gatehouse'), 'doctor'];
     expect(await composed.machine.run(composed.deployed('core', doctor))).toMatchObject({ exitCode: 0 });
+    const backup = [
+      ...[join(root, 'scripts/gatehouse'), 'backup'],
+      ...['--output', join(composed.folder, 'backup')],
+    ];
+    const written = await composed.machine.run(composed.deployed('core', backup));
+    expect(written).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Backup') });
   });
 
   test('the certificate of a server has the name that each process calls it by', async () => {
