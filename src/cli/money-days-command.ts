@@ -84,7 +84,9 @@ export function showMoneyDays(days: readonly MoneyDay[], now: Date): Output {
       days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
     },
     text: (width) =>
-      rows.length === 0 ? 'There are no such days.' : `${table(columns, rows, width)}${advice}`,
+      rows.length === 0
+        ? 'No balances match. A reconciliation of a day creates its balances.'
+        : `${table(columns, rows, width)}${advice}`,
     exitCode: different.every(isProvisional) ? exitCodes.ok : exitCodes.differences,
   };
 }

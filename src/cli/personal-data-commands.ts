@@ -121,6 +121,8 @@ async function list(client: CoreClients['personalData'], options: ListOptions): 
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      rows.length === 0 ? 'No such requests.' : `${table(columns, rows, width)}${showMore(page)}`,
+      rows.length === 0
+        ? 'No requests for erasure match.'
+        : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -156,7 +156,7 @@ test('an erased phone number is in no table and in no message of the broker, and
   expect(counted.stdout).toBe(
     'Would erase: 2 orders, and 0 payments without an order. Nothing was changed.\n',
   );
-  expect(await shownRequests()).toBe('No such requests.\n');
+  expect(await shownRequests()).toBe('No requests for erasure match.\n');
   expect(await tablesWithTraces()).toEqual(before);
 
   const asked = await cli.run('personal-data', 'erase', '--phone', phone);

@@ -53,7 +53,7 @@ export function eventChainMethods(parts: EventChainParts) {
       if (root === undefined)
         throw rpcError(
           'AUDIT_ROOT_NOT_FOUND',
-          `there is no root of ${day}: name a day (UTC) with events that has ended`,
+          `there is no root of ${day}; name a day (UTC) that has ended and has events`,
         );
       const chains = await headsOf(parts.database.pool, day);
       return {

@@ -26,7 +26,7 @@ import { failed, good, warning } from './check-outcome.ts';
 export interface ChecksParts {
   readonly database: Database;
   readonly isBrokerConnected: () => boolean;
-  /** The stream whose relay is looked at. */
+  /** The stream whose relay is checked. */
   readonly stream: string;
   readonly now: () => Date;
 }
@@ -36,7 +36,7 @@ const checkTimeoutMs = 3_000;
 const toleratedClockSkewMs = 2_000;
 const toleratedRelayLagMs = 10_000;
 
-/** Looks at everything that core depends on. Never rejects: a check that fails is an outcome, too. */
+/** Checks everything that core depends on. Never rejects, because a check that fails is an outcome too. */
 export function runChecks(parts: ChecksParts): Promise<Check[]> {
   // Read first: the queries of the other checks would count as waiting.
   const pool = checkPool(parts.database.poolWatch.state());
