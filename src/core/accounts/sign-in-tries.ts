@@ -77,8 +77,8 @@ const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
 ];
 
 /**
- * The limits apply in this order, so that a try refused by one does not fill the next: this account from this network;
- * this network for all accounts; this account from all networks. The last one does not apply to networks from which the
+ * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
+ * from this network, the second this network for all accounts, and the last this account from all networks. The last limit does not apply to networks from which the
  * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  */
 export function createSignInTries(pool: Pool): SignInTries {

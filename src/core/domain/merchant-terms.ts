@@ -37,8 +37,8 @@ export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
 }
 
 /**
- * The issues of an amount that the customer is to pay by any of the merchant's options, or by `option` alone: those of the terms,
- * or else those of the wallets.
+ * The issues of an amount that the customer is to pay by any of the merchant's options, or by `option` alone. These are the issues
+ * by the terms, or if there are none, those by the wallets.
  */
 export function payableIssues(
   terms: AgreedTerms,

@@ -139,8 +139,7 @@ async function publishTraced(
   }
 }
 
-/**
- * Adds the positions of the event and of its predecessor, so that a reader can detect a gap, and the database of the event, so
+/** Adds the positions of the event and of its predecessor, so that a reader can detect a gap. Adds the database of the event, so
  * that a restored database finds its own events.
  */
 function messageOf(

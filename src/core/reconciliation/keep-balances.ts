@@ -21,9 +21,8 @@ const repeatDays = 7;
 /** The author of a run in the list of reconciliations. */
 const startedBy = 'core';
 
-/**
- * Compares the running day of every wallet with a statement at intervals, and the days of the last week again, because wallets correct
- * their statements and add entries late. A run replaces earlier runs of its day that core started for this purpose. Several cores may call it at once.
+/** Compares the running day of every wallet with a statement at intervals. Compares the days of the last week again, because wallets
+ * correct their statements and add entries late. A run replaces earlier runs of its day that core started for this purpose. Several cores may call it at once.
  * Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {

@@ -11,9 +11,8 @@ export interface BegunRecovery {
   readonly lostUntil: Date;
 }
 
-/**
- * Begins a recovery, in one transaction: it closes both environments, and records that every request that was open at the time
- * of the backup may have reached its wallet since. A database may be restored again before its recovery has finished. The new
+/** Begins a recovery, in one transaction. It closes both environments. It records that requests to wallets that were open at the
+ * time of the backup may have reached them since. A database may be restored again before its recovery has finished. The new
  * recovery then replaces that one, and includes its lost time.
  */
 export async function beginRecovery(

@@ -34,8 +34,8 @@ import { queryRefund, requestRefund } from './refunds.ts';
 import { titleOf } from './title.ts';
 
 /**
- * telebirr by its Fabric gateway. The payer opens telebirr's page, which is the next action of every payment, so a payment whose
- * page was lost cannot be paid and ends when telebirr closes its order.
+ * telebirr by its Fabric gateway. The next action of every payment is telebirr's page, which the payer opens. If the page's
+ * address was lost, the payment cannot be paid, and ends when telebirr closes its order.
  */
 export class TelebirrConnector implements WalletConnector {
   readonly capabilities: WalletCapabilities;
@@ -97,8 +97,8 @@ export class TelebirrConnector implements WalletConnector {
   }
 
   /**
-   * Finds the order of an attempt. telebirr has no query by the number of a refund: the same request with the same number is its
-   * documented way to ask, and `reverse` queries the order before it sends one.
+   * Finds the order of an attempt. telebirr has no query by the number of a refund. Its documented way to ask is the same request
+   * with the same number. `reverse` queries the order before it sends one.
    */
   async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
     if (isIdOfReversal(requestId)) return { result: { kind: 'not_found' }, exchanges: [] };

@@ -7,9 +7,8 @@ import { orderNamed, spellingsOf } from '../../domain/payer-payment.ts';
 /** The order that a reference names. */
 export type NamedOrder = Pick<Order, 'merchantId' | 'environment' | 'id' | 'orderNumber'>;
 
-/**
- * An order_number is unique for a merchant only, so each merchant's index is searched (docs/adr/0021), in any state: an order of
- * another merchant makes a reference ambiguous even after it has ended.
+/** An order_number is unique for a merchant only, so each merchant's index is searched (docs/adr/0021). Ended orders count too,
+ * because they also make a reference ambiguous.
  */
 const statement = `
 select found.* from core.merchants m
