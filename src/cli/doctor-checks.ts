@@ -4,6 +4,7 @@ import { checkText } from '../contract/check-text.ts';
 import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { PayerPaymentStatus } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
+import { hostOf, isLoopback } from '../platform/tls/plaintext.ts';
 import type { CoreClients } from './core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
 import { judgeAbandoned, judgeStatements } from './doctor-wallets.ts';
@@ -50,6 +51,24 @@ export const settingsFailed = (detail: string, advice: string): Finding => ({
   detail,
   advice,
 });
+
+/** Whether others on the network can read the calls of this machine to a server. There is no finding for calls within the machine. */
+export function checkEncryption(subject: string, address: string, hasTls: boolean): readonly Finding[] {
+  const found = { subject, check: 'encryption' };
+  if (hasTls)
+    return [{ ...found, result: 'ok', code: 'healthy', detail: 'calls from here use TLS', advice: '' }];
+  if (isLoopback(hostOf(address))) return [];
+  return [
+    {
+      ...found,
+      result: 'warning',
+      code: 'plaintext',
+      detail: 'calls from here travel without TLS, with the service token in them',
+      advice:
+        'Turn TLS on in every process (docs/operating/tls.md), unless only processes of Gatehouse can reach this network.',
+    },
+  ];
+}
 
 /** One core to check. */
 export interface CoreToCheck {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CoreClients } from './core-clients.ts';
 import { checkWebhooks } from './doctor-webhooks.ts';
-import { checkCore, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
+import { checkCore, checkEncryption, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
 import type { Finding, Result } from './doctor-finding.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { readHttpUrls } from './options.ts';
@@ -14,6 +14,8 @@ export interface DoctorParts {
   readonly nodeVersion: string;
   readonly now: () => Date;
   readonly findTarget: () => Promise<Target>;
+  /** Whether the calls of this command use TLS. */
+  readonly hasTls: () => boolean;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
 }
@@ -63,27 +65,29 @@ async function lookForTarget(
 }
 
 async function checkOneCore(
-  { openCore, now }: DoctorParts,
+  { openCore, now, hasTls }: DoctorParts,
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
   // Core's health service needs no token. With an empty token, core refuses all other calls.
   const core = openCore([address], token ?? '');
   try {
-    return await checkCore({ address, core, now });
+    const encryption = checkEncryption(`core ${address}`, address, hasTls());
+    return [...(await checkCore({ address, core, now })), ...encryption];
   } finally {
     core.close();
   }
 }
 
 async function checkOneWebhooks(
-  { openWebhooks, now }: DoctorParts,
+  { openWebhooks, now, hasTls }: DoctorParts,
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
   const clients = openWebhooks([address], token ?? '');
   try {
-    return await checkWebhooks({ address, clients, now });
+    const encryption = checkEncryption(`webhooks ${address}`, address, hasTls());
+    return [...(await checkWebhooks({ address, clients, now })), ...encryption];
   } finally {
     clients.close();
   }

@@ -210,7 +210,8 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addAuditCommands(program, run, readInput);
   addPersonalDataCommands(program, run);
   addRehearseCommand(program, { run, begin: surroundings.beginRehearsal, report });
-  addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
+  const hasTls = (): boolean => surroundings.readConfig().GATEHOUSE_TLS_CA_FILE !== undefined;
+  addDoctorCommand(program, { ...surroundings, findTarget: target, hasTls }, (output, code) => {
     print(output);
     exitCode = code;
   });

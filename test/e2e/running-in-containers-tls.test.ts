@@ -100,7 +100,10 @@ describe('docker compose up with docker-compose.tls.yml, done with plain process
   test('every health check succeeds, and so do the doctor and a backup', async () => {
     for (const checked of await composed.checkHealth()) expect(checked).toMatchObject({ exitCode: 0 });
     const doctor = [join(root, 'scripts/gatehouse'), 'doctor'];
-    expect(await composed.machine.run(composed.deployed('core', doctor))).toMatchObject({ exitCode: 0 });
+    expect(await composed.machine.run(composed.deployed('core', doctor))).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/encryption +calls from here use TLS/),
+    });
     const backup = [
       ...[join(root, 'scripts/gatehouse'), 'backup'],
       ...['--output', join(composed.folder, 'backup')],
