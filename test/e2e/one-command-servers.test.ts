@@ -1,3 +1,5 @@
+import { mountSmallDisk } from '../../src/main/prove/small-disk.ts';
+import { storeAnswers } from '../../src/platform/nats-answers.ts';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,6 +9,8 @@ import { join } from 'node:path';
 import { connect } from 'nats';
 import { Client } from 'pg';
 import { choosePorts } from '../../src/main/local/free-port.ts';
+import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
+import { natsProcess, natsUrl } from '../../src/main/local/nats.ts';
 import { exitWithParent } from '../../src/main/local/exit-with-parent.ts';
 import { endLeftovers } from '../../src/main/local/leftovers.ts';
 import { beginLog } from '../../src/main/local/log-file.ts';
@@ -196,6 +200,52 @@ describe('the embedded PostgreSQL', () => {
         await expect(homeIn(folder)).rejects.toThrow(/that folder is gone\. Put it back/);
       });
     });
+});
+
+describe('the broker of one command', () => {
+  const close: (() => Promise<unknown> | void)[] = [];
+  afterEach(async () => {
+    for (const each of close.splice(0).toReversed()) await each();
+  });
+  // After the disk is unmounted, its folder can be removed.
+  const newFolder = temporaryFolders();
+
+  test('is started again with its events, when its store stops answering because its disk was full', async () => {
+    const folder = await newFolder();
+    const disk = mountSmallDisk(folder);
+    if (!('problem' in disk)) close.push(disk.unmount);
+    const [port = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
+    const signal = new AbortController().signal;
+    const program = await findOrInstallNatsServer({ report: () => undefined, signal });
+    const url = natsUrl({ port, password });
+    const warnings: string[] = [];
+    const server = await supervise(natsProcess({ program, folder, port, password, marker: {} }), {
+      log: await beginLog(join(await newFolder(), 'nats-server.log')),
+      ...{ signal, warn: (line: string) => warnings.push(line), askEveryMs: 50 },
+    });
+    close.push(server.stop);
+    const { username: user, password: pass, host } = new URL(url);
+    const connection = await connect({ servers: host, user, pass });
+    close.push(() => connection.close());
+    const stream = connection.jetstream();
+    await (await connection.jetstreamManager()).streams.add({ name: 'ORDERS', subjects: ['orders'] });
+    await stream.publish('orders', 'first');
+    expect(await storeAnswers(url, 3_000)).toBe(true);
+
+    const pid = server.pid() ?? 0;
+    if ('problem' in disk) process.kill(pid, 'SIGSTOP');
+    else {
+      await disk.fill();
+      while (await storeAnswers(url, 500)) connection.publish('orders', new Uint8Array(8_192));
+      disk.makeRoom();
+    }
+    await waitUntil('it runs again', async () => server.pid() !== pid && (await storeAnswers(url, 3_000)));
+    expect(warnings[0]).toMatch(/^nats-server runs but no longer answers; ending it\./);
+    const again = await connect({ servers: host, user, pass });
+    close.push(() => again.close());
+    const { state } = await (await again.jetstreamManager()).streams.info('ORDERS');
+    expect(state.messages).toBeGreaterThan(0);
+  });
 });
 
 describe('servers for tests', () => {

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { storeAnswers } from '../../platform/nats-answers.ts';
 import { exitWithParent } from './exit-with-parent.ts';
 import { writePrivateFile } from './private-file.ts';
 import type { ProcessSpec } from './supervisor.ts';
@@ -20,6 +21,7 @@ const user = 'gatehouse';
 const host = '127.0.0.1';
 const stopTimeoutMs = 2_500;
 const greetingTimeoutMs = 1_000;
+const answerTimeoutMs = 3_000;
 
 /** The URL for clients. */
 export const natsUrl = ({ port, password }: Pick<NatsOptions, 'port' | 'password'>): string =>
@@ -67,6 +69,7 @@ export function natsProcess(options: NatsOptions): ProcessSpec {
     env: { ...options.marker },
     cwd: '/',
     isReady: () => greets(options.port),
+    isResponsive: () => storeAnswers(natsUrl(options), answerTimeoutMs),
     stopSignal: 'SIGTERM',
     stopTimeoutMs,
   };

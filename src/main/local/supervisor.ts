@@ -23,6 +23,8 @@ export interface ProcessSpec {
   readonly ipc?: boolean;
   /** Whether the process is ready; polled. `log` returns its output since the start. */
   readonly isReady: (started: { pid: number; log: () => Promise<string> }) => Promise<boolean>;
+  /** Whether the process still does its work. Polled while it runs: after three failures in a row it is killed. */
+  readonly isResponsive?: () => Promise<boolean>;
   readonly stopSignal: NodeJS.Signals;
   /** The time limit after that signal, before it is killed. */
   readonly stopTimeoutMs: number;
@@ -42,8 +44,11 @@ export interface SupervisorOptions {
   readonly warn: (line: string) => void;
   /** Aborts the start. */
   readonly signal: AbortSignal;
+  /** The time between two questions whether it is responsive, in milliseconds. */
+  readonly askEveryMs?: number;
 }
 
+const maxUnanswered = 3;
 const readyTimeoutMs = 60_000;
 const readyPollMs = 20;
 
@@ -108,9 +113,29 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
   }
 }
 
+/** A process that hangs may ignore SIGTERM, so it gets SIGKILL. Then it is restarted like one that exited. */
+async function killWhenStuck(
+  spec: ProcessSpec,
+  running: Running,
+  { log, warn, askEveryMs = 5_000 }: SupervisorOptions,
+): Promise<void> {
+  const { isResponsive } = spec;
+  if (isResponsive === undefined) return;
+  const exited = new AbortController();
+  void running.exited.then(() => exited.abort());
+  for (let unanswered = 0; unanswered < maxUnanswered;) {
+    await sleep(askEveryMs, undefined, { signal: exited.signal, ref: false }).catch(() => undefined);
+    if (running.hasExited()) return;
+    unanswered = (await isResponsive().catch(() => false)) ? 0 : unanswered + 1;
+  }
+  if (running.hasExited()) return;
+  warn(`${spec.name} runs but no longer answers; ending it. Its log: ${log.path}`);
+  running.child.kill('SIGKILL');
+}
+
 /**
  * Starts a process and returns when it is ready. Whenever it exits, it is restarted after the delay of
- * `restartDelayMs`, and `warn` is called.
+ * `restartDelayMs`, and `warn` is called. One that no longer answers is killed first.
  * @throws StartError when the first start fails, the signal's reason when the signal aborts; nothing is left running
  * then
  */
@@ -126,6 +151,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
     running = started;
     try {
       await untilReady(spec, started, { ...options, signal });
+      void killWhenStuck(spec, started, options);
       return started;
     } catch (error) {
       await end(started, spec);

@@ -6,6 +6,7 @@ import { targets } from '../../cli/prove/faults.ts';
 import type { Target } from '../../cli/prove/faults.ts';
 import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
+import { storeAnswers } from '../../platform/nats-answers.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import { chooseAddresses } from '../local/addresses.ts';
 import type { Addresses } from '../local/addresses.ts';
@@ -75,7 +76,7 @@ export interface CampaignGateway {
   readonly webhooksAddress: string;
   readonly tokens: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
-  /** How often the logs of the database and of the broker say that there was no space. */
+  /** How often the database's log says that there was no space. */
   readonly countLackOfSpace: () => Promise<number>;
   /** The processes that are not ready. */
   readonly notReady: () => Promise<readonly Target[]>;
@@ -216,7 +217,7 @@ export async function openGateway(options: GatewayOptions): Promise<CampaignGate
         Object.values(secrets.service_tokens),
       ),
       countLackOfSpace: () => countLackOfSpace(join(folder, 'logs')),
-      notReady: () => findNotReady([...processes.keys()], addresses),
+      notReady: () => findNotReady([...processes.keys()], addresses, realBroker),
       stop: async () => {
         await stop();
         if (home !== undefined && !isDatabaseInside)
@@ -230,13 +231,15 @@ export async function openGateway(options: GatewayOptions): Promise<CampaignGate
 }
 
 async function countLackOfSpace(logs: string): Promise<number> {
-  const texts = await Promise.all(
-    ['postgres', 'nats-server'].map((name) => readIfThere(join(logs, `${name}.log`))),
-  );
-  return texts.join('').match(/no space left on device/gi)?.length ?? 0;
+  const text = await readIfThere(join(logs, 'postgres.log'));
+  return text?.match(/no space left on device/gi)?.length ?? 0;
 }
 
-async function findNotReady(running: readonly Target[], addresses: Addresses): Promise<readonly Target[]> {
+async function findNotReady(
+  running: readonly Target[],
+  addresses: Addresses,
+  broker: string,
+): Promise<readonly Target[]> {
   const probes: Partial<Record<Target, () => Promise<boolean>>> = {
     core: () => isServing(addresses.grpc),
     webhooks: () => isServing(addresses.webhooks.grpc),
@@ -245,6 +248,7 @@ async function findNotReady(running: readonly Target[], addresses: Addresses): P
     dashboard: () => isOk(`${addresses.dashboard}/readyz`),
     wallets: () => isOk(`${addresses.walletCallback}/readyz`),
     'wallet-simulator': () => isOk(`${addresses.simulator}/healthz`),
+    broker: () => storeAnswers(broker, probeTimeoutMs),
   };
   const answers = await Promise.all(
     running.map(async (target) => ((await probes[target]?.()) === false ? [target] : [])),

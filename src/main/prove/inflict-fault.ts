@@ -74,12 +74,16 @@ export async function inflictFault(fault: Fault, parts: FaultParts): Promise<str
       if (disk === undefined) throw new Error(`${target} has no disk of its own`);
       const before = await gateway.countLackOfSpace();
       await disk.fill();
+      let isStuck = false;
       try {
         await pause(diskFactor);
+        isStuck = target === 'broker' && (await gateway.notReady()).includes('broker');
       } finally {
         disk.makeRoom();
       }
-      if (target !== 'database' && target !== 'broker') return 'no space left for its log';
+      if (target === 'broker')
+        return `no space left for its data; its store ${isStuck ? 'no longer answered' : 'still answered'}`;
+      if (target !== 'database') return 'no space left for its log';
       const count = (await gateway.countLackOfSpace()) - before;
       return `no space left for its data; its log says so ${count} times`;
     }

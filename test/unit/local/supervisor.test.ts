@@ -3,7 +3,11 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { beginLog } from '../../../src/main/local/log-file.ts';
 import { supervise } from '../../../src/main/local/supervisor.ts';
-import type { ProcessSpec, SupervisedProcess } from '../../../src/main/local/supervisor.ts';
+import type {
+  ProcessSpec,
+  SupervisedProcess,
+  SupervisorOptions,
+} from '../../../src/main/local/supervisor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { isRunning } from './processes.ts';
 import { temporaryFolders } from './temporary-folder.ts';
@@ -30,9 +34,13 @@ describe('a supervised process', () => {
     };
   }
 
-  async function start(spec: ProcessSpec, signal = new AbortController().signal): Promise<SupervisedProcess> {
+  async function start(
+    spec: ProcessSpec,
+    signal = new AbortController().signal,
+    more: Partial<SupervisorOptions> = {},
+  ): Promise<SupervisedProcess> {
     const log = await beginLog(join(await newFolder(), 'core.log'));
-    const one = await supervise(spec, { log, signal, warn: (line) => warnings.push(line) });
+    const one = await supervise(spec, { log, signal, warn: (line) => warnings.push(line), ...more });
     supervised.push(one);
     return one;
   }
@@ -80,6 +88,21 @@ describe('a supervised process', () => {
     const waits = warnings.map((line) => /again (at once|in [0-9.]+ s)/.exec(line)?.[1]);
     expect(waits).toEqual(['at once', 'in 0.5 s', 'in 1 s']);
     expect(warnings[1]).toContain('no space left on device');
+  });
+
+  test('one that three times in a row gives no answer is killed and started again, although it ignores SIGTERM', async () => {
+    const answers = [false, false, true, false, false, false];
+    const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
+    const isResponsive = async () => answers.shift() ?? true;
+    const one = await start(node(stubborn, { isResponsive, stopTimeoutMs: 100 }), undefined, {
+      askEveryMs: 1,
+    });
+    const first = one.pid() ?? 0;
+    await waitUntil('it is running again', () => warnings.includes('core is running again'));
+    expect(answers).toEqual([]);
+    expect(one.pid()).not.toBe(first);
+    expect(warnings[0]).toMatch(/^core runs but no longer answers; ending it\. Its log: .*core\.log$/);
+    expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once/);
   });
 
   test('one that ignores its signal is killed at the deadline', async () => {

@@ -1,0 +1,26 @@
+import { connect } from 'nats';
+
+/**
+ * Whether the broker's store answers. nats-server 2.9 keeps its connections and its port open when its store hangs, for
+ * example after its disk was full, and its own health check still says "ok".
+ */
+export async function storeAnswers(url: string, timeoutMs: number): Promise<boolean> {
+  const { host, username, password } = new URL(url);
+  try {
+    const connection = await connect({
+      servers: host,
+      user: decodeURIComponent(username),
+      pass: decodeURIComponent(password),
+      reconnect: false,
+      timeout: timeoutMs,
+    });
+    try {
+      await connection.request('$JS.API.INFO', '', { timeout: timeoutMs });
+      return true;
+    } finally {
+      await connection.close();
+    }
+  } catch {
+    return false;
+  }
+}
