@@ -203,7 +203,7 @@ describe('the embedded PostgreSQL', () => {
 });
 
 describe('the broker of one command', () => {
-  const close: (() => Promise<unknown> | void)[] = [];
+  const close: (() => unknown)[] = [];
   afterEach(async () => {
     for (const each of close.splice(0).toReversed()) await each();
   });

@@ -74,7 +74,7 @@ export async function inflictFault(fault: Fault, parts: FaultParts): Promise<str
       if (disk === undefined) throw new Error(`${target} has no disk of its own`);
       const before = await gateway.countLackOfSpace();
       await disk.fill();
-      let isStuck = false;
+      let isStuck: boolean;
       try {
         await pause(diskFactor);
         isStuck = target === 'broker' && (await gateway.notReady()).includes('broker');
