@@ -9,14 +9,28 @@ export interface RepeatOptions {
   readonly stop: AbortSignal;
 }
 
-/** Runs the task repeatedly, one run at a time, with the interval between runs, until `stop` aborts. Logs a failed run. */
+/** The pause after a failed run. It doubles with every further failure, up to the interval. */
+const firstRetryMs = 1_000;
+
+/**
+ * Runs the task repeatedly, one run at a time, with the interval between runs, until `stop` aborts. Logs a failed run, and
+ * repeats it sooner: a task with a long interval must not be missing for that long because of one busy moment.
+ */
 export async function repeatEvery(
   options: RepeatOptions,
   run: (stop: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const { task, intervalMs, logger, stop } = options;
+  let retryMs = firstRetryMs;
   while (!stop.aborted) {
-    await run(stop).catch((error: unknown) => logger.warn({ err: error, task }, 'failed; it is tried again'));
-    await pause(intervalMs, stop);
+    try {
+      await run(stop);
+      retryMs = firstRetryMs;
+      await pause(intervalMs, stop);
+    } catch (error) {
+      logger.warn({ err: error, task }, 'failed; it is tried again');
+      await pause(Math.min(retryMs, intervalMs), stop);
+      retryMs *= 2;
+    }
   }
 }
