@@ -141,7 +141,7 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
   cleanUps.push(database.drop);
   const broker = await startTemporaryNats();
   cleanUps.push(broker.stop);
-  const doubled: string[] = [];
+  let isDoubled = false;
   const lost: string[] = [];
   // The lost order is one that no registration has stored before its payment.
   const registered = new Set<string>();
@@ -149,10 +149,12 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
     const origin = `http://${server.host}:${server.port}`;
     if (from === 'wallets' && to === 'wallet-simulator')
       return openHttpProxy(origin, async ({ url = '' }, body, forward) => {
-        const payer = /"25[0-9]{10}"|"\+?251[79]01[0-9]{6}"/.exec(body.toString())?.[0];
-        if (url.endsWith('/merchantpay') && doubled.length === 0 && payer !== undefined) {
-          doubled.push(payer);
-          await forward({ 'x-correlationid': randomUUID() });
+        // The campaign cannot tell whose charge it is when several orders share the payer's number.
+        const isOfOneOrder = /"251[79]01[0-9]{6}"/.test(body.toString());
+        if (url.endsWith('/merchantpay') && !isDoubled && isOfOneOrder) {
+          isDoubled = true;
+          const { status } = await forward({ 'x-correlationid': randomUUID() });
+          isDoubled = status === 202;
         }
         return forward();
       });

@@ -25,33 +25,39 @@ test('the users of a merchant are told that payments wait, and afterwards what t
   const visitor = await desk.signedIn(await desk.users.member(merchantId, MemberRole.VIEWER));
   const home = async (environment: string, query = '') =>
     (await visitor.get(`/m/${merchantId}/${environment}${query}`)).body;
+  /** Core opens an environment in the background, and a page leaves out what a busy core does not answer in time. */
+  const homeWith = (text: string, environment: string, query = '') =>
+    waitUntil(`the page says: ${text}`, async () => {
+      const page = await home(environment, query);
+      return page.includes(text) && page;
+    });
   const before = await home('sandbox');
   await recoveries.beginRecovery({ backupTime: timestampFromDate(new Date(Date.now() - 3_600_000)) });
   await waitUntil('the stream was read', async () => {
     const { recovery } = await recoveries.getRecovery({});
     return recovery?.stream === RecoveryStream.LOST;
   });
-  const closed = await home('sandbox');
+  const closed = await homeWith('New payments wait', 'sandbox');
   for (const wallet of ['walleta', 'walletb'])
     await recoveries.acceptRecovery({
       subject: { case: 'wallet', value: { wallet, environment: Environment.SANDBOX } },
       reason: 'compared',
     });
-  const opened = await home('sandbox');
-  const inAmharic = await home('sandbox', '?lang=am');
-  const production = await home('production', '?lang=en');
+  const opened = await homeWith('may be missing', 'sandbox');
+  const inAmharic = await homeWith('ሊጎድሉ ይችላሉ', 'sandbox', '?lang=am');
+  const production = await homeWith('New payments wait', 'production', '?lang=en');
   await database.query("update core.recoveries set stream = 'COMPLETE'");
-  const complete = await home('sandbox');
+  const complete = await homeWith('were rebuilt', 'sandbox');
   await database.query("update core.recoveries set lost_until = lost_until - interval '8 days'");
   const later = await home('sandbox');
 
   expect(before).not.toContain('restored');
-  expect(closed).toContain('New payments wait');
+  expect(closed).not.toContain('may be missing');
   expect(opened).not.toContain('New payments wait');
   expect(opened).toMatch(/Orders of .+ to .+ may be missing/);
   expect(opened).toContain('Check the API keys');
-  expect(inAmharic).toContain('ሊጎድሉ ይችላሉ');
-  expect(production).toContain('New payments wait');
+  expect(inAmharic).not.toContain('may be missing');
+  expect(production).not.toContain('may be missing');
   expect(complete).toMatch(/The orders of .+ to .+ were rebuilt/);
   expect(complete).not.toContain('may be missing');
   expect(later).not.toContain('restored');
