@@ -313,7 +313,7 @@ const services = [
     ...paymentParts,
     masterKey: config.GATEHOUSE_MASTER_KEY,
     tokens,
-    findMerchant: merchants.terms,
+    ...{ findMerchant: merchants.terms, rememberMerchant: findMerchant },
     phoneLimit,
     gate,
     attemptIds,

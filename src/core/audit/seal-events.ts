@@ -1,4 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
+import {
+  bulkStatement,
+  plainColumn,
+  rowList,
+  scalar,
+  textColumn,
+} from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Database } from '../database/database.ts';
@@ -28,7 +36,7 @@ export async function sealEvents(parts: SealParts, stop: Pick<AbortSignal, 'abor
     await client.query('set enable_sort = off');
     try {
       for (let sealed = batchSize; sealed === batchSize && !stop.aborted && !lost.aborted;)
-        sealed = await inTransaction(client, () => sealBatch(client, parts));
+        sealed = await sealBatch(client, parts);
       if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts.signer));
     } finally {
       if (!lost.aborted) await client.query('reset enable_sort');
@@ -67,8 +75,11 @@ interface EventRow {
   readonly payload: Buffer;
 }
 
-/** Seals up to one batch. Returns the number of its events. */
-async function sealBatch(client: PoolClient, parts: SealParts): Promise<number> {
+/**
+ * Seals up to one batch. Returns the number of its events. Everything is read and computed before the first write, and written by one
+ * statement: a transaction that has written and waits for the next statement would hold back the events of all orders (ADR 4).
+ */
+async function sealBatch(client: PoolClient, { sealKey, randomBytes }: SealParts): Promise<number> {
   // A block's time never precedes that of an earlier block, and never belongs to a closed day.
   const [until] = await runStatement<SealedUntil>(client, {
     name: 'seal-from',
@@ -97,71 +108,96 @@ order by e.xid, e.position limit $3`,
     values: [[...byMerchant.keys()]],
   });
   const headOf = new Map(heads.map((head) => [head.merchant_id, head]));
+  const blocks: Block[] = [];
   for (const [merchantId, own] of byMerchant) {
     const head = headOf.get(merchantId);
     const previous = { number: BigInt(head?.number ?? 0), hash: head?.hash ?? noHash };
-    await addBlock(client, parts, { merchantId, events: own, previous, sealedAt: until.sealed_at });
+    const salts = randomBytes(saltBytes * own.length);
+    blocks.push(blockOf({ merchantId, events: own, previous, salts, sealedAt: until.sealed_at, sealKey }));
+    // A batch takes some 15 ms of hashing, during which requests would wait.
+    await nextTurn();
   }
-  await client.query({
-    name: 'seal-until',
-    text: `
-insert into core.event_seal (xid, position, sealed_at) values ($1::xid8, $2, $3)
-on conflict (id) do update set xid = excluded.xid, position = excluded.position, sealed_at = excluded.sealed_at`,
-    values: [last.xid, last.position, until.sealed_at],
-  });
+  const { xid, position } = last;
+  await runStatement(
+    client,
+    addBlocks.with({ block: blocks, sealed_at: until.sealed_at.toISOString(), xid, position }),
+  );
   return events.length;
 }
 
-interface NewBlock {
+interface Block {
   readonly merchantId: string;
+  readonly number: bigint;
+  readonly previousHash: Buffer;
+  readonly hash: Buffer;
+  readonly seal: Buffer;
+  readonly firstPosition: bigint;
+  readonly lastPosition: bigint;
   readonly events: readonly EventRow[];
-  readonly previous: { readonly number: bigint; readonly hash: Buffer };
-  readonly sealedAt: Date;
+  readonly salts: Buffer;
+  readonly commitments: Buffer;
 }
 
-async function addBlock(
-  client: PoolClient,
-  { sealKey, randomBytes }: SealParts,
-  { merchantId, events, previous, sealedAt }: NewBlock,
-): Promise<void> {
-  const salts = randomBytes(saltBytes * events.length);
+interface BlockParts extends Pick<Block, 'merchantId' | 'events' | 'salts'> {
+  readonly previous: { readonly number: bigint; readonly hash: Buffer };
+  readonly sealedAt: Date;
+  readonly sealKey: Buffer;
+}
+
+function blockOf({ merchantId, events, previous, salts, sealedAt, sealKey }: BlockParts): Block {
   const commitments = Buffer.concat(
     events.map((event, index) =>
       commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committed(event)),
     ),
   );
   const positions = events.map(({ position }) => BigInt(position));
-  const firstPosition = String(positions.reduce((a, b) => (a < b ? a : b)));
-  const lastPosition = String(positions.reduce((a, b) => (a > b ? a : b)));
-  const number = previous.number + 1n;
-  const content = { merchantId, number, previousHash: previous.hash, sealedAt, firstPosition, lastPosition };
-  const hash = blockHashOf({ ...content, commitments });
-  await client.query({
-    name: 'seal-block',
-    text: `
+  const firstPosition = positions.reduce((a, b) => (a < b ? a : b));
+  const lastPosition = positions.reduce((a, b) => (a > b ? a : b));
+  const content = { merchantId, number: previous.number + 1n, previousHash: previous.hash };
+  const range = { firstPosition: String(firstPosition), lastPosition: String(lastPosition) };
+  const hash = blockHashOf({ ...content, ...range, sealedAt, commitments });
+  const seal = blockSealOf(sealKey, hash);
+  return { ...content, hash, seal, firstPosition, lastPosition, events, salts, commitments };
+}
+
+/** An array as PostgreSQL writes it, because the arrays of several blocks have different lengths. */
+const arrayText = (values: readonly (string | number)[]): string => `{${values.join(',')}}`;
+
+const addBlocks = bulkStatement(
+  'seal-blocks',
+  {
+    block: rowList<Block>({
+      merchant_id: plainColumn('uuid', (block) => block.merchantId),
+      number: plainColumn('bigint', (block) => block.number),
+      previous_hash: textColumn('bytea', (block) => block.previousHash),
+      hash: textColumn('bytea', (block) => block.hash),
+      seal: textColumn('bytea', (block) => block.seal),
+      first_position: plainColumn('bigint', (block) => block.firstPosition),
+      last_position: plainColumn('bigint', (block) => block.lastPosition),
+      order_ids: textColumn('text', ({ events }) => arrayText(events.map((event) => event.order_id))),
+      sequences: textColumn('text', ({ events }) => arrayText(events.map((event) => event.sequence))),
+      salts: textColumn('bytea', (block) => block.salts),
+      commitments: textColumn('bytea', (block) => block.commitments),
+    }),
+    sealed_at: scalar<string>('timestamptz'),
+    xid: scalar<string>('xid8'),
+    position: scalar<string>('bigint'),
+  },
+  (sql) => `
 with block as (
   insert into core.event_blocks
     (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids, sequences, salts, commitments)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+  select merchant_id, number, previous_hash, hash, seal, ${sql.sealed_at}, first_position, last_position, order_ids::uuid[],
+    sequences::integer[], salts, commitments
+  from ${sql.block}
+  returning merchant_id, number, hash
+), chain as (
+  insert into core.event_chains (merchant_id, number, hash) select merchant_id, number, hash from block
+  on conflict (merchant_id) do update set number = excluded.number, hash = excluded.hash
 )
-insert into core.event_chains (merchant_id, number, hash) values ($1, $2, $4)
-on conflict (merchant_id) do update set number = excluded.number, hash = excluded.hash`,
-    values: [
-      merchantId,
-      String(number),
-      previous.hash,
-      hash,
-      blockSealOf(sealKey, hash),
-      sealedAt,
-      firstPosition,
-      lastPosition,
-      events.map(({ order_id: orderId }) => orderId),
-      events.map(({ sequence }) => sequence),
-      salts,
-      commitments,
-    ],
-  });
-}
+insert into core.event_seal (xid, position, sealed_at) values (${sql.xid}, ${sql.position}, ${sql.sealed_at})
+on conflict (id) do update set xid = excluded.xid, position = excluded.position, sealed_at = excluded.sealed_at`,
+);
 
 export const committed = (row: Omit<EventRow, 'xid' | 'position'>): CommittedEvent => ({
   id: row.id,

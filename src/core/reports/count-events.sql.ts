@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
@@ -86,15 +86,47 @@ const counted = rowList<CountedEvents>({
 
 const addition = bulkStatement(
   undefined,
-  { counted },
+  {
+    counted,
+    from_xid: scalar<string>('xid8'),
+    from_position: scalar<string>('bigint'),
+    xid: scalar<string>('xid8'),
+    position: scalar<string>('bigint'),
+  },
   (sql) => `
-insert into core.order_counts as c (${counted.columns})
-select ${counted.columns} from ${sql.counted}
-on conflict (merchant_id, environment, type, quarter, currency, payment_option, reason)
-do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units`,
+with moved as (
+  update core.order_counts_cursor set xid = ${sql.xid}, position = ${sql.position}
+  where xid = ${sql.from_xid} and position = ${sql.from_position}
+  returning true
+), added as (
+  insert into core.order_counts as c (${counted.columns})
+  select ${counted.columns} from ${sql.counted} where exists (select from moved)
+  on conflict (merchant_id, environment, type, quarter, currency, payment_option, reason)
+  do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units
+)
+select from moved`,
 );
 
-/** Adds to the counts, in key order. */
-export async function addToCounts(client: PoolClient, added: readonly CountedEvents[]): Promise<void> {
-  await client.query(addition.with({ counted: added }));
+/**
+ * Adds to the counts, in key order, and moves the cursor, in one statement: a transaction that has written and waits for its next
+ * statement would delay the events of all orders. Returns false, and changes nothing, if the cursor is no longer at `from`.
+ */
+export async function addToCounts(
+  client: PoolClient,
+  added: readonly CountedEvents[],
+  from: EventCursor,
+  to: EventCursor,
+): Promise<boolean> {
+  const cursors = { from_xid: from.xid, from_position: from.position, ...to };
+  const { rowCount } = await client.query(addition.with({ counted: added, ...cursors }));
+  return rowCount === 1;
+}
+
+/** Begins to count again. */
+export async function forgetCounts(client: PoolClient, { xid, position }: EventCursor): Promise<void> {
+  await client.query(
+    `with gone as (delete from core.order_counts)
+     update core.order_counts_cursor set xid = $1::xid8, position = $2`,
+    [xid, position],
+  );
 }

@@ -2,7 +2,8 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { PoolClient } from 'pg';
 import { OrderEventSchema, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent, Refund } from '../../gen/gatehouse/v1/order_pb.js';
-import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
 import { Currency } from '../domain/currency.ts';
@@ -10,7 +11,7 @@ import { Money } from '../domain/money.ts';
 import { beginning } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
-import { addToCounts, nextEventGroups } from './count-events.sql.ts';
+import { addToCounts, forgetCounts, nextEventGroups } from './count-events.sql.ts';
 import type { CountedEvents, EventGroup } from './count-events.sql.ts';
 
 const pageSize = 2_000;
@@ -18,45 +19,42 @@ const pageSize = 2_000;
 /** The pause after a page, as a multiple of its duration. So counting many events, as after a restore, does not delay payments. */
 const restsPerPage = 4;
 
-/** Locked while the counts change, so that one core counts at a time. The others skip the task. */
-const takeCursor = `
+/** One core counts at a time. The others skip the task. */
+const countLock = { key: 7_142_010, silenceMs: 30_000 };
+
+const readCursor = `
 select xid::text as xid, position::text as position, xid >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead
-from core.order_counts_cursor for update skip locked`;
+from core.order_counts_cursor`;
 
 type CursorRow = EventCursor & { readonly is_ahead: boolean };
 
 /**
- * Counts new events until there are none, another core counts, or `stop` aborts. The counts and their position are committed
+ * Counts new events until there are none, another core counts, or `stop` aborts. The counts and their position are written
  * together, so each event counts once, even after a crash. A position that this server has not reached comes from another
  * server's backup. Then all events are counted again.
  */
 export async function countEvents({ pool }: Pick<Database, 'pool'>, stop: AbortSignal): Promise<void> {
-  for (;;) {
-    const begunAtMs = performance.now();
-    if (stop.aborted || !(await countPage(pool))) return;
-    await pause(restsPerPage * (performance.now() - begunAtMs), stop);
-  }
+  await withAdvisoryLock(pool, countLock, async (client, lost) => {
+    for (;;) {
+      const begunAtMs = performance.now();
+      if (stop.aborted || lost.aborted || !(await countPage(client))) return;
+      await pause(restsPerPage * (performance.now() - begunAtMs), stop);
+    }
+  });
 }
 
 /** Counts one page, and gives whether more events are waiting. */
-const countPage = (pool: Database['pool']): Promise<boolean> =>
-  inTransaction(pool, [takeCursor], async (client, [rows = []]) => {
-    const [cursor] = rows as CursorRow[];
-    if (cursor === undefined) return false;
-    if (cursor.is_ahead) await client.query('delete from core.order_counts');
-    const page = await nextEventGroups(client, cursor.is_ahead ? beginning : cursor, pageSize);
-    if (page.next === undefined) {
-      if (cursor.is_ahead) await moveCursor(client, beginning);
-      return false;
-    }
-    const counted = added(page.groups.flatMap(countedOf));
-    if (counted.length > 0) await addToCounts(client, counted);
-    await moveCursor(client, page.next);
-    return page.eventCount === pageSize;
-  });
-
-async function moveCursor(client: PoolClient, { xid, position }: EventCursor): Promise<void> {
-  await client.query('update core.order_counts_cursor set xid = $1::xid8, position = $2', [xid, position]);
+async function countPage(client: PoolClient): Promise<boolean> {
+  const [cursor] = await runStatement<CursorRow>(client, { text: readCursor });
+  if (cursor === undefined) throw new Error('the position of the counts cannot be read');
+  if (cursor.is_ahead) {
+    await forgetCounts(client, beginning);
+    return true;
+  }
+  const page = await nextEventGroups(client, cursor, pageSize);
+  if (page.next === undefined) return false;
+  const isCounted = await addToCounts(client, added(page.groups.flatMap(countedOf)), cursor, page.next);
+  return isCounted && page.eventCount === pageSize;
 }
 
 /** The numbers that a group of events adds. A started payment is counted when its outcome is known. */

@@ -372,6 +372,19 @@ describe('the chains of events', () => {
       [events, merchants],
     );
     const never = { aborted: false };
+    // A transaction that has written and waits for its next statement would delay the events of all orders.
+    let waitingWriters = 0;
+    const counting = new AbortController();
+    const count = async (): Promise<void> => {
+      while (!counting.signal.aborted) {
+        const { rows } = await superuser.query<{ n: number }>(
+          `select count(*)::int as n from pg_stat_activity where datname = $1 and backend_xid is not null and state = 'idle in transaction'`,
+          [new URL(emptyDatabase.url).pathname.slice(1)],
+        );
+        waitingWriters += rows[0]?.n ?? 0;
+      }
+    };
+    const counted = count();
     // A transaction of another test may hold the events back.
     await waitUntil('all events are sealed', async () => {
       await sealEvents(parts, never);
@@ -380,10 +393,13 @@ describe('the chains of events', () => {
       );
       return rows[0]?.sealed === events;
     });
+    counting.abort();
+    await counted;
+    expect(waitingWriters).toBe(0);
     await sealEvents(parts, never);
 
     let maxRows = 0;
-    const counting = (client: PoolClient): PoolClient =>
+    const watchRows = (client: PoolClient): PoolClient =>
       new Proxy(client, {
         get(target, member) {
           const value: unknown = Reflect.get(target, member);
@@ -399,7 +415,7 @@ describe('the chains of events', () => {
     const pool = new Proxy(manyEvents.pool, {
       get: (target, member) =>
         member === 'connect'
-          ? async () => counting(await target.connect())
+          ? async () => watchRows(await target.connect())
           : (Reflect.get(target, member) as unknown),
     });
     const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };

@@ -78,6 +78,8 @@ export interface CheckoutParts {
   readonly tokens: CheckoutTokens;
   /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
+  /** May be cached. For the page of an order that nobody can pay any more. */
+  readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
   readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
@@ -117,7 +119,8 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     order: OrderInFull,
     seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
   ): Promise<Checkout> => {
-    const merchant = await findMerchant(order.merchantId);
+    const find = order.status === 'PENDING' ? findMerchant : parts.rememberMerchant;
+    const merchant = await find(order.merchantId);
     if (merchant === undefined) throw notFound();
     const { environment } = order;
     const paymentOptions = optionsThatTake(
