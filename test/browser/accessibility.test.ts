@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { waitUntil } from '../support/wait-until.ts';
 import { expectAccessible, languages } from './accessible.ts';
+import type { Language } from './accessible.ts';
 import { openCheckoutSite } from './checkout-site.ts';
 import type { CheckoutSite } from './checkout-site.ts';
 import { everyPage } from './every-page.ts';
@@ -11,6 +12,35 @@ beforeAll(async () => {
   site = await openCheckoutSite();
 });
 afterAll(() => site.close());
+
+interface OpenedPage {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** The violations of the content security policy and the errors of scripts so far. */
+  readonly complaints: string[];
+}
+
+/** One page a language, because opening one takes longer than visiting it. */
+const opened = new Map<Language, OpenedPage>();
+
+/** A page of a customer whom the site does not know. */
+async function pageIn(locale: Language): Promise<OpenedPage> {
+  const known = opened.get(locale);
+  if (known !== undefined) {
+    await known.page.unrouteAll();
+    await known.context.clearCookies();
+    return known;
+  }
+  const context = await site.browser.newContext({ locale });
+  const complaints: string[] = [];
+  context.on('console', (message) => {
+    if (/content security policy/i.test(message.text())) complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  const made = { context, page: await context.newPage(), complaints };
+  opened.set(locale, made);
+  return made;
+}
 
 /** Long pages, on which mistakes and refusals stand above the button that is pressed next. */
 const longPages = new Set([
@@ -67,30 +97,21 @@ describe.each(Object.entries(everyPage))('%s', (name, visit) => {
   test.each(languages)(
     'in %s: axe finds nothing, nothing is scrolled sideways, the main button is in sight, and it weighs little',
     async (language) => {
-      const context = await site.browser.newContext({
-        locale: language,
-        viewport: { width: 390, height: 844 },
-      });
-      try {
-        const complaints: string[] = [];
-        context.on('console', (message) => {
-          if (/content security policy/i.test(message.text())) complaints.push(message.text());
-        });
-        context.on('weberror', (error) => complaints.push(error.error().message));
-        const page = await context.newPage();
-        await visit(page, site.orders, site.origin);
-        const url = page.url();
+      const { context, page, complaints } = await pageIn(language);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await visit(page, site.orders, site.origin);
+      const url = page.url();
 
-        expect(await page.evaluate(crowdedButtons)).toEqual([]);
-        if (!longPages.has(name)) expect(await page.evaluate<number>(mainButtonEnd)).toBeLessThanOrEqual(844);
-        await expectAccessible(page, language);
+      expect(await page.evaluate(crowdedButtons)).toEqual([]);
+      if (!longPages.has(name)) expect(await page.evaluate<number>(mainButtonEnd)).toBeLessThanOrEqual(844);
+      await expectAccessible(page, language);
+      // The same page takes more bytes in Amharic than in English.
+      if (language === 'am') {
         const bytes = await weigh(context, url);
         expect(bytes).toBeGreaterThan(5_000);
         expect(bytes).toBeLessThan(limitBytes);
-        expect(complaints).toEqual([]);
-      } finally {
-        await context.close();
       }
+      expect(complaints.splice(0)).toEqual([]);
     },
   );
 });
