@@ -1,10 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { orderOfAttempt, orderOfId, orderOfNumber } from '../../../src/core/payments/changes/read-order.ts';
+import { OrderRow } from '../../../src/core/database/entities.ts';
+import {
+  orderOfAttempt,
+  orderOfId,
+  orderOfNumber,
+  readOrder,
+  readOrders,
+} from '../../../src/core/payments/changes/read-order.ts';
 import type { LockOrder } from '../../../src/core/payments/changes/read-order.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { sharedPaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { Outcome } from './payment-desk.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
@@ -55,4 +63,52 @@ test('transactions that change one order have their ids in the order of their tu
     expect(taken).toHaveLength(waiting + 1);
     expect(taken).toEqual(taken.toSorted((one, other) => (one < other ? -1 : 1)));
   }
+});
+
+test('orders that are read together are the same as alone, with at most three statements', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const cases: readonly [
+    number: string,
+    outcomes: Outcome[],
+    inFlight: boolean,
+    earlier: number,
+    strays: number,
+  ][] = [
+    ['UNTOUCHED', [], false, 0, 0],
+    ['IN-FLIGHT', [], true, 0, 0],
+    ['DECLINED', [outcomes.declined()], false, 0, 0],
+    ['AGAIN', [outcomes.declined()], true, 1, 0],
+    ['TWICE', [outcomes.declined(), outcomes.declined()], false, 1, 0],
+    ['STRAY', [outcomes.declined(), outcomes.completed('t-1', '99.00')], false, 1, 1],
+  ];
+  for (const [orderNumber, tried, inFlight] of cases) {
+    const hosted = await desk.registerHosted({ merchantId, orderNumber });
+    for (const outcome of tried) await desk.settle(await desk.payHosted(hosted), outcome);
+    if (inFlight) await desk.payHosted(hosted);
+  }
+  const ofMerchant = { merchantId: storedId('mer', merchantId) };
+  const em = database.fork();
+  const rows = await em.find(OrderRow, ofMerchant, { orderBy: { id: 'asc' } });
+  let statements = 0;
+  const counting = new Proxy(em, {
+    get(target, member) {
+      if (member === 'find' || member === 'findOneOrFail') statements += 1;
+      const value: unknown = Reflect.get(target, member);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+
+  const together = await readOrders(counting, rows);
+
+  expect(statements).toBe(3);
+  const alone = await Promise.all(
+    rows.map(async ({ orderNumber }) => {
+      const own = database.fork();
+      return readOrder(own, await own.findOneOrFail(OrderRow, { ...ofMerchant, orderNumber }));
+    }),
+  );
+  expect(together).toEqual(alone);
+  expect(
+    together.map((order) => [order.orderNumber, order.earlierAttempts.length, order.strayMoney.length]),
+  ).toEqual(cases.map(([orderNumber, , , earlier, strays]) => [orderNumber, earlier, strays]));
 });

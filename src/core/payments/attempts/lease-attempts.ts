@@ -103,7 +103,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
   };
 }
 
-/** Loads the locked orders and their due attempts with one statement each. Later readers of one need no further statement. */
+/** Loads the locked orders with one statement. Later readers of one need no further statement. */
 async function loadTogether(
   em: EntityManager,
   environment: Environment,
@@ -113,5 +113,4 @@ async function loadTogether(
   await em.find(OrderRow, {
     $or: all.map(({ merchantId, orderId: id }) => ({ merchantId, environment, id })),
   });
-  await em.find(PaymentAttemptRow, { $or: all.map(({ merchantId, attemptId: id }) => ({ merchantId, id })) });
 }

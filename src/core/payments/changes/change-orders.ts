@@ -13,7 +13,7 @@ import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, OrderChange } from './order-change.ts';
-import { readOrder } from './read-order.ts';
+import { readOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
 import { writeLatestAttempt } from './write-latest-attempt.ts';
 import type { NewPrompt } from './write-latest-attempt.ts';
@@ -95,8 +95,13 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       const at = await timeOf(em);
       const results = [];
       const toWrite: OrderToWrite[] = [];
-      for (const taken of all) {
-        const order = await readOrder(em, taken.row);
+      const orders = await readOrders(
+        em,
+        all.map(({ row }) => row),
+      );
+      for (const [place, taken] of all.entries()) {
+        const order = orders[place];
+        if (order === undefined) throw new Error('an order that was read is missing');
         const context = await steps.read(em, taken);
         const decided = steps.decide(order, context, at, taken);
         if (decided.ok) {

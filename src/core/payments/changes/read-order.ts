@@ -76,57 +76,94 @@ export const orderOfStrayPayment =
   (em) =>
     lockOrderOf(em, 'stray_payments', stray);
 
-/** Reads the latest attempts of several orders at once, so that reading each order needs no further statement. */
-export async function readLatestAttempts(em: EntityManager, rows: readonly OrderRow[]): Promise<void> {
+/** The order of a row, with the facts about its attempts. */
+export async function readOrder(em: EntityManager, row: OrderRow): Promise<OrderInFull> {
+  const [order] = await readOrders(em, [row]);
+  if (order === undefined) throw new Error('an order that was read is missing');
+  return order;
+}
+
+/**
+ * The orders of rows, in their order, with the facts about their attempts. The number of statements does not depend on the number
+ * of orders: while these run, a transaction that holds locks holds back the events of all orders (ADR 4).
+ */
+export async function readOrders(em: EntityManager, rows: readonly OrderRow[]): Promise<OrderInFull[]> {
+  const latest = await readLatestAttempts(em, rows);
+  const orders = rows.map((row) => orderOf(row, latest.get(row.latestAttemptId ?? '') ?? null));
+  const withPast = rows.filter((_, place) => hasPast(orders[place]));
+  const attemptsOf = await readAttempts(
+    em,
+    withPast.filter(({ attemptCount }) => attemptCount > 1),
+  );
+  const straysOf = await readStrayMoney(em, withPast);
+  return orders.map((order, place) => ({
+    ...order,
+    earlierAttempts: (attemptsOf.get(rows[place]?.id ?? '') ?? [])
+      .map(attemptOf)
+      .filter(({ id }) => id !== order.latestAttempt?.id),
+    strayMoney: straysOf.get(rows[place]?.id ?? '') ?? [],
+  }));
+}
+
+/**
+ * Whether there may be facts about earlier attempts. They stay true under the order's lock, because stray payments are recorded
+ * under that lock. A completed reversal never becomes stray again. A single attempt in flight has left no facts. So most orders
+ * need no further statement.
+ */
+function hasPast(order: Order | undefined): boolean {
+  const attempt = order?.latestAttempt ?? null;
+  return attempt !== null && !(order?.attemptCount === 1 && isInFlight(attempt));
+}
+
+/** By their stored ids. */
+async function readLatestAttempts(
+  em: EntityManager,
+  rows: readonly OrderRow[],
+): Promise<ReadonlyMap<string, PaymentAttemptRow>> {
   const keys = rows.flatMap(({ merchantId, latestAttemptId: id }) =>
     id == null ? [] : [{ merchantId, id }],
   );
-  if (keys.length > 1) await em.find(PaymentAttemptRow, { $or: keys });
-}
-
-/** The order of a row, with the facts about its attempts. */
-export async function readOrder(em: EntityManager, row: OrderRow): Promise<OrderInFull> {
-  const { merchantId, latestAttemptId: id } = row;
-  const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-  const order = orderOf(row, attempt);
-  return { ...order, ...(await readPast(em, row, order)) };
-}
-
-type Past = Pick<OrderInFull, 'earlierAttempts' | 'strayMoney'>;
-
-/**
- * The facts about an order's earlier attempts. They stay true under the order's lock, because stray payments are
- * recorded under that lock. A completed reversal never becomes stray again.
- */
-async function readPast(
-  em: EntityManager,
-  { merchantId, environment, id: orderId }: OrderRow,
-  { attemptCount, latestAttempt }: Order,
-): Promise<Past> {
-  // A single attempt in flight has left no facts. So most orders need no further statement.
-  if (latestAttempt === null || (attemptCount === 1 && isInFlight(latestAttempt)))
-    return { earlierAttempts: [], strayMoney: [] };
+  const [only] = keys;
+  if (only === undefined) return new Map();
+  // One that this transaction has read already needs no statement.
   const attempts =
-    attemptCount === 1
+    keys.length === 1
+      ? [await em.findOneOrFail(PaymentAttemptRow, only)]
+      : await em.find(PaymentAttemptRow, { $or: keys });
+  if (attempts.length < keys.length) throw new Error('the latest attempt of an order is missing');
+  return new Map(attempts.map((attempt) => [attempt.id, attempt]));
+}
+
+const keysOf = (rows: readonly OrderRow[]) =>
+  rows.map(({ merchantId, environment, id: orderId }) => ({ merchantId, orderId, environment }));
+
+/** All attempts of orders, by the orders' stored ids, the oldest first. */
+async function readAttempts(em: EntityManager, rows: readonly OrderRow[]) {
+  const attempts =
+    rows.length === 0
       ? []
-      : await em.find(PaymentAttemptRow, { merchantId, orderId, environment }, { orderBy: { id: 'asc' } });
-  const strays = await em.find(
-    StrayPaymentRow,
-    { merchantId, orderId, environment },
-    { orderBy: { id: 'asc' } },
-  );
-  // Money that somebody sent with this order's reference, without a request of ours, does not keep others from paying.
-  const ofAttempts = strays.flatMap(({ paymentAttemptId: id, ...stray }) =>
-    id == null ? [] : [{ ...stray, attemptId: publicId('pat', id) }],
-  );
-  return {
-    earlierAttempts: attempts.map(attemptOf).filter(({ id }) => id !== latestAttempt.id),
-    strayMoney: ofAttempts.map(({ attemptId, amount, currency, status, createdAt }) => ({
-      attemptId,
-      amount,
-      currency,
-      status,
-      foundAt: createdAt,
-    })),
-  };
+      : await em.find(PaymentAttemptRow, { $or: keysOf(rows) }, { orderBy: { id: 'asc' } });
+  return Map.groupBy(attempts, ({ orderId }): string => orderId);
+}
+
+type StrayMoney = OrderInFull['strayMoney'][number];
+
+/** The stray payments of orders' attempts, by the orders' stored ids, the oldest first. */
+async function readStrayMoney(
+  em: EntityManager,
+  rows: readonly OrderRow[],
+): Promise<ReadonlyMap<string, readonly StrayMoney[]>> {
+  const strays =
+    rows.length === 0
+      ? []
+      : await em.find(StrayPaymentRow, { $or: keysOf(rows) }, { orderBy: { id: 'asc' } });
+  const byOrder = new Map<string, StrayMoney[]>();
+  for (const { orderId, paymentAttemptId: id, amount, currency, status, createdAt: foundAt } of strays) {
+    // Money that somebody sent with this order's reference, without a request of ours, does not keep others from paying.
+    if (orderId == null || id == null) continue;
+    const ofOrder = byOrder.get(orderId) ?? [];
+    ofOrder.push({ attemptId: publicId('pat', id), amount, currency, status, foundAt });
+    byOrder.set(orderId, ofOrder);
+  }
+  return byOrder;
 }

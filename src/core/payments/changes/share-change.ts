@@ -7,7 +7,6 @@ import { err } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { recordedTraceparent } from '../../../platform/tracing/span.ts';
 import type { Caller, ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
-import { readLatestAttempts } from './read-order.ts';
 import type { OrderLock } from './read-order.ts';
 
 /** A locked order, with the call that changes it and what was read for all calls of the transaction. */
@@ -99,10 +98,6 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
           free.push({ row, ...call });
         }
         if (free.length === 0) return [];
-        await readLatestAttempts(
-          em,
-          free.map(({ row }) => row),
-        );
         const loaded = await load(
           em,
           free.map(({ call }) => call),
