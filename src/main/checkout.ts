@@ -33,7 +33,7 @@ const transport = createGrpcTransport({
   token: config.GATEHOUSE_SERVICE_TOKEN,
   tls,
 });
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 const metricsListener = await startMetricsListener({
   metrics,

@@ -213,7 +213,7 @@ const draining = new AbortController();
 const stopping = new AbortController();
 const changedOrders = createChangedOrders({ database, signal: eventSignal, stop: draining.signal, logger });
 
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 addCoreMetrics(metrics, { database, bus, gate, now });
 

@@ -40,7 +40,7 @@ const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
 const mailer =
   smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
 const clients = createDashboardClients(core, webhooks);
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 const metricsListener = await startMetricsListener({
   metrics,

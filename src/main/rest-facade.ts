@@ -64,7 +64,7 @@ const apiRequestLog = createApiRequestLog({
   now: () => new Date(),
   nowMs: () => performance.now(),
 });
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 const measureHttp = createHttpMetrics(metrics);
 const metricsListener = await startMetricsListener({

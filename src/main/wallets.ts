@@ -78,7 +78,7 @@ const transport = createGrpcTransport({
   token: config.GATEHOUSE_SERVICE_TOKEN,
   tls,
 });
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 const walletMetrics = createWalletMetrics(metrics);
 const payments = createClient(PaymentAttemptService, transport);

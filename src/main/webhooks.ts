@@ -119,7 +119,7 @@ const readStatus = createPipelineStatus({
   isBrokerConnected: bus.isConnected,
   now,
 });
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
 addBrokerMetrics(metrics, bus);
 addPoolMetrics(metrics, database.poolWatch);

@@ -1,6 +1,9 @@
 import pTimeout from 'p-timeout';
-import { Counter, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { Metric, OpenMetricsContentType, RegistryContentType } from 'prom-client';
 import type { Logger } from './logger.ts';
+import type { Span } from './tracing/span.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 /** A page that a server returns for a path. */
 export interface Page {
@@ -8,22 +11,45 @@ export interface Page {
   readonly body: string;
 }
 
-/** The metrics of a process, in Prometheus' text format. */
+/** A histogram of durations. */
+export interface DurationsOptions<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Label[];
+  /** The upper limits of its buckets, in seconds. */
+  readonly buckets: readonly number[];
+}
+
+/** Counts a duration. If the span is recorded, its trace becomes the exemplar of the bucket. */
+export type ObserveDuration<Label extends string> = (
+  labels: Readonly<Record<Label, string>>,
+  seconds: number,
+  span: Span | undefined,
+) => void;
+
+/** The metrics of a process, in Prometheus' text format or in that of OpenMetrics, which has exemplars. */
 export interface Metrics {
   /** For counters and histograms, which are updated at each occurrence. */
-  readonly registry: Registry;
+  readonly registry: Registry<OpenMetricsContentType>;
+  /** Adds a histogram of durations. */
+  readonly addDurations: <Label extends string>(options: DurationsOptions<Label>) => ObserveDuration<Label>;
   /**
    * Adds gauges whose values must be queried. `prepare` creates them in the given registry and returns a function that
    * queries and sets them. That function runs before the page is shown, at most every two seconds. If it fails or takes too
    * long, its gauges are missing from the page, because old values would mislead.
    */
   readonly addReading: (name: string, prepare: (registry: Registry) => () => Promise<void>) => void;
-  /** The page. It succeeds even if a reading fails. */
-  readonly page: () => Promise<Page>;
+  /**
+   * The page, in the format of OpenMetrics if the request's Accept header names it. Metrics have the same names in both. It succeeds even
+   * if a reading fails.
+   */
+  readonly page: (accept?: string) => Promise<Page>;
 }
 
 export interface MetricsOptions {
   readonly logger: Logger;
+  /** Undefined when tracing is off. Then there are no exemplars, which would cost time at each duration. */
+  readonly tracing?: Tracing | undefined;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
@@ -34,8 +60,10 @@ const readingTimeoutMs = 3_000;
 const lateReading = `no answer within ${readingTimeoutMs / 1000} seconds`;
 
 /** Metrics of this process, with those of Node and the system: memory, CPU, event loop, garbage collection. */
-export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
-  const registry = new Registry();
+export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metrics {
+  // The library has exemplars only in registries of this type. `page` decides about the format.
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   collectDefaultMetrics({ register: registry });
   const failures = new Counter({
     name: 'gatehouse_metrics_readings_failed_total',
@@ -46,6 +74,22 @@ export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
   const readings: (() => Promise<Registry | undefined>)[] = [];
   return {
     registry,
+    addDurations: <Label extends string>({ labelNames, buckets, ...named }: DurationsOptions<Label>) => {
+      const histogram = new Histogram<string>({
+        ...named,
+        labelNames: [...labelNames],
+        buckets: [...buckets],
+        registers: [registry],
+        enableExemplars: tracing !== undefined,
+      });
+      if (tracing === undefined) return (labels, seconds) => histogram.observe(labels, seconds);
+      return (labels, value, span) =>
+        histogram.observe(
+          span?.context.isSampled === true
+            ? { labels, value, exemplarLabels: { trace_id: span.context.traceId } }
+            : { labels, value },
+        );
+    },
     addReading: (name, prepare) => {
       failures.inc({ reading: name }, 0);
       const own = new Registry();
@@ -61,13 +105,30 @@ export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
         }
       });
     },
-    page: async () => {
+    page: async (accept = '') => {
       const read = await Promise.all(readings.map((reading) => reading()));
       const shown = [registry, ...read.filter((own) => own !== undefined)];
-      const parts = await Promise.all(shown.map((each) => each.metrics()));
-      return { contentType: registry.contentType, body: parts.join('\n') };
+      return pageOf(
+        shown.flatMap((each) => each.getMetricsAsArray().map(({ name }) => each.getSingleMetric(name))),
+        namesOpenMetrics.test(accept) ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,
+      );
     },
   };
+}
+
+/** Prometheus names it first, with a version and a weight. */
+const namesOpenMetrics = /application\/openmetrics-text(?!;[^,]*\bq=0(?:\.0+)?\s*(?:[;,]|$))/i;
+
+async function pageOf(metrics: readonly (Metric | undefined)[], format: RegistryContentType): Promise<Page> {
+  const page = new Registry<RegistryContentType>();
+  page.setContentType(format);
+  for (const metric of metrics) {
+    if (metric === undefined) continue;
+    // The library writes counters of OpenMetrics by removing _total from the names of the counters themselves, which the next page
+    // in the other format would lack. So it gets objects in front of them.
+    page.registerMetric(metric instanceof Counter ? (Object.create(metric) as Metric) : metric);
+  }
+  return { contentType: format, body: await page.metrics() };
 }
 
 /** Shares one reading between all callers while it runs, and for a while afterwards. */

@@ -1,5 +1,6 @@
-import { Gauge, Histogram } from 'prom-client';
+import { Gauge } from 'prom-client';
 import type { Metrics } from '../platform/metrics.ts';
+import { activeSpan } from '../platform/tracing/span.ts';
 import type { MeasuredCall } from './wallet-meter.ts';
 
 /** What is shown of one wallet besides its calls. */
@@ -22,25 +23,30 @@ const labelNames = ['wallet', 'environment'] as const;
 const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /** Creates the metrics of the wallets of this process. Heartbeats, statements and callbacks are not calls. */
-export function createWalletMetrics({ registry }: Pick<Metrics, 'registry'>): WalletMetrics {
-  const registers = [registry];
-  const duration = new Histogram({
+export function createWalletMetrics({
+  registry,
+  addDurations,
+}: Pick<Metrics, 'registry' | 'addDurations'>): WalletMetrics {
+  const observe = addDurations({
     name: 'gatehouse_wallet_call_duration_seconds',
     help: 'Duration of calls to a wallet. The result is answered, or failed: no answer, or a status of 500 and more.',
     labelNames: [...labelNames, 'result'],
     buckets,
-    registers,
   });
   return {
     measure: ({ wallet, environment }, { isFailure, durationMs }) =>
-      duration.observe({ wallet, environment, result: isFailure ? 'failed' : 'answered' }, durationMs / 1000),
+      observe(
+        { wallet, environment, result: isFailure ? 'failed' : 'answered' },
+        durationMs / 1000,
+        activeSpan(),
+      ),
     show(wallets) {
       const addGauge = (name: string, help: string, read: (of: ShownWallet) => number): void => {
         new Gauge({
           name: `gatehouse_wallet_${name}`,
           help,
           labelNames,
-          registers,
+          registers: [registry],
           collect() {
             for (const each of wallets)
               this.set({ wallet: each.wallet, environment: each.environment }, read(each));

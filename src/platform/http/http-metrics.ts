@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Gauge, Histogram } from 'prom-client';
+import { Gauge } from 'prom-client';
 import type { Metrics } from '../metrics.ts';
+import { spanOf } from './trace-requests.ts';
 
 /** Measures the requests of a listener. Call the function before the routes are added. */
 export type MeasureRequests = (app: FastifyInstance) => void;
@@ -14,21 +15,20 @@ const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
  */
 export function createHttpMetrics({
   registry,
-}: Pick<Metrics, 'registry'>): (listener: string) => MeasureRequests {
-  const registers = [registry];
-  const duration = new Histogram({
+  addDurations,
+}: Pick<Metrics, 'registry' | 'addDurations'>): (listener: string) => MeasureRequests {
+  const observe = addDurations({
     name: 'gatehouse_http_request_duration_seconds',
     help: 'Duration of HTTP requests, from their headers to the last byte of the answer. The route of a waiting request ends in (waiting). The status is none when the client left before the answer.',
     labelNames: ['listener', 'method', 'route', 'status'],
     buckets,
-    registers,
   });
   const inFlight = new Map<string, { requests: number }>();
   new Gauge({
     name: 'gatehouse_http_requests_in_flight',
     help: 'HTTP requests that are not answered yet, waiting requests included.',
     labelNames: ['listener'],
-    registers,
+    registers: [registry],
     collect() {
       for (const [listener, { requests }] of inFlight) this.set({ listener }, requests);
     },
@@ -43,7 +43,7 @@ export function createHttpMetrics({
         running.requests -= 1;
         const route = request.routeOptions.url ?? 'none';
         const isWaiting = reply.hasHeader('preference-applied');
-        duration.observe(
+        observe(
           {
             listener,
             method: request.method,
@@ -51,6 +51,7 @@ export function createHttpMetrics({
             status: reply.raw.writableFinished ? String(reply.raw.statusCode) : 'none',
           },
           (performance.now() - begunMs) / 1000,
+          spanOf(request.raw),
         );
       });
       done();

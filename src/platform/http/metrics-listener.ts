@@ -31,8 +31,8 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).type('text/plain').send('Only GET /metrics is here.\n'),
   );
-  app.get('/metrics', async (_request, reply) => {
-    const { contentType, body } = await metrics.page();
+  app.get('/metrics', async (request, reply) => {
+    const { contentType, body } = await metrics.page(request.headers.accept);
     return reply.type(contentType).send(body);
   });
   await app.listen({ host, port });

@@ -108,6 +108,7 @@ export function logCall(
       role: caller.role,
       code,
       seconds: durationMs / 1000,
+      span: context.values.get(spanKey),
     });
   }
   endCallSpan(context, code, levelOf(error));

@@ -40,8 +40,8 @@ export interface ConnectServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
-  /** Served to any GET of their path without a token. They must not contain secrets or a merchant's data. */
-  readonly pages?: Readonly<Record<`/${string}`, () => Promise<Page>>>;
+  /** Served to any GET of their path without a token, by its Accept header. They must not contain secrets or a merchant's data. */
+  readonly pages?: Readonly<Record<`/${string}`, (accept: string | undefined) => Promise<Page>>>;
   readonly tls?: ServerTls | undefined;
   readonly logger: Logger;
 }
@@ -196,7 +196,7 @@ function requestHandler({ services, pages = {}, tls, logger }: ConnectServerOpti
       }
       // The client may have disconnected.
       response.on('error', () => undefined);
-      void givePage(page, response, logger);
+      void givePage(() => page(request.headers.accept), response, logger);
       return;
     }
     try {

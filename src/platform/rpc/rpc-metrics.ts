@@ -1,5 +1,5 @@
-import { Histogram } from 'prom-client';
 import type { Metrics } from '../metrics.ts';
+import type { Span } from '../tracing/span.ts';
 
 /** A call that is over. */
 export interface EndedCall {
@@ -9,6 +9,7 @@ export interface EndedCall {
   /** `ok`, or the gRPC code in lower case. */
   readonly code: string;
   readonly seconds: number;
+  readonly span: Span | undefined;
 }
 
 export type MeasureCall = (call: EndedCall) => void;
@@ -16,13 +17,12 @@ export type MeasureCall = (call: EndedCall) => void;
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Creates the metrics of the calls that a process answers. */
-export function createRpcMetrics({ registry }: Pick<Metrics, 'registry'>): MeasureCall {
-  const duration = new Histogram({
+export function createRpcMetrics({ addDurations }: Pick<Metrics, 'addDurations'>): MeasureCall {
+  const observe = addDurations({
     name: 'gatehouse_rpc_duration_seconds',
     help: 'Duration of calls, by service, method, role of the caller and gRPC code. A batch on a stream is one call. Streams themselves are left out, because they last as long as their callers wish.',
     labelNames: ['service', 'method', 'role', 'code'],
     buckets,
-    registers: [registry],
   });
-  return ({ seconds, ...labels }) => duration.observe(labels, seconds);
+  return ({ seconds, span, ...labels }) => observe(labels, seconds, span);
 }

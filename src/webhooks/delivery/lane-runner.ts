@@ -1,4 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
+import type { Span } from '../../platform/tracing/span.ts';
 import type { AttemptReport, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { attemptDelivery, logAttempt } from './attempt-delivery.ts';
 import type { AttemptParts, Attempted } from './attempt-delivery.ts';
@@ -25,6 +26,7 @@ export interface AttemptMetrics {
   readonly attempted: (
     delivery: Pick<OutgoingDelivery, 'environment' | 'body' | 'attemptNumber'>,
     report: Pick<AttemptReport, 'result' | 'durationMs' | 'startedAt'>,
+    span: Span | undefined,
   ) => void;
 }
 
@@ -223,7 +225,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     const settled = await settle(held, { attempt, ...release });
     const isRecorded = settled?.isHeld === true;
     logAttempt(logger, attempt, isRecorded);
-    if (isRecorded) metrics.attempted(attempt.delivery, attempt.report);
+    if (isRecorded) metrics.attempted(attempt.delivery, attempt.report, attempt.span);
     const deliveryId = attempt.delivery.id;
     post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
     if (isRecorded && settled.isDue) onLanesDue();

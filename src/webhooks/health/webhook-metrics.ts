@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { AttemptMetrics } from '../delivery/lane-runner.ts';
 import type { AttemptResult } from '../domain/delivery.ts';
@@ -22,7 +22,7 @@ const attemptSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 const receiptSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
 
 /** Counts and durations of this process's attempts. There is no label for the merchant, because merchants are many. */
-export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
+export function createAttemptMetrics({ registry, addDurations }: Metrics): AttemptMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'gatehouse_webhook_attempts_total',
@@ -32,28 +32,26 @@ export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
   });
   for (const environment of environments)
     for (const result of results) attempts.inc({ environment: word(environment), result: word(result) }, 0);
-  const duration = new Histogram({
+  const observeAttempt = addDurations({
     name: 'gatehouse_webhook_attempt_duration_seconds',
     help: 'Duration of attempts, from the name lookup to the last byte of the answer.',
     labelNames: ['environment'],
     buckets: attemptSeconds,
-    registers,
   });
-  const receipt = new Histogram({
+  const observeReceipt = addDurations({
     name: 'gatehouse_webhook_commit_to_delivery_seconds',
     help: "From an order's end to the 2xx, for webhooks that the first attempt delivered.",
     labelNames: ['environment'],
     buckets: receiptSeconds,
-    registers,
   });
   return {
-    attempted: ({ environment, body, attemptNumber }, { result, durationMs, startedAt }) => {
+    attempted: ({ environment, body, attemptNumber }, { result, durationMs, startedAt }, span) => {
       const labels = { environment: word(environment) };
       attempts.inc({ ...labels, result: word(result) });
-      duration.observe(labels, durationMs / 1000);
+      observeAttempt(labels, durationMs / 1000, span);
       const occurredAt = result === 'DELIVERED' && attemptNumber === 1 ? createdAtOf(body) : undefined;
       if (occurredAt !== undefined)
-        receipt.observe(labels, Math.max(0, startedAt.getTime() + durationMs - occurredAt) / 1000);
+        observeReceipt(labels, Math.max(0, startedAt.getTime() + durationMs - occurredAt) / 1000, span);
     },
   };
 }

@@ -1,12 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { findPromtool } from '../../../scripts/promtool.ts';
 import { alerts } from '../../../scripts/monitoring/alerts.ts';
 import { rows } from '../../../scripts/monitoring/dashboard-rows.ts';
-import { files } from '../../../scripts/monitoring/main.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -16,31 +16,57 @@ const stack = sharedStack({
   checkouts: 1,
   dashboards: 1,
   webhooks: 1,
-  settings: { GATEHOUSE_METRICS_PORT: '0' },
+  // Every trace is recorded, and no span is sent.
+  settings: {
+    GATEHOUSE_METRICS_PORT: '0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    OTEL_BSP_SCHEDULE_DELAY: '3600000',
+  },
 });
 const folder = join(import.meta.dirname, '../../../deploy/monitoring');
 const promtool = findPromtool();
 const checked = promtool === undefined ? test.skip : test;
 
-const pageAt = async (url: unknown): Promise<string> => {
-  const answer = await fetch(String(url));
-  expect(answer.status).toBe(200);
-  return answer.text();
-};
-/** The metrics of each process, by its name. */
-async function pages(): Promise<Record<string, string>> {
+/** Where each process shows its metrics, by its name. */
+function addresses(): Record<string, string> {
   const own = {
     'rest-facade': stack.facades[0]?.process,
     checkout: stack.checkouts[0]?.process,
     dashboard: stack.dashboards[0]?.process,
     wallets: stack.wallets[0],
   };
-  const found: Record<string, string> = {
-    core: await pageAt(`http://${String(stack.cores[0]?.ready['connect'])}/metrics`),
-    webhooks: await pageAt(`http://${String(stack.webhooks[0]?.ready['connect'])}/metrics`),
+  return {
+    core: `http://${String(stack.cores[0]?.ready['connect'])}/metrics`,
+    webhooks: `http://${String(stack.webhooks[0]?.ready['connect'])}/metrics`,
+    ...Object.fromEntries(
+      Object.entries(own).map(([name, process]) => [name, String(process?.ready['metrics'])]),
+    ),
   };
-  for (const [name, process] of Object.entries(own)) found[name] = await pageAt(process?.ready['metrics']);
+}
+/** The metrics of each process, by its name. */
+async function pages(headers: Record<string, string> = {}): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [name, url] of Object.entries(addresses())) {
+    const answer = await fetch(url, { headers });
+    expect(answer.status).toBe(200);
+    found[name] = await answer.text();
+  }
   return found;
+}
+/** Starts a payment, with more headers. */
+async function pay(key: string, orderNumber: string, headers: Record<string, string> = {}): Promise<void> {
+  const url = `${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`;
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { apiKey: key, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      order_number: orderNumber,
+      amount: '10.00',
+      currency: 'ETB',
+      phone: '0911000001',
+    }),
+  });
+  expect(answer.status).toBe(201);
 }
 
 const verify = (key: string, headers: Record<string, string> = {}) =>
@@ -52,20 +78,7 @@ const verify = (key: string, headers: Record<string, string> = {}) =>
 
 test('requests are counted by listener, route and status, and paths of clients are no routes', async () => {
   const { testKey } = await stack.createMerchant();
-  const register = await fetch(
-    `${stack.facades[0]?.sandbox ?? ''}/api/v1/direct?payment_option=walleta_ussd`,
-    {
-      method: 'POST',
-      headers: { apiKey: testKey, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        order_number: 'M-1',
-        amount: '10.00',
-        currency: 'ETB',
-        phone: '0911000001',
-      }),
-    },
-  );
-  expect(register.status).toBe(201);
+  await pay(testKey, 'M-1');
   await waitUntil('the payment has ended', async () => {
     const answer = await (await verify(testKey, { prefer: 'wait=5' })).json();
     return (answer as { data: { status: string } }).data.status === 'COMPLETED';
@@ -125,6 +138,25 @@ test('the port of the metrics has no other page, and the listeners for merchants
     expect((await fetch(`${origin ?? ''}/metrics`)).status).toBe(404);
 });
 
+test('a recorded request is an exemplar of every process that measured it, for a client that accepts OpenMetrics', async () => {
+  const { testKey } = await stack.createMerchant();
+  const traceId = randomBytes(16).toString('hex');
+  const traceparent = `00-${traceId}-${randomBytes(8).toString('hex')}-00`;
+  await pay(testKey, 'M-2', { traceparent });
+  for (const origin of [stack.checkouts[0]?.origin, stack.dashboards[0]?.origin])
+    await fetch(`${origin ?? ''}/none`, { headers: { traceparent } });
+  const exemplar = `_bucket\\{[^}]*\\} [0-9]+ # \\{trace_id="${traceId}"\\} [0-9.e-]+ [0-9.]+$`;
+  const http = new RegExp(`^gatehouse_http_request_duration_seconds${exemplar}`, 'm');
+  const rpc = new RegExp(`^gatehouse_rpc_duration_seconds${exemplar}`, 'm');
+  const wallet = new RegExp(`^gatehouse_wallet_call_duration_seconds${exemplar}`, 'm');
+  const expected = { 'rest-facade': http, checkout: http, dashboard: http, core: rpc, wallets: wallet };
+  await waitUntil('the trace is in the metrics of each process', async () => {
+    const shown = await pages({ accept: 'application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.2' });
+    return Object.entries(expected).every(([process, form]) => form.test(shown[process] ?? ''));
+  });
+  expect(Object.values(await pages()).join('\n')).not.toContain(traceId);
+});
+
 test('each metric of an alert or a panel is shown by some process', async () => {
   const shown = Object.values(await pages()).join('\n');
   const names = new Set(
@@ -140,9 +172,7 @@ test('each metric of an alert or a panel is shown by some process', async () => 
   expect(used.filter((name) => !names.has(name))).toEqual([]);
 });
 
-test('the files of deploy/monitoring are those that are written, and each alert has a section that says what to do', async () => {
-  for (const [path, text] of Object.entries(files))
-    expect({ path, text: await readFile(join(folder, path), 'utf8') }).toEqual({ path, text });
+test('each alert has a section that says what to do', async () => {
   const sections = (await readFile(join(folder, '../../docs/operating/alerts.md'), 'utf8'))
     .split(/^## /m)
     .slice(1);
@@ -162,20 +192,70 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
     const { status, stdout, stderr } = spawnSync(promtool ?? '', args, { input, encoding: 'utf8' });
     return { status, output: stdout + stderr };
   };
-  expect(run(['check', 'config', join(folder, 'prometheus.yml')])).toMatchObject({ status: 0 });
-  // Debian's promtool does not know the discovery of Kubernetes, so a static target stands for it.
-  const inCluster = await readFile(join(folder, 'prometheus-kubernetes.yml'), 'utf8');
-  const withTarget = inCluster
-    .replace(/kubernetes_sd_configs:\n.*role: pod\n.*\n/, 'static_configs: [{ targets: [localhost] }]\n')
-    .replace('[alerts.yml]', `[${join(folder, 'alerts.yml')}]`);
-  expect(withTarget).toContain('static_configs');
   const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
-  await writeFile(join(own, 'prometheus.yml'), withTarget);
-  expect(run(['check', 'config', join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
+  for (const name of ['prometheus', 'prometheus-tls', 'prometheus-kubernetes', 'prometheus-kubernetes-tls']) {
+    const text = await readFile(join(folder, `${name}.yml`), 'utf8');
+    // Debian's promtool does not know the discovery of Kubernetes, so a static target stands for it.
+    const known = text
+      .replace(/kubernetes_sd_configs: \*pods/g, 'static_configs: *pods')
+      .replace(
+        /kubernetes_sd_configs:(.*)\n.*role: pod\n.*\n/,
+        'static_configs:$1 [{ targets: [localhost] }]\n',
+      )
+      .replace('[alerts.yml]', `[${join(folder, 'alerts.yml')}]`);
+    await writeFile(join(own, 'prometheus.yml'), known);
+    // The certificates do not exist here.
+    const args = name.endsWith('tls') ? ['--syntax-only'] : [];
+    expect(run(['check', 'config', ...args, join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
+  }
   await rm(own, { recursive: true });
   expect(run(['test', 'rules', join(import.meta.dirname, 'alerts.yml')])).toMatchObject({ status: 0 });
   for (const page of Object.values(await pages())) {
     const { output } = run(['check', 'metrics'], page);
     expect(output.split('\n').filter((line) => line.startsWith('gatehouse_'))).toEqual([]);
+  }
+});
+
+checked('Prometheus reads all metrics of every process, and the exemplars', async () => {
+  const { testKey } = await stack.createMerchant();
+  const traceId = randomBytes(16).toString('hex');
+  await pay(testKey, 'M-3', { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-00` });
+  const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
+  const jobs = Object.entries(addresses()).map(([name, url]) => ({
+    job_name: `gatehouse-${name}`,
+    static_configs: [{ targets: [new URL(url).host] }],
+  }));
+  const config = { global: { scrape_interval: '1s' }, scrape_configs: jobs };
+  await writeFile(join(own, 'prometheus.yml'), JSON.stringify(config));
+  const options = [
+    '--config.file=prometheus.yml',
+    '--storage.tsdb.path=data',
+    '--web.listen-address=127.0.0.1:0',
+  ];
+  const program = promtool === 'promtool' ? 'prometheus' : join(dirname(promtool ?? ''), 'prometheus');
+  const prometheus = spawn(program, [...options, '--enable-feature=exemplar-storage'], { cwd: own });
+  let log = '';
+  prometheus.stderr.on('data', (text: Buffer) => (log += text.toString()));
+  const exited = new Promise((done) => prometheus.once('exit', done));
+  try {
+    const address = await waitUntil('Prometheus listens', () => /Listening on" address=(\S+)/.exec(log)?.[1]);
+    const ask = async (path: string): Promise<string> =>
+      (await fetch(`http://${address}/api/v1/${path}`)).text();
+    const shown = Object.values(await pages()).flatMap((page) => page.match(/^[a-z][^ {]*/gm) ?? []);
+    await waitUntil('Prometheus has all metrics, by their names in its own format', async () => {
+      const names = await ask('label/__name__/values');
+      return shown.every((name) => names.includes(`"${name}"`));
+    });
+    await waitUntil('Prometheus has the exemplar', async () => {
+      const end = Date.now() / 1000 + 60;
+      const query = `query=gatehouse_http_request_duration_seconds_bucket&start=${end - 3600}&end=${end}`;
+      return (await ask(`query_exemplars?${query}`)).includes(traceId);
+    });
+    // A page that Prometheus cannot read makes its process seem to be down.
+    expect(await ask('query?query=count(up==1)')).toContain(`"${jobs.length}"]`);
+  } finally {
+    prometheus.kill();
+    await exited;
+    await rm(own, { recursive: true });
   }
 });

@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { alerts } from '../../../scripts/monitoring/alerts.ts';
+import { differingFiles } from '../../../scripts/monitoring/main.ts';
+import { dashboardMistakes } from './dashboard-mistakes.ts';
+import type { Dashboard, Panel } from './dashboard-mistakes.ts';
+import { root } from './repository-files.ts';
+
+const folder = join(root, 'deploy/monitoring');
+const dashboard = JSON.parse(await readFile(join(folder, 'grafana/gatehouse.json'), 'utf8')) as Dashboard;
+
+describe('the files of deploy/monitoring', () => {
+  const check = (...options: string[]) =>
+    spawnSync(process.execPath, ['scripts/monitoring/main.ts', ...options], { cwd: root, encoding: 'utf8' });
+
+  test('are those that are written', () => {
+    const { status, stderr } = check('--check');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  test('are named when they differ or are missing', async () => {
+    const own = await mkdtemp(join(tmpdir(), 'gatehouse-monitoring-'));
+    await cp(folder, own, { recursive: true });
+    await writeFile(join(own, 'alerts.yml'), 'groups: []\n');
+    await rm(join(own, 'grafana'), { recursive: true });
+    expect(await differingFiles(pathToFileURL(`${own}/`))).toEqual(['alerts.yml', 'grafana/gatehouse.json']);
+    await rm(own, { recursive: true });
+  });
+
+  test('are not written for an unknown option', () => {
+    const { status, stderr } = check('--chek');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('--chek') as unknown });
+  });
+});
+
+test('each alert has a case in which it fires', async () => {
+  const cases = parse(await readFile(join(root, 'test/integration/monitoring/alerts.yml'), 'utf8')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
+  };
+  const firing = cases.tests
+    .flatMap((each) => each.alert_rule_test)
+    .filter((each) => each.exp_alerts.length > 0);
+  const names = new Set(firing.map(({ alertname }) => alertname));
+  expect(alerts.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
+});
+
+test('Prometheus scrapes the same targets with and without TLS', async () => {
+  interface Job {
+    readonly job_name: string;
+    readonly dns_sd_configs: unknown;
+    readonly scheme?: string;
+    readonly tls_config?: { readonly server_name: string };
+  }
+  const jobsOf = async (file: string): Promise<Job[]> =>
+    (parse(await readFile(join(folder, file), 'utf8'), { merge: true }) as { scrape_configs: Job[] })
+      .scrape_configs;
+  const withTls = await jobsOf('prometheus-tls.yml');
+  const names = withTls
+    .filter(({ scheme }) => scheme === 'https')
+    .map(({ job_name, tls_config }) => [job_name, tls_config?.server_name]);
+  expect(names).toEqual([
+    ['gatehouse-core', 'core'],
+    ['gatehouse-webhooks', 'webhooks'],
+  ]);
+  expect(withTls.map(({ scheme: _, tls_config: __, ...job }) => job)).toEqual(await jobsOf('prometheus.yml'));
+});
+
+describe('the dashboard', () => {
+  const withPanel = (change: (panel: Panel) => Panel): Dashboard => ({
+    ...dashboard,
+    panels: dashboard.panels.map((panel) =>
+      panel.title === 'Duration of calls (p99)' ? change(panel) : panel,
+    ),
+  });
+  const withTarget = (change: object) =>
+    withPanel((panel) => ({
+      ...panel,
+      targets: (panel.targets ?? []).map((target) => ({ ...target, ...change })),
+    }));
+
+  test('has no mistake that Grafana would not name', () => {
+    expect(dashboardMistakes(dashboard)).toEqual([]);
+    expect(dashboard.panels.length).toBeGreaterThan(20);
+  });
+
+  test.each([
+    ['no panel of type', withPanel((panel) => ({ ...panel, type: 'graf' }))],
+    ['used twice', withPanel((panel) => ({ ...panel, id: 1 }))],
+    ['outside of the grid', withPanel((panel) => ({ ...panel, gridPos: { ...panel.gridPos, x: 13 } }))],
+    ['covers', withPanel((panel) => ({ ...panel, gridPos: { ...panel.gridPos, y: 4 } }))],
+    [
+      'data source',
+      withPanel((panel) => ({ ...panel, datasource: { type: 'prometheus', uid: '${source}' } })),
+    ],
+    ['data source', { ...dashboard, templating: { list: [] } }],
+    ['no known unit', withPanel((panel) => ({ ...panel, fieldConfig: { defaults: { unit: 'sec' } } }))],
+    ['no query', withPanel((panel) => ({ ...panel, targets: [] }))],
+    [
+      'one refId',
+      withPanel((panel) => ({ ...panel, targets: [...(panel.targets ?? []), ...(panel.targets ?? [])] })),
+    ],
+    ['empty query', withTarget({ expr: ' ' })],
+    ['the label wallets', withTarget({ legendFormat: '{{wallets}}' })],
+    ['exemplars', withTarget({ exemplar: false })],
+  ])('would be reported for a mistake: %s', (mistake, wrong) => {
+    expect(dashboardMistakes(wrong)).toContainEqual(expect.stringContaining(mistake));
+  });
+});
