@@ -22,7 +22,13 @@ const receivers: Receiver[] = [];
 beforeAll(async () => {
   // A port that stays, so that a process that is started again is found where it was.
   const settings = { GATEHOUSE_WEBHOOKS_GRPC_PORT: String(await closedPort()) };
-  stack = await startStack({ ownProcesses: true, wallets: 1, walletTimeScale: 0.1, webhooks: 1, settings });
+  stack = await startStack({
+    ownProcesses: ['webhooks'],
+    wallets: 1,
+    walletTimeScale: 0.1,
+    webhooks: 1,
+    settings,
+  });
   webhooks = stack.webhooks[0]!;
   merchant = await stack.createMerchant();
   cli = await openCommandLine({});

@@ -21,7 +21,7 @@ let cli: CommandLine;
 let database: pg.Client;
 
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, wallets: 1 });
+  stack = await startStack({ ownProcesses: ['wallets'], wallets: 1 });
   merchant = await stack.createMerchant();
   cli = await openCommandLine({
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),

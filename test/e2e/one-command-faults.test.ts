@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DemoFile } from '../../src/main/local/summary.ts';
 import { killIfRunning } from '../support/kill-if-running.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, command, oneCommand, post, untilGone } from './one-command.ts';
 import type { Run } from './one-command.ts';
@@ -40,17 +39,6 @@ describe('the one command, when processes are killed', () => {
   });
   afterAll(() => rm(dataFolder, { recursive: true }));
 
-  test('leaves nothing running when it is killed itself, and has the same keys and orders when it is started again', async () => {
-    const processes = await run.processes();
-    run.process.kill('SIGKILL');
-    await untilGone(processes.keys());
-    run = start({ dataFolder });
-    await expectOrder(run, 'order-1');
-    const after = await run.demo();
-    expect(after.merchant).toEqual(before.merchant);
-    expect(after.tokens).toEqual(before.tokens);
-  });
-
   test('can be started again at once after it was killed itself', async () => {
     const processes = await run.processes();
     run.process.kill('SIGKILL');
@@ -84,20 +72,20 @@ describe('the one command, when processes are killed', () => {
     },
   );
 
-  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
+  test('leaves nothing running when it is killed itself', async () => {
     const processes = await run.processes();
-    run.process.stdout?.destroy();
-    run.process.stderr?.destroy();
-    run.process.kill('SIGHUP');
-    expect(await run.ended).toBe(0);
-    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+    run.process.kill('SIGKILL');
+    await untilGone(processes.keys());
   });
 
-  test('stops everything when the process that started it is killed', async () => {
+  test('has the same keys and orders when it is started again, and stops everything when the process that started it is killed', async () => {
     const args = JSON.stringify(command);
     const script = `require('node:child_process').spawn(process.execPath, ${args}, { stdio: ['ignore', 1, 2, 'ipc'] })`;
     run = start({ dataFolder, command: [process.execPath, '-e', script] });
-    await run.ready();
+    await expectOrder(run, 'order-1');
+    const after = await run.demo();
+    expect(after.merchant).toEqual(before.merchant);
+    expect(after.tokens).toEqual(before.tokens);
     const processes = await run.processes();
     run.process.kill('SIGKILL');
     await untilGone(processes.keys());

@@ -8,15 +8,32 @@ import { promisify } from 'node:util';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import type { DemoFile } from '../../src/main/local/summary.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { execute as executeApart } from './cli-harness.ts';
+import type { Outcome } from './cli-harness.ts';
 import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 import type { Run } from './one-command.ts';
 
 const execute = promisify(execFile);
 
+const playDemo = (dataFolder: string, ...args: readonly string[]): Promise<Outcome> =>
+  executeApart(process.execPath, ['src/main/demo.ts', ...args], {
+    PATH: process.env['PATH'],
+    GATEHOUSE_DATA_DIR: dataFolder,
+  });
+
 describe('the one command', () => {
   const start = oneCommand();
   const newFolder = temporaryFolders();
+
+  test('npm run demo says what to do when nothing runs', async () => {
+    const { exitCode, stdout, stderr } = await playDemo(await newFolder());
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('Gatehouse is not running here');
+    expect(stderr).toContain('Start it in another terminal with: npm start');
+  });
 
   test('starts no database and no broker when settings say where they are', async () => {
     const dataFolder = await newFolder();
@@ -31,7 +48,7 @@ describe('the one command', () => {
       expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
       expect((await post(await run.demo(), '/api/v1/register', anOrder('elsewhere-1'))).status).toBe(201);
       run.process.kill('SIGTERM');
-      await run.ended;
+      expect(await run.ended).toBe(0);
     } finally {
       await Promise.all([postgres.stop(), nats.stop()]);
     }
@@ -125,6 +142,60 @@ describe('the one command, started, stopped and started again', () => {
     await expect(check({})).rejects.toThrow('nothing listens');
   });
 
+  test('npm run demo plays payments at two wallets and refunds, and prints each hop', async () => {
+    const first = await playDemo(dataFolder);
+
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    const [, paid = '', poor = '', stray = ''] = first.stdout.split(/\n\n\d\. /);
+    const hops = ['shop → facade', 'core ', 'facade → shop', 'wallets → wallet', 'wallet → payer'];
+    for (const hop of [...hops, 'wallet → wallets', 'webhooks → shop']) expect(paid).toContain(hop);
+    expect(paid).toMatch(/event 3 COMPLETED: order COMPLETED, payment attempt SUCCEEDED$/m);
+    expect(paid).toMatch(/order\.completed, signed with the shop's secret$/m);
+    expect(paid).toMatch(/POST \/api\/v1\/verify: 200 COMPLETED$/m);
+    expect(paid).toMatch(/wallet's ledger +150 ETB debited$/m);
+    expect(poor).toMatch(/event 3 FAILED: .*insufficient_funds$/m);
+    expect(poor).toMatch(/wallet's ledger +nothing debited$/m);
+    expect(stray).toMatch(/stray payment REVERSED: the wallet confirms the reversal of 100\.5 ETB$/m);
+    expect(stray).toMatch(/wallet's ledger +100\.5 ETB debited, 100\.5 ETB reversed$/m);
+    const seconds = [...paid.matchAll(/^ +(\d+\.\d{3}) s /gm)].map(([, text]) => Number(text));
+    expect(seconds.length).toBeGreaterThan(9);
+    expect(seconds).toEqual([...seconds].sort((a, b) => a - b));
+
+    // The last commands run as they are printed.
+    const [, more = ''] = first.stdout.split('See more\n');
+    expect(await executeApart('bash', ['-ec', more], { PATH: process.env['PATH'] })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/walleta_ussd[^]*order\.completed[^]*wrong_amount[^]*walleta in SANDBOX/),
+    });
+
+    const telebirr = await playDemo(dataFolder, '--wallet', 'telebirr');
+    expect(telebirr.stdout).not.toContain('gatehouse reconcile');
+    expect(telebirr.stderr).toBe('');
+    const [, done = '', refused = '', lost = ''] = telebirr.stdout.split(/\n\n\d\. /);
+    expect(done).toMatch(/event 3 COMPLETED: .*\n[^]*wallet's ledger +150 ETB debited$/m);
+    expect(refused).toMatch(/event 3 PAYMENT_DECLINED: .*\n[^]*wallet's ledger +nothing debited$/m);
+    expect(lost).not.toContain('wallet → wallets');
+    expect(lost).toMatch(/event 3 COMPLETED: [^]*wallet's ledger +99 ETB debited$/m);
+    const refunds = await playDemo(dataFolder, '--refund');
+    expect(refunds).toMatchObject({ exitCode: 0, stderr: '' });
+    const [, part = '', denied = '', silent = ''] = refunds.stdout.split(/\n\n\d\. /);
+    expect(part).toMatch(/refund\.completed, signed with the shop's secret$/m);
+    expect(part).toMatch(/POST \/api\/v1\/refund\/verify: 200 COMPLETED$/m);
+    expect(part).toMatch(/wallet's ledger +150 ETB debited, 40 ETB reversed$/m);
+    expect(denied).toMatch(/REFUND_FAILED: order COMPLETED, refund of 80\.00 ETB FAILED: \w+$/m);
+    expect(denied).toMatch(/wallet's ledger +80 ETB debited$/m);
+    expect(silent).toMatch(/POST \/api\/v1\/refund\/verify: 200 COMPLETED$/m);
+    expect(silent).toMatch(/wallet's ledger +60 ETB debited, 60 ETB reversed$/m);
+    for (const args of [
+      ['--wallet', 'paypal'],
+      ['--refund', '--wallet', 'mtn'],
+    ])
+      expect(await playDemo(dataFolder, ...args)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('walleta, walletb, telebirr'),
+      });
+  });
+
   test('runs PostgreSQL, NATS, core and the facade, and on Ctrl-C leaves none of them', async () => {
     expect((await post(before, '/api/v1/register', anOrder('kept-1'))).status).toBe(201);
     const processes = await run.processes();
@@ -134,6 +205,13 @@ describe('the one command, started, stopped and started again', () => {
     run.process.kill('SIGINT');
     expect(await run.ended).toBe(0);
     await untilGone(processes.keys());
+  });
+
+  test('npm run demo tells that Gatehouse has stopped', async () => {
+    const { exitCode, stderr } = await playDemo(dataFolder);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('does not answer');
+    expect(stderr).toContain('npm start');
   });
 
   test('has the same tokens and orders when it is started again without demo.json, and makes new keys', async () => {
@@ -149,7 +227,15 @@ describe('the one command, started, stopped and started again', () => {
     expect(status).toBe(200);
     expect(json).toMatchObject({ data: { order_number: 'kept-1', status: 'PENDING' } });
     expect((await post(after, '/api/v1/register', anOrder('new-key-1'))).status).toBe(201);
-    second.process.kill('SIGTERM');
-    expect(await second.ended).toBe(0);
+    run = second;
+  });
+
+  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
+    const processes = await run.processes();
+    run.process.stdout?.destroy();
+    run.process.stderr?.destroy();
+    run.process.kill('SIGHUP');
+    expect(await run.ended).toBe(0);
+    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
   });
 });

@@ -17,6 +17,8 @@ export interface BatchTraffic {
   readonly acknowledged: readonly Acknowledged[];
   /** Requests under way. */
   readonly open: () => number;
+  /** Busy, as at the beginning, for batches; calm for the time in which a process starts. */
+  readonly pace: (pace: keyof typeof pausesMs) => void;
   /** Lets every shop have its last order acknowledged. */
   readonly stop: () => Promise<void>;
   /** Sends every acknowledged order once more and gives those that come back as another one. */
@@ -24,7 +26,7 @@ export interface BatchTraffic {
 }
 
 const retryMs = 100;
-const pauseMs = 25;
+const pausesMs = { busy: 25, calm: 400 };
 const answerTimeoutMs = 20_000;
 
 export function startBatchTraffic(options: {
@@ -36,6 +38,7 @@ export function startBatchTraffic(options: {
   const acknowledged: Acknowledged[] = [];
   let open = 0;
   let stopped = false;
+  let pauseMs = pausesMs.busy;
 
   /** The checkout URL of a registration, '' of a direct payment; undefined when it was not acknowledged. */
   const send = async ({ orderNumber, kind, amount }: Sent): Promise<string | undefined> => {
@@ -82,6 +85,9 @@ export function startBatchTraffic(options: {
   return {
     acknowledged,
     open: () => open,
+    pace: (pace) => {
+      pauseMs = pausesMs[pace];
+    },
     stop: async () => {
       stopped = true;
       await Promise.all(running);

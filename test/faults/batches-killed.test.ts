@@ -62,14 +62,14 @@ async function replace({ coreSettings }: Stack, address: string | undefined): Pr
 }
 
 /** Each run has another seed, so several runs see what one long run would. */
-const kills = 4;
+const kills = 3;
 const blows = fc.array(
   fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 150 }) }),
   { minLength: kills, maxLength: kills },
 );
 
 test(`no acknowledged order is lost when cores are killed in the middle of batches (GATEHOUSE_TEST_SEED=${seed})`, async () => {
-  stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: noRateLimit });
+  stack = await startStack({ ownProcesses: ['core'], cores: 2, facades: 1, settings: noRateLimit });
   traffic = await startTraffic(stack);
   const own = stack;
   const { addresses } = own;
@@ -81,8 +81,10 @@ test(`no acknowledged order is lost when cores are killed in the middle of batch
     const dead = which === 'both' ? [0, 1] : [which === 'first' ? 0 : 1];
     openAtKill.push(await untilManyOpen(traffic));
     await Promise.all(dead.flatMap((index) => cores[index] ?? []).map((core) => core.stop('SIGKILL')));
+    traffic.pace('calm');
     const started = await Promise.all(dead.map((index) => replace(own, addresses[index])));
     for (const [place, index] of dead.entries()) cores[index] = started[place];
+    traffic.pace('busy');
   }
   await untilMore(traffic, 100);
   await traffic.stop();
@@ -99,7 +101,7 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
   postgres = await ownPostgres();
   await postgres.start();
   const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };
-  stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings });
+  stack = await startStack({ ownProcesses: ['core'], facades: 1, settings });
   traffic = await startTraffic(stack);
   const crashes = fc.sample(fc.integer({ min: 1, max: 300 }), { seed, numRuns: 2 });
 
@@ -107,7 +109,9 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
     await untilMore(traffic, after);
     await untilManyOpen(traffic);
     postgres.kill();
+    traffic.pace('calm');
     await postgres.untilRecovered();
+    traffic.pace('busy');
   }
   await untilMore(traffic, 100);
   await traffic.stop();
@@ -118,7 +122,7 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
 });
 
 test('an order that was committed but not answered before core was killed exists once after the shop repeats it', async () => {
-  stack = await startStack({ ownProcesses: true, cores: 1, facades: 1, settings: noRateLimit });
+  stack = await startStack({ ownProcesses: ['core'], facades: 1, settings: noRateLimit });
   const { addresses, cores, databaseUrl } = stack;
   const [core] = cores;
   held = await holdOrders(databaseUrl, 'inserts');

@@ -20,7 +20,7 @@ const registrations = ({ log }: GatehouseProcess): number =>
 
 test('another core takes over the calls and the relay of a frozen core, which is used again when it continues', async () => {
   const running = await startStack({
-    ownProcesses: true,
+    ownProcesses: ['core'],
     cores: 2,
     facades: 1,
     settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },

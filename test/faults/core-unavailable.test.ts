@@ -23,7 +23,7 @@ const registration = {
 };
 
 test('a facade without a core answers the documented error at once, and recovers when a core starts', async () => {
-  stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
+  stack = await startStack({ ownProcesses: ['core'], cores: 1, facades: 1 });
   const { testKey } = await stack.createMerchant();
   const baseUrl = stack.facades[0]?.sandbox ?? '';
   const register = () =>

@@ -63,7 +63,7 @@ async function startCommitSilencer(databaseUrl: string) {
 }
 
 test('a keyed request whose core was killed after the commit gets the stored answer when it is repeated', async () => {
-  const stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
+  const stack = await startStack({ ownProcesses: ['core'], cores: 1, facades: 1 });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();
   const desk = await openPaymentDesk(stack);

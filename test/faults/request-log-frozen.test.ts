@@ -18,7 +18,10 @@ const answered = ({ log }: GatehouseProcess, merchantId: string): number =>
   log.filter((line) => line.msg === 'request' && line['merchant_id'] === merchantId).length;
 
 test('requests that the facade answers while core is frozen are later in the request log, or counted there as missing', async () => {
-  const running = await startStack({ ownProcesses: true, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '100' } });
+  const running = await startStack({
+    ownProcesses: ['core'],
+    settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '100' },
+  });
   stack = running;
   const merchant = await running.createMerchant();
   const facade = running.facades[0]!.process;

@@ -12,7 +12,7 @@ let site: PaymentSite | undefined;
 afterEach(() => site?.close());
 
 const rounds = 4;
-const paymentsPerRound = 40;
+const paymentsPerRound = 24;
 
 /** Payers whose wallet loses its answer, errs, or calls back at odd moments, and then is paid all the same. */
 const oddRows = [['08', '11'], ['12'], ['14', '17'], ['21']];

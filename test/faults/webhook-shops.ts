@@ -58,7 +58,7 @@ interface Counter {
 
 /** The time for which servers may be unavailable. */
 const patienceMs = 60_000;
-const pauseMs = 40;
+const pauseMs = 400;
 
 /** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
 export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
@@ -183,7 +183,7 @@ async function completePayments({ payments }: Counter, stop: AbortSignal): Promi
     };
     // What is not recorded is leased again.
     await Promise.allSettled(attempts.map(complete));
-    if (attempts.length === 0) await delay(50, undefined, { signal: stop }).catch(() => undefined);
+    if (attempts.length === 0) await delay(200, undefined, { signal: stop }).catch(() => undefined);
   }
 }
 

@@ -55,6 +55,8 @@ export interface Trade extends WebhookShops {
 export interface WebhookSiteOptions {
   readonly cores?: number;
   readonly webhooks?: number;
+  /** Whether no core is killed or frozen, so that they can run within the test's process. */
+  readonly keepsCores?: boolean;
   /** A database of the caller's own. */
   readonly databaseUrl?: string;
 }
@@ -71,9 +73,9 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
     const broker = await ownNats();
     cleanUps.push(broker.remove);
     await broker.start();
-    const { cores: coreCount = 2, webhooks: webhooksCount = 2, databaseUrl } = options;
+    const { cores: coreCount = 2, webhooks: webhooksCount = 2, keepsCores = false, databaseUrl } = options;
     const stack = await startStack({
-      ownProcesses: true,
+      ownProcesses: keepsCores ? ['webhooks'] : ['core', 'webhooks'],
       cores: coreCount,
       facades: 0,
       webhooks: webhooksCount,

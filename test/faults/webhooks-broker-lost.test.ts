@@ -20,7 +20,7 @@ const nats = shared(
 const stack = shared(
   () =>
     startStack({
-      ...{ ownProcesses: true, facades: 0, webhooks: 2 },
+      ...{ facades: 0, webhooks: 2 },
       settings: { GATEHOUSE_NATS_URL: nats.url },
     }),
   ({ stop }) => stop(),

@@ -57,7 +57,7 @@ const plan = fc.record({
       ...order.map((at) =>
         fc.record({
           at: fc.constant(at),
-          after: fc.integer({ min: 1, max: 40 }),
+          after: fc.integer({ min: 1, max: 20 }),
           which: fc.nat(1),
           endsLeases: fc.boolean(),
         }),

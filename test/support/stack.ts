@@ -16,6 +16,9 @@ import { demoWallets, walletsOfCore } from './simulated-wallets.ts';
 import { openStackGround } from './stack-ground.ts';
 import type { StackGround } from './stack-ground.ts';
 
+export type StackProcess =
+  'core' | 'rest-facade' | 'wallets' | 'wallet-simulator' | 'checkout' | 'dashboard' | 'webhooks';
+
 export interface StackOptions {
   readonly cores?: number;
   readonly facades?: number;
@@ -30,9 +33,10 @@ export interface StackOptions {
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * For tests that kill, freeze or measure processes. All others run within the test's process, which is much faster.
+   * For tests that kill, freeze or measure processes: the processes that run as their own, or true for all. All others run within
+   * the test's process, which is much faster.
    */
-  readonly ownProcesses?: boolean;
+  readonly ownProcesses?: boolean | readonly StackProcess[];
   /** The folder of another version of this project, and the processes that run from there, as processes of their own. */
   readonly previous?: { readonly folder: string; readonly processes: readonly string[] };
   /** The ground of an earlier stack, whose processes have stopped: this one continues its work. By default, a new ground. */
@@ -121,8 +125,12 @@ export async function startStack({
   previous,
   ground: givenGround,
 }: StackOptions = {}): Promise<Stack> {
+  const isOwn = (name: StackProcess): boolean =>
+    typeof ownProcesses === 'boolean' ? ownProcesses : ownProcesses.includes(name);
+  const ownSimulator = isOwn('wallet-simulator');
   const ground =
-    givenGround ?? (await openStackGround({ wallets, walletTimeScale, webhooks, settings, ownProcesses }));
+    givenGround ??
+    (await openStackGround({ wallets, walletTimeScale, webhooks, settings, ownProcesses: ownSimulator }));
   const { databaseUrl, natsUrl, tokens, simulator, simulatorUrl, simulated } = ground;
   const transports: { close: () => void }[] = [];
   const edgeStops = startedProcesses();
@@ -145,12 +153,12 @@ export async function startStack({
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
   };
-  const startIn = (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> => {
+  const startIn = (name: StackProcess, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> => {
     if (previous?.processes.includes(name) === true) return startProcess(name, own, previous.folder);
-    return ownProcesses ? startProcess(name, own) : startInline(name, own);
+    return isOwn(name) ? startProcess(name, own) : startInline(name, own);
   };
   const startCore = (): Promise<GatehouseProcess> => startIn('core', coreSettings).then(coreStops.add);
-  const startEdge = (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> =>
+  const startEdge = (name: StackProcess, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> =>
     startIn(name, { ...own, ...settings }).then(edgeStops.add);
   try {
     const coreProcesses: GatehouseProcess[] = [];

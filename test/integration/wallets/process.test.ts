@@ -20,7 +20,7 @@ async function openSide(
 ): Promise<{ stack: Stack; side: WalletSide; desk: PaymentDesk; merchantId: string }> {
   const stack = await startStack({ facades: 0, ...options });
   cleanUps.push(stack.stop);
-  const side = openWalletSide(stack, { ownProcesses: options.ownProcesses ?? false });
+  const side = openWalletSide(stack, { ownProcesses: options.ownProcesses === true });
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);

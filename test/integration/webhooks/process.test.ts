@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function openStack(webhooks: number, settings: Readonly<Record<string, string>> = {}): Promise<Stack> {
-  const stack = await startStack({ ownProcesses: true, facades: 0, webhooks, settings });
+  const stack = await startStack({ ownProcesses: ['webhooks'], facades: 0, webhooks, settings });
   cleanUps.push(stack.stop);
   return stack;
 }

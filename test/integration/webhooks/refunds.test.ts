@@ -11,7 +11,7 @@ import { answer, startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
 const environment = Environment.SANDBOX;
-const stack = sharedStack({ ownProcesses: true, facades: 0, webhooks: 1 });
+const stack = sharedStack({ ownProcesses: ['webhooks'], facades: 0, webhooks: 1 });
 const desk = sharedPaymentDesk(stack);
 const refunds = sharedClient(stack, RefundService, 'writer');
 const wallets = sharedClient(stack, RefundService, 'wallets');
