@@ -31,7 +31,7 @@ export function createWalletAccounts({ masterKey, keys, ...parts }: WalletAccoun
       if (problem !== undefined)
         logger.error(
           { err: problem },
-          'a wallet account cannot be decrypted, so payments of its merchant wait',
+          'a wallet account cannot be decrypted, so payments of its merchant wait; restore its key in GATEHOUSE_WALLET_ACCOUNT_KEYS',
         );
     },
   };

@@ -91,7 +91,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 }
 
 const cancelled = (): ConnectError =>
-  rpcError('CALL_CANCELLED', 'the caller went away before anything was written');
+  rpcError('CALL_CANCELLED', 'the caller disconnected before anything was written');
 
 /** The refusal of a request that nothing was done for. The caller may repeat it after a second. */
 export const overloaded = (): ConnectError =>

@@ -14,11 +14,17 @@ const exitDeadlineMs = 9_500;
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
   const goOn = (): void =>
-    logger.warn({ part: name, timeout_ms: timeoutMs }, 'did not stop in time; continuing without it');
+    logger.warn(
+      { part: name, timeout_ms: timeoutMs },
+      'a part of the process did not stop in time; the shutdown continues without it',
+    );
   try {
     await pTimeout(Promise.resolve(stop()), { milliseconds: timeoutMs, fallback: goOn });
   } catch (error) {
-    logger.error({ part: name, err: error }, 'failed while stopping');
+    logger.error(
+      { part: name, err: error },
+      'a part of the process failed while stopping; the shutdown continues',
+    );
   }
 }
 
@@ -34,7 +40,7 @@ export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger):
   const die = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
     // A thrown value may not be an Error. `close-with-grace` treats undefined as no error.
     const err = thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown`);
-    logger.fatal({ err, event }, 'nothing handled this error: the process exits');
+    logger.fatal({ err, event }, 'unhandled error: the process exits');
     const isStoppedInOrder = Boolean(thrown) && process.listenerCount(event) > 1;
     if (!isStoppedInOrder) process.exit(1);
   };

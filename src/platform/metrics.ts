@@ -99,7 +99,10 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
           await pTimeout(read(), { milliseconds: readingTimeoutMs, message: lateReading });
           return own;
         } catch (error) {
-          logger.warn({ err: error, reading: name }, 'metrics could not be read; they are left out');
+          logger.warn(
+            { err: error, reading: name },
+            'some metrics could not be read; the reply leaves them out',
+          );
           failures.inc({ reading: name });
           return undefined;
         }

@@ -103,7 +103,10 @@ export function openEventBus<WakeTopic extends string>(
   const stayConnected = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       await connectOnce().catch((error: unknown) =>
-        logger.error({ err: error }, 'cannot use the broker, which is tried again; check GATEHOUSE_NATS_URL'),
+        logger.error(
+          { err: error },
+          'cannot connect to the broker or use its stream; trying again; check GATEHOUSE_NATS_URL',
+        ),
       );
       await pause(reopenMs, closing.signal);
     }
@@ -114,7 +117,7 @@ export function openEventBus<WakeTopic extends string>(
     stream: stream.name,
     isConnected: () => isReached,
     async publish(messages) {
-      if (connection === undefined || !isReached) throw new Error('the broker is not reached');
+      if (connection === undefined || !isReached) throw new Error('not connected to the broker');
       await publishAll(connection, messages, stream, ownInbox(url));
     },
     wake(topic) {
@@ -217,5 +220,5 @@ async function publishAll(
   // A new broker, or one whose store was lost.
   await createEventStream(connection, stream);
   if ((await store()) === 'no stream')
-    throw new Error('the broker has no stream for events, even after it made one');
+    throw new Error('the broker has no stream for events, although Gatehouse has just created it');
 }

@@ -38,7 +38,7 @@ export function publishStored(
     const timer = setTimeout(
       () =>
         end(() =>
-          reject(new Error(`the broker confirmed all but ${missing} of ${messages.length} messages`)),
+          reject(new Error(`the broker did not confirm ${missing} of ${messages.length} messages in time`)),
         ),
       timeoutMs,
     );

@@ -28,7 +28,7 @@ export async function repeatEvery(
       retryMs = firstRetryMs;
       await pause(intervalMs, stop);
     } catch (error) {
-      logger.warn({ err: error, task }, 'failed; it is tried again');
+      logger.warn({ err: error, task }, 'a background task failed; trying again');
       await pause(Math.min(retryMs, intervalMs), stop);
       retryMs *= 2;
     }

@@ -161,18 +161,18 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   const send = async (batch: Batch, callOptions: CallOptions): Promise<boolean> => {
     try {
       await requests.recordApiRequests(batch, callOptions);
-      if (isCoreAway) logger.info('core takes requests for the request log again');
+      if (isCoreAway) logger.info('core accepts entries of the request log again');
       isCoreAway = false;
       return true;
     } catch (error) {
       if (passing.has(ConnectError.from(error).code)) {
         if (!isCoreAway)
-          logger.warn({ err: error }, 'core does not accept requests for the request log; trying again');
+          logger.warn({ err: error }, 'core does not accept entries of the request log; trying again');
         isCoreAway = true;
         return false;
       }
       const lost = batch.requests.length;
-      logger.error({ err: error, lost }, 'core refused requests for the request log; they are not in it');
+      logger.error({ err: error, lost }, 'core refused entries of the request log, which are lost');
       return true;
     }
   };
@@ -186,14 +186,17 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   };
   const tell = (): void => {
     if (untold.busy + untold.full === 0 || nowMs() - toldMs < tellIntervalMs) return;
-    const why = 'a merchant was busier than the log is kept for, or core did not take them';
-    logger.warn({ busy: untold.busy, full: untold.full }, `requests are not in the request log: ${why}`);
+    const why = 'a merchant sent more than the log keeps, or core did not accept them';
+    logger.warn(
+      { busy: untold.busy, full: untold.full },
+      `requests were left out of the request log: ${why}`,
+    );
     untold = { busy: 0, full: 0 };
     toldMs = nowMs();
   };
   const timer = setInterval(() => {
     sending ??= sendOn()
-      .catch((error: unknown) => logger.error({ err: error }, 'requests were lost for the request log'))
+      .catch((error: unknown) => logger.error({ err: error }, 'entries of the request log were lost'))
       .finally(() => {
         sending = undefined;
       });
@@ -221,7 +224,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
       if (lost > 0)
         logger.warn(
           { lost },
-          'requests are not in the request log: core did not accept them before this process stopped',
+          'requests were left out of the request log: core did not accept them before this process stopped',
         );
       toldMs = -Infinity;
       tell();

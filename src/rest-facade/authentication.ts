@@ -47,7 +47,7 @@ export function requireApiKey(
 /** The merchant and key of the request. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null)
-    throw new TypeError(`${request.method} ${request.routeOptions.url ?? ''} asks for no key`);
+    throw new TypeError(`${request.method} ${request.routeOptions.url ?? ''} has no rule for API keys`);
   return request.caller;
 }
 

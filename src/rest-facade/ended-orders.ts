@@ -63,7 +63,7 @@ export function createEndedOrders({
       }
     } catch (error) {
       if (!leave.aborted && !isUnreachable)
-        logger.warn({ err: error }, 'the stream of ended orders has ended; it is opened again');
+        logger.warn({ err: error }, 'the stream of ended orders was interrupted; opening it again');
       if (!leave.aborted) isUnreachable = true;
     } finally {
       clearTimeout(timer);

@@ -62,7 +62,10 @@ export function addExplainEndpoint(
         try {
           return (await webhooks.explainOrderDeliveries(asked, options)).explanation;
         } catch (error) {
-          request.log.warn({ err: error }, 'an order was explained without its webhooks');
+          request.log.warn(
+            { err: error },
+            'the webhooks process did not answer, so an order was explained without its webhooks',
+          );
           throw error;
         }
       });

@@ -83,7 +83,7 @@ function problemOf(error: FastifySchemaValidationError): { detail: ErrorDetail; 
       };
     default:
       return {
-        detail: { field, issue: `does not have the form that the API reference asks for` },
+        detail: { field, issue: `does not have the form that the API reference describes` },
         definite: false,
       };
   }

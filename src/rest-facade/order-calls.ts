@@ -199,6 +199,6 @@ function outcomeOf<Response>(answer: Result<Response> | undefined): Response | C
     case 'error':
       return fromStatus(answer.result.value);
     case undefined:
-      return rpcError('INTERNAL', 'core answered fewer items than it was sent');
+      return rpcError('INTERNAL', 'core answered fewer items than it received');
   }
 }

@@ -66,7 +66,11 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
     if (isOpen === wasOpen || closing.signal.aborted) return;
     wasOpen = isOpen;
     if (isOpen) logger.info('streams to core are open');
-    else logger.warn({ err: reason }, 'no stream to core is open; batches are sent as calls until one opens');
+    else
+      logger.warn(
+        { err: reason },
+        'no stream to core is open; batches are sent as single calls until one opens',
+      );
   };
   const keepOpen = async (): Promise<void> => {
     let current: OpenStream | undefined;

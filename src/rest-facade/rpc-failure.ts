@@ -33,7 +33,7 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   IDEMPOTENCY_KEY_REUSED: () => ({ kind: 'key_reused' }),
   PAYMENT_IN_PROGRESS: aboutOrderNumber('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: aboutOrderNumber(
-    'belongs to an order whose earlier payment took money that is not back with the payer',
+    'belongs to an order whose earlier payment took money that has not been returned yet',
   ),
   ORDER_NOT_PAYABLE: aboutOrderNumber('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),

@@ -74,7 +74,7 @@ export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAcc
           wallet_account_id: walletAccountId,
           result: WalletAccountCheck[result],
         },
-        'wallet account check',
+        'wallet account checked',
       );
       return undefined;
     },

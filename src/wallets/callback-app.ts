@@ -78,7 +78,8 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
-    if (status >= 500) logger.error({ err: error, request_id: request.id }, 'callback failed');
+    if (status >= 500)
+      logger.error({ err: error, request_id: request.id }, 'a callback could not be handled');
     return reply.code(status).send();
   });
   app.get('/healthz', () => ({ status: 'ok' }));

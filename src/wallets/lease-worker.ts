@@ -83,13 +83,13 @@ function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
   return async (limit: number): Promise<readonly Item[]> => {
     try {
       const items = await work.lease(limit);
-      if (told !== undefined) logger.info({ work: work.name }, 'core gives work again');
+      if (told !== undefined) logger.info({ work: work.name }, 'core answers again; work continues');
       told = undefined;
       return items;
     } catch (error) {
       const { code } = ConnectError.from(error);
       const level = code === told ? 'debug' : 'warn';
-      logger[level]({ err: error, work: work.name }, 'core gave no work; trying again');
+      logger[level]({ err: error, work: work.name }, 'work could not be leased from core; trying again');
       told = code;
       return [];
     }

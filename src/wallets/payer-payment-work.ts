@@ -60,7 +60,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
           ...{ request_id: requestId, wallet, payer_payment_id: payerPaymentId, outcome: outcome.case },
           status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
         },
-        'payment of a payer',
+        'payer-started payment',
       );
       return result.kind !== 'unknown' || !isUnwell(result.why);
     },

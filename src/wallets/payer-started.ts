@@ -83,7 +83,10 @@ export async function answerValidation(
   const read = connector.parse(message);
   const decide = async (): Promise<ValidationDecision> => {
     if (read.kind === 'unreadable') {
-      logger.warn({ wallet, problem: read.problem }, 'validation of a payment is not readable; rejected');
+      logger.warn(
+        { wallet, problem: read.problem },
+        'the validation request of a payment could not be read, so the payment was rejected',
+      );
       return 'other';
     }
     const { reference, amount, currency, payee } = read.payment;
@@ -95,7 +98,10 @@ export async function answerValidation(
       );
       return decisions[decision];
     } catch (error) {
-      logger.warn({ err: error, wallet }, 'core did not decide about a payment in time; rejected');
+      logger.warn(
+        { err: error, wallet },
+        'core did not validate a payment in time, so the payment was rejected',
+      );
       return 'other';
     }
   };
@@ -122,7 +128,10 @@ export async function storeConfirmation(
   const { wallet, environment, paymentOption, connector } = served;
   const read = connector.parse(message);
   if (read.kind === 'unreadable') {
-    logger.error({ wallet, problem: read.problem }, 'confirmation of a payment is not readable; not stored');
+    logger.error(
+      { wallet, problem: read.problem },
+      'the confirmation of a payment could not be read and was not stored; look the payment up at the wallet',
+    );
     return { status: 400, body: '' };
   }
   const { payment } = read;
@@ -138,11 +147,14 @@ export async function storeConfirmation(
       const { payerPayment } = await payerPayments.reportPayerPayment(report, { signal: giveUp });
       const { payerPaymentId: id } = payerPayment ?? {};
       const { providerTransactionId: receipt } = payment;
-      logger.info({ wallet, payer_payment_id: id, provider_transaction_id: receipt }, 'confirmation stored');
+      logger.info(
+        { wallet, payer_payment_id: id, provider_transaction_id: receipt },
+        'the confirmation of a payer-started payment is stored',
+      );
       return acknowledgement;
     } catch (error) {
       if (giveUp.aborted || !isTemporary(error)) throw error;
-      logger.warn({ err: error, wallet }, 'core did not store a confirmation; trying again');
+      logger.warn({ err: error, wallet }, 'core did not store the confirmation of a payment; trying again');
       await sleep(retryMs);
     }
   }

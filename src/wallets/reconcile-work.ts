@@ -120,7 +120,7 @@ function entriesOf({ entries, unreadable }: StatementPage, first: number): Entry
     if (problem !== undefined) return { position, type: StatementEntryType.UNREADABLE, problem };
     const { value } = readable.next();
     return value === undefined
-      ? { position, type: StatementEntryType.UNREADABLE, problem: 'the connector lost it' }
+      ? { position, type: StatementEntryType.UNREADABLE, problem: 'the connector did not return this entry' }
       : { position, ...entryMessage(value) };
   });
 }

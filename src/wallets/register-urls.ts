@@ -18,14 +18,17 @@ export async function registerAtStart(
   for (let tried = 1; tried <= triesAtStart && !stop.aborted; tried += 1) {
     const { result } = await payerStarted.register(urls, { signal: stop });
     if (result.kind === 'registered' || result.kind === 'already_registered') {
-      logger.info({ wallet, result: result.kind }, 'URLs for payments that payers start');
+      logger.info({ wallet, result: result.kind }, 'the wallet has the URLs for payer-started payments');
       return;
     }
     if (result.kind === 'refused') break;
     await sleep(betweenTriesMs, undefined, { signal: stop }).catch(() => undefined);
   }
   if (!stop.aborted)
-    logger.warn({ wallet }, 'the wallet did not register the URLs for payments that payers start');
+    logger.warn(
+      { wallet },
+      'the wallet did not register the URLs for payer-started payments; run gatehouse wallet register-urls <wallet>',
+    );
 }
 
 /** What a wallet answered to a registration, in one sentence for the operator. */

@@ -59,7 +59,10 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
     mayTry ||= rests > 0 && (health.kind === 'untold' || rests % restsBetweenTries === 0);
     rests += 1;
     nextCheck = setTimeout(() => void check(), restMs).unref();
-    logger.warn({ wallet, next_check_ms: restMs, health }, 'circuit open: the wallet fails');
+    logger.warn(
+      { wallet, next_check_ms: restMs, health },
+      'circuit open: the wallet keeps failing, so its work waits until a check or a trial succeeds',
+    );
   };
   const check = async (): Promise<void> => {
     if (isChecking) return;

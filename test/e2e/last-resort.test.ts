@@ -32,7 +32,7 @@ test('an error in the handling of one request is answered 500, or INTERNAL over 
     status: 500,
     body: '{"code":500,"message":"Internal server error"}',
   });
-  const escaped = 'an error escaped the handling of a request';
+  const escaped = 'unexpected error while handling a request';
   const line = await waitUntil('it is logged', () => running.log.find(({ msg }) => msg === escaped));
   expect(line).toMatchObject({ level: 'error', err: { message: 'broken before there is a request' } });
 
@@ -82,7 +82,7 @@ test.each([
   expect(await running.exited).toBe(1);
   expect(fatal(running)).toEqual([
     expect.objectContaining({
-      msg: 'nothing handled this error: the process exits',
+      msg: 'unhandled error: the process exits',
       event,
       err: expect.objectContaining({ message }),
     }),

@@ -393,7 +393,9 @@ test('after a kill -9 between the record of a confirmation and its answer, the r
       const { rows } = await database.query<{ provider_transaction_id: string }>(stored, [reference]);
       return rows[0]?.provider_transaction_id;
     });
-    const notAnswered = killed.log.filter(({ msg }) => msg === 'confirmation stored');
+    const notAnswered = killed.log.filter(
+      ({ msg }) => msg === 'the confirmation of a payer-started payment is stored',
+    );
     await killed.stop('SIGKILL');
     // A lease of the killed process ends now instead of later.
     await database.query(

@@ -178,7 +178,7 @@ describe('docker compose up with docker-compose.tls.yml, done with plain process
       logger,
     });
     await waitUntil('NATS refuses the client', () =>
-      lines.some((line) => line.includes('cannot use the broker')),
+      lines.some((line) => line.includes('cannot connect to the broker')),
     );
     expect(bus.isConnected()).toBe(false);
     await bus.close();

@@ -353,7 +353,7 @@ describe('tracing', () => {
     await collector.close();
     const { facade } = processes();
     const lost = (): LogLine[] =>
-      facade.log.filter((line) => /collector accepted no spans/.test(String(line.msg)));
+      facade.log.filter((line) => /collector did not accept spans/.test(String(line.msg)));
     await waitUntil('the facade logs the loss', async () => {
       expect((await register({})).status).toBe(201);
       return lost().length > 0;

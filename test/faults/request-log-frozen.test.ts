@@ -51,6 +51,6 @@ test('requests that the facade answers while core is frozen are later in the req
   expect(seen.kept + seen.unkept).toBe(answered(facade, merchant.id));
   expect(seen.unkept).toBeGreaterThan(0);
   expect(facade.log.map(({ msg }) => String(msg)).join('\n')).toContain(
-    'requests are not in the request log',
+    'requests were left out of the request log',
   );
 });

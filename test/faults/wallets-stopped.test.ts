@@ -85,7 +85,7 @@ test('a wallets process that cannot reach core keeps trying, and exits within 10
   const started = await startMany(desk, merchantId, 10, 'walleta_ussd', 'C');
   await core?.stop('SIGKILL');
   await waitUntil('it has noticed', () =>
-    wallets.log.some(({ msg }) => msg === 'core gave no work; trying again'),
+    wallets.log.some(({ msg }) => msg === 'work could not be leased from core; trying again'),
   );
   const lonely = await side.startWallets();
 

@@ -109,7 +109,10 @@ export async function approveHelp(
     const user = await lockUserByEmail(em, email.key);
     const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
-      throw rpcError('ACCOUNT_HELP_NOT_FOUND', `there is no such request for ${email.text}`);
+      throw rpcError(
+        'ACCOUNT_HELP_NOT_FOUND',
+        `no such request is open for ${email.text}; it was never made, was withdrawn or has expired`,
+      );
     refuseOwnAccount(user, helper);
     const requester =
       asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
@@ -117,12 +120,12 @@ export async function approveHelp(
       throw rpcError(
         'SECOND_OPERATOR_NEEDED',
         approver === undefined
-          ? 'this was requested with an operator service token; an operator must approve it in the dashboard'
-          : 'you asked for this yourself: another operator has to approve it',
+          ? 'the request was made with an operator service token; an operator must approve it in the dashboard'
+          : 'you made this request yourself; another operator must approve it',
       );
     for (const operator of [requester, approver]) if (operator != null) requireAge(operator, at);
     if (isMailed)
-      throw rpcError('MAILED_TO_USER', 'a dashboard sends mail, so the link is mailed to the user only');
+      throw rpcError('MAILED_TO_USER', 'the dashboard sends mail, so only the user gets the link, by mail');
     await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });
     const details = { asked_by: asked.askedBy };
     if (kind === 'REMOVE_SECOND_FACTOR') {
@@ -226,5 +229,5 @@ export async function takeMails({
 
 function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
   if (userId === undefined || storedId('usr', userId) !== user.id) return;
-  throw rpcError('SECOND_OPERATOR_NEEDED', 'operators cannot help themselves; ask another operator');
+  throw rpcError('SECOND_OPERATOR_NEEDED', 'operators cannot reset their own account; ask another operator');
 }

@@ -60,7 +60,10 @@ export function createPasswordRules(): ParsePassword {
     if (length < minLength || length > maxLength || text.length > maxTyped)
       return err({ field, issue: `must be ${minLength} to ${maxLength} characters` });
     if (isGuessed(password, about))
-      return err({ field, issue: 'is one of those that are tried first; choose another, several words say' });
+      return err({
+        field,
+        issue: 'is a password that attackers try first; choose another one, for example several words',
+      });
     return ok(password);
   };
 }

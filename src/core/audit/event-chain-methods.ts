@@ -32,7 +32,11 @@ export function eventChainMethods(parts: EventChainParts) {
     async *verifyEvents(request: VerifyEventsRequest) {
       const asked = parseVerify(request);
       // Each comparison keeps one connection to the database.
-      if (isVerifying) throw rpcError('OVERLOADED', 'this core compares the events already; try again later');
+      if (isVerifying)
+        throw rpcError(
+          'OVERLOADED',
+          'this core is already comparing the events; try again when it has finished',
+        );
       isVerifying = true;
       try {
         const summary = { events: 0, erased: 0, waiting: 0, orders: 0, incomparable: 0, blocks: 0, roots: 0 };

@@ -22,7 +22,7 @@ const retryAfterMs = 30_000;
 export const recovering = (): Error =>
   rpcError(
     'RECOVERING',
-    'the gateway was restored from a backup and first asks the wallets what they did since; send the same request again later',
+    'the gateway was restored from a backup and is comparing its records with the wallets; send the same request again later',
     { retryAfterMs },
   );
 

@@ -21,7 +21,12 @@ export interface AgreedTerms {
 /** The issues of a currency under the merchant's terms. */
 export function currencyIssues({ currencies }: AgreedTerms, { code }: Currency): Issue[] {
   if (currencies.length === 0 || currencies.includes(code)) return [];
-  return [{ field: 'currency', issue: `must be one of ${currencies.join(', ')}, which you may take` }];
+  return [
+    {
+      field: 'currency',
+      issue: `must be one of ${currencies.join(', ')}: no other currency is enabled for this merchant`,
+    },
+  ];
 }
 
 /** The issues of an amount under the merchant's terms: a currency or an amount that is not allowed. */
@@ -32,7 +37,7 @@ export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
   const largest = terms.largestAmounts[code];
   if (largest === undefined || amount.minorUnits <= minorUnitsOf(largest, code)) return [];
   return [
-    { field: 'amount', issue: `must be at most ${largest} ${code}, the most that you may take at once` },
+    { field: 'amount', issue: `must be at most ${largest} ${code}, this merchant's limit for one order` },
   ];
 }
 
@@ -86,7 +91,10 @@ export function optionIssues(terms: AgreedTerms, environment: Environment, optio
   const granted = terms.paymentOptions[environment];
   if (granted.length > 0 && !granted.includes(option)) {
     const words = granted.filter((each) => !isOff(terms, environment, each)).join(', ');
-    const issue = words === '' ? allOffIssue : `must be one of ${words}, which you may use`;
+    const issue =
+      words === ''
+        ? allOffIssue
+        : `must be one of ${words}: no other payment option is enabled for this merchant`;
     return [{ field: 'payment_option', issue }];
   }
   if (!isOff(terms, environment, option)) return [];

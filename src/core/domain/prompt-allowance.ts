@@ -85,7 +85,7 @@ export function decidePrompt(
     return { place, isBusy, waitMs: Math.max(freeInMs, quietInMs) };
   });
   const [first, ...others] = waits;
-  if (first === undefined) throw new Error('every requester has a place to ask for');
+  if (first === undefined) throw new Error('no place was given to count the prompts of this requester');
   const soonest = others.reduce((best, one) => (one.waitMs < best.waitMs ? one : best), first);
   if (soonest.waitMs <= 0) return { type: 'allowed', place: soonest.place };
   const reason = soonest.isBusy ? 'PHONE_BUSY' : 'PHONE_LIMIT';

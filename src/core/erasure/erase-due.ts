@@ -36,7 +36,7 @@ async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase
         obstacles: new Map(results.flatMap(({ obstacles }) => [...obstacles])),
       };
     }
-    parts.logger.warn({ err: error }, 'the personal data of an order cannot be erased; it is tried again');
+    parts.logger.warn({ err: error }, 'the personal data of an order could not be erased; trying again');
     return { erased: [], obstacles: new Map(only === undefined ? [] : [[only, 'FAILED'] as const]) };
   }
 }
@@ -68,7 +68,7 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     if (changed > 0)
       logger.error(
         { orders: changed },
-        'personal data is kept, because events differ from their seals; run gatehouse audit verify',
+        'personal data was not erased, because events differ from their seals; run gatehouse audit verify',
       );
     return due.length;
   };

@@ -30,7 +30,7 @@ export interface EventFeed {
 
 /** A restored database has the same events at other positions, so an old cursor points to the wrong event. */
 const foreignCursor =
-  'is of another database server, or of a later state of this one; start again without a cursor';
+  'belongs to another database server, or to a later state of this one; start again without a cursor';
 const pageSize = 200;
 /** Promised at least every 15 seconds. */
 const signOfLifeMs = 10_000;

@@ -63,7 +63,7 @@ async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise
     if (stop.aborted) return;
     options.logger.warn(
       { err: error },
-      'relaying events failed; they stay in the database and are tried again',
+      'publishing events failed; they stay in the database, and core tries again',
     );
     await pause(standbyMs, stop);
   }

@@ -28,7 +28,8 @@ export function parseAccountValues(
   const issueOf = (name: string, value: string): Issue[] => {
     const field = `values.${name}`;
     // The name is from outside, and may be a secret that was pasted in its place.
-    if (!names.includes(name)) return [{ field: 'values', issue: `must be named ${names.join(', ')}` }];
+    if (!names.includes(name))
+      return [{ field: 'values', issue: `must contain only these fields: ${names.join(', ')}` }];
     if (value.length > maxLength) return [{ field, issue: `must be at most ${maxLength} characters` }];
     if (/[^\P{Cc}\n\r\t]/u.test(value) || !value.isWellFormed())
       return [{ field, issue: 'must not contain control characters' }];

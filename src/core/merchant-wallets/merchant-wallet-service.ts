@@ -121,7 +121,9 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
         );
         const form = forms.get(wallet.id);
         if (form === undefined)
-          throw invalidFields([{ field: 'wallet', issue: 'takes no accounts of merchants' }]);
+          throw invalidFields([
+            { field: 'wallet', issue: 'does not support accounts of merchants; choose another wallet' },
+          ]);
         const values = valuesOrThrow(parseAccountValues(request.values, form));
         const added = await store.add(
           { merchantId, environment, wallet: wallet.id, ...values },
@@ -158,7 +160,7 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
         if (retired.error === 'not_found') throw notFound(key);
         throw rpcError(
           'WALLET_ACCOUNT_NOT_CURRENT',
-          'the account is not in use; remove it if it is not needed',
+          'new payments do not use this account, so it cannot be retired; remove it if it is not needed',
         );
       },
       async removeWalletAccount(request, context) {
@@ -231,7 +233,11 @@ function inUse({ openPayments, openReversals }: AccountUse) {
       ? []
       : [`${openReversals} ${openReversals === 1 ? 'reversal' : 'reversals'} not completed`]),
   ];
-  return rpcError('WALLET_ACCOUNT_IN_USE', `the account is still needed by ${counts.join(' and ')}; wait`, {
-    metadata: { open_payments: String(openPayments), open_reversals: String(openReversals) },
-  });
+  return rpcError(
+    'WALLET_ACCOUNT_IN_USE',
+    `the account is still needed by ${counts.join(' and ')}; try again when they have ended`,
+    {
+      metadata: { open_payments: String(openPayments), open_reversals: String(openReversals) },
+    },
+  );
 }

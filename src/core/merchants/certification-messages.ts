@@ -71,15 +71,15 @@ function parseParts(messages: readonly CertifiedPartMessage[]): Result<Certified
 function parseChecks(messages: readonly CertificationCheck[]): Result<CertifiedCheck[], Issue> {
   const field = 'parts.checks';
   if (messages.length === 0 || messages.length > maxChecks)
-    return err({ field, issue: `must be 1 to ${maxChecks} checks` });
+    return err({ field, issue: `must contain 1 to ${maxChecks} checks` });
   const checks: CertifiedCheck[] = [];
   for (const { name, result: message } of messages) {
     const result = keyOf(resultMessages, message);
-    if (result === undefined) return err({ field, issue: 'must have results' });
+    if (result === undefined) return err({ field, issue: 'must each have a result' });
     if (!/^[a-z0-9_]{1,64}$/.test(name) || checks.some((check) => check.name === name))
       return err({
         field,
-        issue: 'must have names of 1 to 64 lower-case letters, digits and underscores, each once',
+        issue: 'must each have a different name of 1 to 64 lower-case letters, digits and underscores',
       });
     checks.push({ name, result });
   }

@@ -55,7 +55,11 @@ const refusals = {
   suspended: (metadata: Metadata) =>
     rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended', { metadata }),
   production_not_activated: (metadata: Metadata) =>
-    rpcError('PRODUCTION_NOT_ACTIVATED', 'the merchant has not been let into production', { metadata }),
+    rpcError(
+      'PRODUCTION_NOT_ACTIVATED',
+      'production is not activated for the merchant; the operator of the gateway must activate it',
+      { metadata },
+    ),
 } as const;
 
 /**

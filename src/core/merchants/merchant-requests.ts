@@ -213,7 +213,7 @@ function parseRoleLimits(
   if (limits.some(({ role }) => !known.includes(role)))
     return err({
       field: limitsField,
-      issue: 'must name the role owner or developer, or no role: no other role can refund',
+      issue: 'must name the role owner or developer, or no role, because no other role can refund',
     });
   const parsed: Partial<Record<RefundingRole, RefundLimits>> = {};
   for (const word of Object.keys(refundingRoles) as RefundingRole[]) {
@@ -247,7 +247,7 @@ const parseRequestsPerSecond = (count: number): Result<number, Issue> =>
     ? ok(count)
     : err({
         field: 'terms.requests_per_second',
-        issue: `must be from 1 to ${maxRequestsPerSecond}, or 0 for what every key is granted`,
+        issue: `must be from 1 to ${maxRequestsPerSecond}, or 0 for the standard limit of the deployment`,
       });
 
 /** The terms as a message of the contract. */

@@ -66,7 +66,10 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
         );
         const accepted = await store.accept(subject, reason, actorOf(context));
         if (!accepted.ok)
-          throw rpcError('NOT_RECOVERING', 'nothing waits for this decision; read the state of the recovery');
+          throw rpcError(
+            'NOT_RECOVERING',
+            'the recovery does not wait for this decision; read its state again',
+          );
         await onDecision();
         return latest();
       },
@@ -124,7 +127,7 @@ function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubjec
     }
     case 'conflicts':
       if (subject.value) return ok({ type: 'conflicts' });
-      return err({ field: 'conflicts', issue: 'must be true, or absent' });
+      return err({ field: 'conflicts', issue: 'must be true or absent' });
     case undefined:
       return err({ field: 'subject', issue: requiredIssue });
   }

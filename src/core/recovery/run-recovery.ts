@@ -59,7 +59,10 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
       return stream;
     } catch (error) {
       untilStream = stepsBetweenStreams;
-      logger.warn({ err: error }, 'the stream of events cannot be read, so a restore may be noticed late');
+      logger.warn(
+        { err: error },
+        'the stream of events could not be read, so a restore may be noticed late; trying again',
+      );
       return undefined;
     }
   };
@@ -94,7 +97,7 @@ async function begin(
   await database.fork().transactional((em) => beginRecovery(em, wallets, recovery));
   logger.error(
     { recovery: recovery.id, cause, lost_from: recovery.lostFrom, lost_until: recovery.lostUntil },
-    'the database was restored: the gateway takes no payments until the wallets have been compared; see gatehouse restore status',
+    'the database was restored; the gateway takes no payments until it has compared its records with the wallets; run gatehouse restore status',
   );
   return true;
 }
@@ -123,7 +126,10 @@ async function continueRecovery(
   recovery.closed = [...closed];
   if (closed.length === 0) recovery.finishedAt = now;
   await em.flush();
-  logger.info({ recovery: recovery.id, closed }, 'the recovery has opened an environment');
+  logger.info(
+    { recovery: recovery.id, closed },
+    'the gateway takes payments again in an environment, because its recovery has ended',
+  );
   onChange();
 }
 
@@ -150,7 +156,10 @@ async function readTheStream(
     total.events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
       total.conflicts.add(orderId);
-      logger.error({ order_id: orderId, why }, 'an order of the lost time cannot be rebuilt');
+      logger.error(
+        { order_id: orderId, why },
+        'an order of the lost time could not be rebuilt; settle it, then run gatehouse restore accept --conflicts --reason <text>',
+      );
     }
   });
   recovery.stream = streamAfter(read);
@@ -167,7 +176,7 @@ async function readTheStream(
       rebuilt_events: total.events,
       conflicts: total.conflicts.size,
     },
-    'lost orders were rebuilt from the stream',
+    'orders of the lost time were rebuilt from the stream of events',
   );
   onChange();
 }

@@ -98,7 +98,7 @@ const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFF
 
 function parseReport({ requests, unkept }: RecordApiRequestsRequest): RequestReport {
   if (requests.length > maxRequests || unkept.length > maxUnkept) {
-    const issue = `at most ${maxRequests} requests and ${maxUnkept} counts at a time`;
+    const issue = `must be at most ${maxRequests} requests and ${maxUnkept} counts in one call`;
     valuesOrThrow(err({ field: 'requests', issue }));
   }
   return {

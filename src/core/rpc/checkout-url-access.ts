@@ -12,6 +12,6 @@ export function requireRegistrar(role: string): void {
   if (registrars.some((registrar) => registrar === role)) return;
   throw rpcError(
     'ROLE_NOT_ALLOWED',
-    `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
+    `with_checkout_url is allowed only for roles that may register orders (${registrars.join(', ')}); the token has the role ${role}`,
   );
 }

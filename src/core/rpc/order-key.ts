@@ -27,6 +27,6 @@ export function parseOrderKey(key: OrderKeyField): Result<NameInEnvironment, Iss
       return orderId.ok ? ok({ by: 'id', value: orderId.value }) : orderId;
     }
     case undefined:
-      return err({ field: 'order_number', issue: 'is required, or order_id instead' });
+      return err({ field: 'order_number', issue: 'is required, unless order_id is given' });
   }
 }

@@ -73,17 +73,19 @@ function parseWindow(window: Duration | undefined): Result<number, Issue> {
 }
 
 function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], Issue> {
-  if (wallets.length > maxWallets) return err({ field: 'wallets', issue: `must be at most ${maxWallets}` });
+  if (wallets.length > maxWallets)
+    return err({ field: 'wallets', issue: `must be at most ${maxWallets} wallets` });
   const reports: WalletReport[] = [];
   for (const status of wallets) {
     const environment = parseEnvironment(status.environment);
     const { wallet } = status;
     if (!environment.ok || !isWalletId(wallet))
-      return err({ field: 'wallets', issue: 'must each name their wallet and environment' });
+      return err({ field: 'wallets', issue: 'must each name a wallet and an environment' });
     const isThere = reports.some(
       (other) => other.wallet === wallet && other.environment === environment.value,
     );
-    if (isThere) return err({ field: 'wallets', issue: 'must name a wallet of an environment only once' });
+    if (isThere)
+      return err({ field: 'wallets', issue: 'must contain each wallet of an environment only once' });
     reports.push({
       environment: environment.value,
       wallet,

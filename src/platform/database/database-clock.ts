@@ -19,7 +19,7 @@ export async function openDatabaseClock(pool: Pool, monotonicMs: () => number): 
     const askedAt = monotonicMs();
     const [row] = await runStatement<{ now: Date }>(pool, { text: 'select clock_timestamp() as now' });
     const answeredAt = monotonicMs();
-    if (row === undefined) throw new Error('the database does not say what time it is');
+    if (row === undefined) throw new Error('the database did not return its time');
     // The database read its clock at some moment between the query and the answer.
     const lowest = row.now.getTime() - answeredAt;
     const highest = row.now.getTime() + 1 - askedAt;

@@ -63,8 +63,13 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   const tellChange = (): void => {
     if (isGiving() === wasGiving) return;
     wasGiving = isGiving();
-    if (wasGiving) logger.info(state(), 'the database pool gives connections again');
-    else logger.error(state(), 'the database pool gives no connections; this process is not ready');
+    if (wasGiving)
+      logger.info(state(), 'connections to the database are available again; this process is ready');
+    else
+      logger.error(
+        state(),
+        'no connection to the database is available; this process is not ready until there is one',
+      );
   };
   const takeOne = async (): Promise<void> => {
     if (isTaking) return;

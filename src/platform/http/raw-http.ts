@@ -73,7 +73,7 @@ function answerEscapedError(
   { headers, newRequestId, logger }: RawReplyOptions,
 ): void {
   const requestId = newRequestId();
-  logger.error({ err: error, request_id: requestId }, 'an error escaped the handling of a request');
+  logger.error({ err: error, request_id: requestId }, 'unexpected error while handling a request');
   if (response.headersSent) {
     response.destroy();
     return;

@@ -61,7 +61,7 @@ const deadlineToleranceMs = 100;
 export function abortError(context: CallContext): ConnectError {
   return (context.timeoutMs() ?? Infinity) < deadlineToleranceMs
     ? rpcError('DEADLINE_EXCEEDED', 'the deadline passed before the work was done')
-    : rpcError('CALL_CANCELLED', 'the caller went away');
+    : rpcError('CALL_CANCELLED', 'the caller disconnected');
 }
 
 /** The error of a failed call. It always has a reason. */

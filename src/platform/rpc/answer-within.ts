@@ -6,7 +6,7 @@ import { callerKey, callerOf, logFieldsKey } from './call-context.ts';
 import { inCallSpan } from './call-span.ts';
 import type { AnswerWithin, CallContext } from './call-context.ts';
 
-const timeIsOver = new ConnectError('the time of a call on a stream is over', Code.DeadlineExceeded);
+const timeIsOver = new ConnectError('the deadline of a call on a stream has passed', Code.DeadlineExceeded);
 
 /** Answers calls that arrive as messages of an authenticated stream. Each is answered like a separate call. */
 export function answerWithin(stream: CallContext, options: AnswerOptions): AnswerWithin {

@@ -147,7 +147,10 @@ function startedWithTls(server: HttpsServer, tls: ServerTls, logger: Logger): Ht
     try {
       server.setSecureContext(contextOptions(tls));
     } catch (error) {
-      logger.error({ err: error }, 'the new TLS certificates are not in use');
+      logger.error(
+        { err: error },
+        'the new TLS certificates could not be used, so this server keeps the previous ones',
+      );
     }
   });
   return server.once('close', unfollow);

@@ -171,7 +171,7 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
       await withContext(call, spec, (context) => writeAll(answer(context), call, output));
     } catch (error) {
       if (!call.cancelled) call.emit('error', statusOf(error));
-      else logger.debug({ err: error }, 'a stream ended after its caller had left');
+      else logger.debug({ err: error }, 'a stream ended after its caller had disconnected');
     }
   };
   switch (spec.kind) {

@@ -57,7 +57,10 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   let current = first;
   const problem = expiryProblem(paths, current, now());
   if (problem !== undefined)
-    logger.error({ files: names }, `${problem}; other processes refuse it until you replace it`);
+    logger.error(
+      { files: names },
+      `${problem}; other processes refuse this certificate until you replace it`,
+    );
   const listeners = new Set<(certificates: Certificates) => void>();
   /** The problem that was logged last. It is logged again only after another one. */
   let known: string | undefined;
@@ -65,7 +68,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     if (why !== known)
       logger.error(
         { files: names },
-        `changed TLS files cannot be used, so the certificates from before stay in use: ${why}`,
+        `the changed TLS files cannot be used, so the previous certificates stay in use: ${why}`,
       );
     known = why;
   };

@@ -10,7 +10,7 @@ export function watchHandshakes(
   server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
     logger.warn(
       { err: error, listener, peer: socket.remoteAddress },
-      'a TLS handshake failed: the client refused our certificate, sent no TLS, or disconnected',
+      "a TLS handshake failed: the client refused this server's certificate, did not speak TLS, or disconnected",
     );
   });
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -26,7 +26,7 @@ export function watchHandshakes(
         expires: shown.valid_to,
         reason: String(socket.authorizationError),
       },
-      'a client showed a certificate that does not count; give it one that is valid and of an authority in GATEHOUSE_TLS_CA_FILE',
+      'the certificate of a client is not valid here; give the client one that an authority in GATEHOUSE_TLS_CA_FILE has issued',
     );
   });
 }

@@ -147,7 +147,7 @@ function complainRarely(exporter: SpanExporter, logger: Logger): SpanExporter {
     isSaid = true;
     logger.warn(
       { err: error, lost_spans: lost },
-      'the collector accepted no spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
+      'the collector did not accept spans, which are lost; check OTEL_EXPORTER_OTLP_ENDPOINT',
     );
   };
   return {

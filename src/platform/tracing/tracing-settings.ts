@@ -15,7 +15,7 @@ const pairs = makeExactValidator<Readonly<Record<string, string>>>((input) =>
         try {
           return [name, decodeURIComponent(pair.slice(at + 1).trim())];
         } catch {
-          throw new EnvError(`must have percent-encoded values, and that of ${name} is not one`);
+          throw new EnvError(`must have percent-encoded values; the value of ${name} is not percent-encoded`);
         }
       }),
   ),

@@ -87,7 +87,7 @@ async function stopInTime(runner: LaneRunner, { stop, cut, abandon, over }: Stop
   if (!stop.aborted) await once(stop, 'abort');
   runner.stop();
   await pause(graceMs, over);
-  if (!over.aborted) cut.abort(new Error('the process stops'));
+  if (!over.aborted) cut.abort(new Error('the process is stopping'));
   await pause(lastWritesMs, over);
   abandon.abort();
 }

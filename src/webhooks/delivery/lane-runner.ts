@@ -116,7 +116,10 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     if (before.stage !== 'RELEASED' && held.state.stage === 'RELEASED') forget(held);
     if (!isCircuitOpen(before) && isCircuitOpen(held.state)) {
       const failures = held.state.health.consecutiveFailures;
-      logger.warn({ ...laneFields(held.key), failures }, 'circuit open: the endpoint keeps failing');
+      logger.warn(
+        { ...laneFields(held.key), failures },
+        'circuit open: the endpoint keeps failing, so one delivery at a time probes it',
+      );
     }
     if (isCircuitOpen(before) && held.state.health.consecutiveFailures === 0)
       logger.info(laneFields(held.key), 'circuit closed: the endpoint has recovered');
@@ -202,7 +205,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     if (attempted.type === 'awaits_secret')
       logger.info(
         line,
-        'webhook waits: no signing secret was shown yet, so its receiver could not verify it',
+        'webhook waits: no signing secret was shown yet, so its receiver cannot verify it; the merchant must create one',
       );
     if (attempted.type === 'failed')
       logger.error(

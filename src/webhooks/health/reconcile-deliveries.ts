@@ -144,7 +144,7 @@ function reportGap(gap: Finding, { logger }: Round): void {
   const detail = findingText(findingMessage(gap));
   logger.error(
     { finding: code, order_id: orderId, merchant_id: merchantId, detail },
-    'events of an order are missing',
+    'events of an order are missing in core, so their webhooks are not sent; run gatehouse doctor',
   );
 }
 
@@ -206,7 +206,10 @@ async function askCore({ diagnostics, client, newId, now, logger, stop }: Round)
   const recorded = await recordFindings(client, [finding]);
   if (!recorded.has(finding.id)) return;
   const detail = findingText(findingMessage(finding));
-  logger.error({ finding: finding.code, detail }, 'orders and events disagree');
+  logger.error(
+    { finding: finding.code, detail },
+    'orders in core disagree with their events; run gatehouse doctor',
+  );
 }
 
 /** Uses the connection that holds the lock, so that a process that has lost the lock writes nothing. */

@@ -129,7 +129,7 @@ async function ingestUnlisted(
   if (deliveries === 0) return;
   logger.error(
     { events: unlisted.length, deliveries },
-    "the broker brought events that core's list does not have where they should be; was its database restored?",
+    "the broker sent events that core does not list at their position; check whether core's database was restored",
   );
   onDeliveries();
 }
@@ -175,7 +175,7 @@ async function catchUp(
     const page = await askCore(position.cursor(), parts, stop);
     if (page === 'no such place') {
       parts.logger.error(
-        'core does not know the last cursor, as after a restore; reading its event list from the start',
+        "core does not know the cursor of the last event, as after a restore; reading core's events from the start",
       );
       await position.restart();
       continue;

@@ -163,7 +163,7 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
         if (secret === undefined)
           throw rpcError(
             'NO_NEXT_SECRET',
-            `the webhook endpoint ${key.endpointId} has no next signing secret; rotate makes one`,
+            `the webhook endpoint ${key.endpointId} has no next signing secret; rotate the secret to create one`,
           );
         return { signingSecret: secretMessage(secret) };
       },
@@ -196,7 +196,7 @@ export function webhookEndpointService(parts: WebhookEndpointServiceParts): RpcS
 const urlTaken = ({ endpointId }: UrlTaken) =>
   rpcError(
     'WEBHOOK_ENDPOINT_EXISTS',
-    `the webhook endpoint ${endpointId} of the merchant has this URL in the environment already; update that one`,
+    `the webhook endpoint ${endpointId} of the merchant already has this URL in the environment; update that endpoint instead`,
   );
 
 const awaitedMessage = (awaited: AwaitedSecret): AwaitedSecretMessage =>

@@ -132,7 +132,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         if (secret === undefined) {
           throw rpcError(
             'NO_NEXT_SECRET',
-            `the merchant has no next signing secret in ${owner.environment}; rotate makes one`,
+            `the merchant has no next signing secret in ${owner.environment}; rotate the secret to create one`,
           );
         }
         annotate(context, { merchant_id: owner.merchantId, signing_secret_id: secret.id });
@@ -192,7 +192,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         if (redelivery === undefined) {
           throw rpcError(
             'REDELIVERY_RUNNING',
-            `a redelivery of the merchant in ${wanted.environment} has not ended; start another one when it has`,
+            `a redelivery of the merchant in ${wanted.environment} is still running; start another one when it has ended`,
           );
         }
         annotate(context, { merchant_id: wanted.merchantId, redelivery_id: redelivery.id });
@@ -296,5 +296,5 @@ const deliveryNotFound = ({ deliveryId }: requests.DeliveryKey) =>
 const endpointNotFound = ({ environment, endpoint }: LaneKey) =>
   rpcError(
     'ENDPOINT_NOT_FOUND',
-    `the merchant has no endpoint ${endpoint} in ${environment}: there was never a delivery to it`,
+    `no webhook of the merchant was ever created for the host ${endpoint} in ${environment}`,
   );

@@ -148,7 +148,7 @@ export class PinnedConnection {
 
   async #connect(settings: ConnectSettings): Promise<Socket> {
     // undici reconnects for a request that arrives just after the connection closed.
-    if (this.#isAsked) throw Object.assign(new Error('the connection is gone'), { code: 'ECONNRESET' });
+    if (this.#isAsked) throw Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
     this.#isAsked = true;
     const socket = await openSocket(this.#url, settings, this.#closing.signal, (phase) => {
       this.#phase = phase;

@@ -387,7 +387,10 @@ test('the checkout URL is given to the roles that may register orders, and to no
     } else {
       expect(withUrl?.result).toMatchObject({
         case: 'error',
-        value: { code: Code.PermissionDenied, message: expect.stringContaining('such as writer') },
+        value: {
+          code: Code.PermissionDenied,
+          message: expect.stringContaining('only for roles that may register orders'),
+        },
       });
       await expect(failureOf(alone)).resolves.toMatchObject({ reason: 'ROLE_NOT_ALLOWED' });
     }

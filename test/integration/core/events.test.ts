@@ -273,7 +273,7 @@ describe('listing events', () => {
     for (const cursor of ['1.9999999999999999999.1', '2.5.5', '1.-5.5', "1.5.5';--"])
       expect(await issueOf(cursor, 'base64url')).toBe(none);
     expect(await issueOf('1.900000000000.1', 'base64url')).toBe(
-      'is of another database server, or of a later state of this one; start again without a cursor',
+      'belongs to another database server, or to a later state of this one; start again without a cursor',
     );
     const wrong = { afterCursor: '!', merchantId: 'shop', orderId: 'A-1', pageSize: -1 };
     expect(await wrongFields(followers.listOrderEvents(wrong))).toBe(

@@ -175,7 +175,12 @@ test('a direct payment and a checkout go by the allowed options only, and the me
   expect(await post(merchant, '/api/v1/direct?payment_option=walleta_ussd', body)).toMatchObject({
     status: 400,
     answer: {
-      details: [{ field: 'payment_option', issue: 'must be one of walletb_ussd, which you may use' }],
+      details: [
+        {
+          field: 'payment_option',
+          issue: 'must be one of walletb_ussd: no other payment option is enabled for this merchant',
+        },
+      ],
     },
   });
 

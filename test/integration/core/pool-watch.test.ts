@@ -71,8 +71,8 @@ test('a pool that gives no connection is seen in its state, readiness, metrics, 
   expect(watch.isGiving()).toBe(true);
   expect(diagnose()).toMatchObject({ detail: expect.stringContaining('0 ended'), advice: '' });
   expect(told).toEqual([
-    'the database pool gives no connections; this process is not ready',
-    'the database pool gives connections again',
+    'no connection to the database is available; this process is not ready until there is one',
+    'connections to the database are available again; this process is ready',
   ]);
   watch.stop();
 });

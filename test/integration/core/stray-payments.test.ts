@@ -131,7 +131,7 @@ describe('money that is not the order’s', () => {
       for (const failure of refusals)
         expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'MONEY_NOT_RETURNED' });
       expect(refusals.at(-1)?.issues).toEqual({
-        order_number: expect.stringContaining('not back with the payer'),
+        order_number: expect.stringContaining('has not been returned yet'),
       });
       expect(results.map(({ result }) => result.case)).toEqual(['error']);
       const { token } = hosted;

@@ -96,7 +96,7 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
   }),
   PAYMENT_IN_PROGRESS: about('has another payment in progress; wait until it has ended'),
   MONEY_NOT_RETURNED: about(
-    'belongs to an order whose earlier payment took money that is not back with the payer',
+    'belongs to an order whose earlier payment took money that has not been returned yet',
   ),
   ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),

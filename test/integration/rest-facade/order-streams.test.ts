@@ -184,7 +184,7 @@ describe('batches over streams', () => {
     await waitUntil('it is said', () => log.length > 0);
     expect(await send('a')).toBeUndefined();
     expect(log).toMatchObject([
-      { level: 40, msg: 'no stream to core is open; batches are sent as calls until one opens' },
+      { level: 40, msg: 'no stream to core is open; batches are sent as single calls until one opens' },
     ]);
   });
 

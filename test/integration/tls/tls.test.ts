@@ -359,7 +359,7 @@ describe('a server is refused, and both sides log why,', () => {
       lines.length = 0;
       const bus = openEventBus({ url: natsUrl, name: 'test', tls: filesOf(paths), logger });
       // A client that retries for ever still says in its log what is wrong.
-      await waitUntil('the log has the reason', said('cannot use the broker'));
+      await waitUntil('the log has the reason', said('cannot connect to the broker'));
       expect(bus.isConnected()).toBe(false);
       await bus.close();
     }
@@ -430,7 +430,7 @@ describe('certificates that change', () => {
     })();
     // The pair does not fit until its key follows.
     await install('crt', await readFile(own.certificate));
-    const problem = 'changed TLS files cannot be used, so the certificates from before stay in use';
+    const problem = 'the changed TLS files cannot be used, so the previous certificates stay in use';
     await waitUntil('core has looked at the files', () =>
       core.log.some(({ msg }) => String(msg).startsWith(problem)),
     );

@@ -96,7 +96,7 @@ describe('lanes', () => {
     ).toMatchObject({ resting_until: null, failing_since: null, last_attempt_result: 'DELIVERED' });
     expect(dispatcher.log.map(({ msg }) => msg)).toEqual(
       expect.arrayContaining([
-        'circuit open: the endpoint keeps failing',
+        'circuit open: the endpoint keeps failing, so one delivery at a time probes it',
         'circuit closed: the endpoint has recovered',
       ]),
     );

@@ -79,7 +79,9 @@ test('after SIGTERM, the process waits for the responses to its attempts, so no 
   await waitUntil('it is on its way', () => held.length === 1);
 
   const stopped = stack.webhooks[0]?.stop('SIGTERM');
-  await waitUntil('the process stops', () => stack.webhooks[0]?.log.some(({ msg }) => msg === 'stopping'));
+  await waitUntil('the process is stopping', () =>
+    stack.webhooks[0]?.log.some(({ msg }) => msg === 'stopping'),
+  );
   held.forEach((release) => release());
   expect(await stopped).toBe(0);
 

@@ -52,7 +52,7 @@ test('a part that hangs is left behind at its deadline, and the parts after it a
     'ready',
     'stopping',
     'first stopped',
-    'did not stop in time; continuing without it',
+    'a part of the process did not stop in time; the shutdown continues without it',
     'third stopped',
     'stopped',
   ]);
@@ -74,7 +74,7 @@ test.each(['uncaught', 'unhandled'])(
   'an error that nothing handled (%s) stops the parts, and the exit code is 1',
   async (fault) => {
     const { exitCode, said, log } = await run(fault, []);
-    expect(said).toEqual(['ready', 'nothing handled this error: the process exits', ...inOrder.slice(1)]);
+    expect(said).toEqual(['ready', 'unhandled error: the process exits', ...inOrder.slice(1)]);
     expect(log[1]).toMatchObject({
       level: 'fatal',
       err: { message: expect.any(String), stack: expect.any(String) },

@@ -168,7 +168,10 @@ test('that core gives no work is logged once, however often it is asked, and so 
 
   await waitUntil('it has asked in vain and then not', () => asked > 6);
 
-  expect(lines).toEqual(['warn: core gave no work; trying again', 'info: core gives work again']);
+  expect(lines).toEqual([
+    'warn: work could not be leased from core; trying again',
+    'info: core answers again; work continues',
+  ]);
 });
 
 test('told to stop, it takes nothing new and ends what it has begun', async () => {

@@ -53,7 +53,7 @@ export const createFindTraces =
     } catch (error) {
       logger.warn(
         { err: error },
-        'the traces of leased attempts could not be read; their work begins new traces',
+        'the traces of leased attempts could not be read, so their work begins new traces',
       );
       return () => '';
     }

@@ -229,7 +229,7 @@ function refusal(refused: OutcomeRefusal, attemptId: PublicId<'pat'>) {
       return rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the attempt');
     case 'sent_before':
       return invalidFields([
-        { field: 'not_reached', issue: 'is possible only under a lease whose sent_before is false' },
+        { field: 'not_reached', issue: 'is allowed only when sent_before of the lease is false' },
       ]);
   }
 }
@@ -252,7 +252,7 @@ function parseFilter(request: ListPaymentAttemptsRequest) {
 function parseStatuses({ statuses }: ListPaymentAttemptsRequest): Result<PaymentAttemptStatus[], Issue> {
   const known = statuses.map(attemptStatusOf).filter((status) => status !== undefined);
   if (known.length < statuses.length)
-    return err({ field: 'statuses', issue: 'must be states of payment attempts' });
+    return err({ field: 'statuses', issue: 'must contain only known states of payment attempts' });
   return ok(known);
 }
 

@@ -113,7 +113,7 @@ async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promi
     const known = idOf.get(sequence);
     if (known === undefined) lost.push(each);
     else if (known !== idIn('evt', each.event.eventId))
-      return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way' };
+      return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way since the restore' };
   }
   if (lost.length === 0) return 0;
   if (row === null && (await em.findOne(OrderRow, { merchantId, environment, orderNumber })) !== null)

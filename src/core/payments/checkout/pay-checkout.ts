@@ -91,8 +91,14 @@ export interface CheckoutParts {
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 const notOffered = () =>
-  invalidFields([{ field: 'payment_option', issue: 'is not one of the options that this merchant offers' }]);
-const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid');
+  invalidFields([
+    {
+      field: 'payment_option',
+      issue: 'is not an option that this merchant offers; choose one of those on the page',
+    },
+  ]);
+const notFound = () =>
+  rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
   const { database, changes, tokens, findMerchant, findPaybills, phoneLimit } = parts;

@@ -107,7 +107,7 @@ export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: 
     { merchantId, environment, by: 'order_number', value: orderNumber },
     scope,
   );
-  if (existing === undefined) throw new Error(`order_number taken, yet no order has it: ${facts.id}`);
+  if (existing === undefined) throw new Error(`the order_number is taken, but no order has it: ${facts.id}`);
   return existing;
 }
 

@@ -240,8 +240,8 @@ function refusal(rejection: Exclude<StartRefusal, { readonly type: 'new_call' }>
     case 'money_not_returned':
       return refuse(
         'MONEY_NOT_RETURNED',
-        'belongs to an order whose earlier payment took money that is not back with the payer; ' +
-          'wait until it is back, or ask the operator of the gateway',
+        'belongs to an order whose earlier payment took money that has not been returned yet; ' +
+          'wait until it is returned, or ask the operator of the gateway',
       );
     case 'too_many_attempts':
       return refuse('ORDER_NOT_PAYABLE', `has been tried ${rejection.limit} times; use a new order_number`);
@@ -251,6 +251,9 @@ function refusal(rejection: Exclude<StartRefusal, { readonly type: 'new_call' }>
         'belongs to an order whose payment session has ended; use a new order_number',
       );
     case 'option_not_allowed':
-      return refuse('ORDER_NOT_PAYABLE', 'belongs to an order that cannot be paid with this payment_option');
+      return refuse(
+        'ORDER_NOT_PAYABLE',
+        'belongs to an order that does not accept this payment_option; choose another one',
+      );
   }
 }

@@ -81,7 +81,7 @@ export function createWaitForOrder(parts: WaitForOrderParts): WaitForOrder {
     if (order === undefined) return undefined;
     if (differs(order, wait.knownSequence)) return { order, timedOut: false };
     if (waiting >= maxWaiting)
-      throw rpcError('OVERLOADED', 'too many calls wait for orders; try again in a moment', {
+      throw rpcError('OVERLOADED', 'too many calls are waiting for orders; try again in a moment', {
         retryAfterMs: 1_000,
       });
     waiting += 1;

@@ -25,7 +25,13 @@ export async function* watchEndedOrders(
   const messages = pushable<Message>({ objectMode: true });
   const send = (message: Message): void => {
     if (messages.readableLength < maxUnread) messages.push(message);
-    else messages.end(rpcError('OVERLOADED', 'the stream is read too slowly; open another'));
+    else
+      messages.end(
+        rpcError(
+          'OVERLOADED',
+          'the client reads this stream too slowly, so it was closed; open a new stream',
+        ),
+      );
   };
   const leave = await changedOrders.listen({
     onChanges: (changes) => {

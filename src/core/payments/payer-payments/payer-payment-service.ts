@@ -147,7 +147,7 @@ export function payerPaymentService(parts: PayerPaymentServiceParts): RpcService
 const cut = (text: string): string => walletText(text, maxText);
 
 const notFound = (id: PublicId<'ppm'>) =>
-  rpcError('PAYER_PAYMENT_NOT_FOUND', `there is no payment ${id} that a payer started`);
+  rpcError('PAYER_PAYMENT_NOT_FOUND', `there is no payer-started payment ${id}`);
 
 const statuses = {
   OPEN: StatusMessage.OPEN,

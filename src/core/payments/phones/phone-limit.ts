@@ -80,11 +80,11 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
   };
   const refusal: PhoneLimit['refusal'] = (answer) => {
     if (answer.type === 'elsewhere')
-      return new PhoneElsewhere('another core is about to have this phone asked');
+      return new PhoneElsewhere('another core is starting a payment of this phone');
     const message =
       answer.reason === 'PHONE_BUSY'
-        ? 'this phone has a payment to confirm; wait until it has ended'
-        : 'this phone has been asked to confirm too many payments; try again later';
+        ? 'this phone already has a payment to confirm; wait until that payment has ended'
+        : 'this phone has received too many payment prompts; try again later';
     return rpcError(answer.reason, message, { retryAfterMs: toldWaitMs(answer.waitMs, random()) });
   };
   const tooMany = () => refusal({ type: 'refused', reason: 'PHONE_BUSY', waitMs: busyRetryMs });

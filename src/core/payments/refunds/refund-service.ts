@@ -93,14 +93,16 @@ export function refundService(parts: RefundServiceParts): RpcService {
     const by = actorOf(context);
     if (callerOf(context).role !== 'facade') {
       if (apiKeyId === '') return by;
-      return valuesOrThrow<never>(err({ field: 'api_key_id', issue: 'must be empty for this role' }));
+      return valuesOrThrow<never>(
+        err({ field: 'api_key_id', issue: 'must be empty: only the role facade sends it' }),
+      );
     }
     const key = valuesOrThrow(parseId('key', apiKeyId, 'api_key_id'));
     if (await mayKeyRefund(key, request.merchantId, request.environment))
       return { ...by, actor: `facade:${key}` };
     throw rpcError(
       'API_KEY_NOT_ALLOWED',
-      'this API key may not refund; give it the scope for refunds, or use one that has it',
+      'this API key may not refund; give it the scope for refunds, or use a key that has it',
     );
   };
 

@@ -95,7 +95,10 @@ export async function readSubject(em: EntityManager, key: SubjectKey): Promise<S
     const receipt = key.outcome === 'PAID' ? await findReceipt(em, { ...row, providerTransactionId }) : null;
     if (receipt !== null && !belongsTo(receipt, row))
       throw invalidFields([
-        { field: 'provider_reference', issue: 'is the transaction that has paid another order' },
+        {
+          field: 'provider_reference',
+          issue: 'names a transaction that has already paid another order; check the reference',
+        },
       ]);
     return { kind: 'attempt', row, isTransactionNew: receipt === null };
   }
@@ -104,7 +107,7 @@ export async function readSubject(em: EntityManager, key: SubjectKey): Promise<S
       kind: 'stray',
       row: await em.findOneOrFail(StrayPaymentRow, { merchantId, id: strayPaymentId }, locked),
     };
-  if (refundId == null) throw new TypeError('a settlement settles nothing');
+  if (refundId == null) throw new TypeError('a settlement has no subject');
   return { kind: 'refund', row: await em.findOneOrFail(RefundRow, { merchantId, id: refundId }, locked) };
 }
 

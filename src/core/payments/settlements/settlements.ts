@@ -265,12 +265,12 @@ function refusalOf(refusal: Refusal): Error {
     case 'decided':
       return rpcError(
         'NOT_UNSETTLED',
-        'this does not wait for a person: the wallet has decided it, or may still get its request',
+        'this cannot be settled: the wallet has decided it, or may still receive its request; read its state again',
       );
     case 'open':
       return rpcError(
         'SETTLEMENT_OPEN',
-        'another proposal waits for this; an operator must confirm or withdraw it first',
+        'another proposal for this is open; an operator must confirm or withdraw it first',
       );
     case 'not_open':
       return rpcError(
