@@ -51,7 +51,7 @@ export function createHttpMetrics({
             status: reply.raw.writableFinished ? String(reply.raw.statusCode) : 'none',
           },
           (performance.now() - begunMs) / 1000,
-          spanOf(request.raw),
+          spanOf(request),
         );
       });
       done();

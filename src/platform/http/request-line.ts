@@ -40,7 +40,7 @@ export function logLineWhenOver(
         client_gone: response.writableFinished ? undefined : true,
         duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
         ip: request.ip,
-        ...traceFields(spanOf(request.raw)),
+        ...traceFields(spanOf(request)),
         ...found,
         cause: undefined,
         ...causeFields(found.cause),

@@ -1,13 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { runInSpan } from '../tracing/span.ts';
 import type { Span, SpanOptions } from '../tracing/span.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 
-/** The span of a request, for its log line. Outside of its handlers, no span is active. */
-const spans = new WeakMap<IncomingMessage, Span>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The span of the request, for its log line. Outside of its handlers, no span is active. Null or undefined without tracing. */
+    span?: Span | null;
+  }
+}
 
-export const spanOf = (request: IncomingMessage): Span | undefined => spans.get(request);
+export const spanOf = ({ span }: FastifyRequest): Span | undefined => span ?? undefined;
 
 const server: SpanOptions = { kind: 'server' };
 
@@ -19,6 +23,7 @@ const probes = new Set(['/healthz', '/readyz']);
  * nor its headers nor its query become attributes, because they may contain personal data and secrets.
  */
 export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
+  app.decorateRequest('span', null);
   app.addHook('onRequest', (request, reply, done) => {
     const { method } = request;
     const route = request.routeOptions.url;
@@ -32,13 +37,13 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
       typeof traceparent === 'string' ? traceparent : undefined,
       server,
     );
-    spans.set(request.raw, span);
+    request.span = span;
     if (span.context.isSampled) record(span, request, reply.raw);
     runInSpan(span, done);
   });
   // The body arrives in events of the connection, outside of the span.
   app.addHook('preValidation', (request, _reply, done) => {
-    runInSpan(spans.get(request.raw), done);
+    runInSpan(spanOf(request), done);
   });
 }
 
