@@ -11,6 +11,8 @@ import { benchmark } from './command-line.ts';
 import { perRequest, withCpu } from './contender.ts';
 import type { ProcessGroups } from './contender.ts';
 import { processesOf } from './contenders/rest.ts';
+import { registration, sendRequests, verifyEnded, verifyPending } from './load/send-requests.ts';
+import type { Request } from './load/send-requests.ts';
 import { judgeCosts } from './judgement/guard.ts';
 import type { ExpectedRatios } from './judgement/guard.ts';
 import type { Ratio } from './judgement/ratios.ts';
@@ -26,29 +28,10 @@ const connections = 64;
 const orders = 500;
 const turns = 2;
 
-type Request = (number: number) => { readonly path: string; readonly body: Readonly<Record<string, string>> };
-
-const details = {
-  amount: '100.50',
-  currency: 'ETB',
-  reason: 'Two pairs of shoes',
-  customer_phone: '0911223344',
-  return_url: 'https://shop.example/return',
-  webhook_url: 'https://shop.example/hook',
-};
-const verify =
-  (prefix: 'S' | 'P'): Request =>
-  (number) => ({
-    path: '/api/v1/verify',
-    body: { order_number: `${prefix}-${String((number % orders) + 1).padStart(8, '0')}` },
-  });
 const scenarios: Readonly<Record<string, { readonly count: number; readonly request: Request }>> = {
-  register: {
-    count: 1_000,
-    request: (number) => ({ path: '/api/v1/register', body: { ...details, order_number: `C-${number}` } }),
-  },
-  'verify pending': { count: 2_000, request: verify('P') },
-  'verify ended': { count: 2_000, request: verify('S') },
+  register: { count: 1_000, request: registration },
+  'verify pending': { count: 2_000, request: verifyPending(orders) },
+  'verify ended': { count: 2_000, request: verifyEnded(orders) },
 };
 
 /** Sends requests over kept connections, and returns the CPU of one in the processes together, in microseconds. */
@@ -56,24 +39,14 @@ async function costOf(
   origin: string,
   apiKey: string,
   processes: ProcessGroups,
-  first: number,
+  after: number,
   { count, request }: { readonly count: number; readonly request: Request },
   settle: () => Promise<unknown>,
 ): Promise<number> {
   const pool = new Pool(origin, { connections });
-  let next = first;
-  const sendOnes = async (): Promise<void> => {
-    while (next < first + count) {
-      const { path, body } = request((next += 1));
-      const headers = { apikey: apiKey, 'content-type': 'application/json' };
-      const answer = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(body) });
-      await answer.body.dump();
-      if (answer.statusCode >= 300) throw new Error(`${path} answered ${answer.statusCode}`);
-    }
-  };
   try {
     const { cpuSeconds } = await withCpu(processes, async () => {
-      await Promise.all(Array.from({ length: connections }, sendOnes));
+      await sendRequests({ pool, connections, apiKey, after, count, request });
       await settle();
     });
     return Object.values(perRequest(cpuSeconds, count)).reduce((sum, value) => sum + value, 0);
@@ -103,7 +76,7 @@ const measure = (): Promise<Ratio[]> =>
         merchant.testKey,
         bare,
         0,
-        { count: 4_000, request: verify('S') },
+        { count: 4_000, request: verifyEnded(orders) },
         () => Promise.resolve(),
       );
       for (const [name, scenario] of Object.entries(scenarios)) {

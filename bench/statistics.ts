@@ -17,3 +17,20 @@ export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }
+
+/** Where the median of many more values would be. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * The interval that contains the median of all possible values with a probability of at least 95 %, whatever their distribution is.
+ * As many values are below it as above it. Fewer than six values decide nothing.
+ */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = values.toSorted((a, b) => a - b);
+  // How many values are below the median is as random as the heads of thrown coins.
+  const below = Math.floor(sorted.length / 2 - 0.98 * Math.sqrt(sorted.length) - 0.5);
+  return { low: sorted[below] ?? -Infinity, high: sorted[sorted.length - 1 - below] ?? Infinity };
+}

@@ -50,7 +50,7 @@ export interface GatehouseOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-const token = (): string => randomBytes(32).toString('hex');
+export const token = (): string => randomBytes(32).toString('hex');
 const settledWithinMs = 120_000;
 
 /** @throws when a part does not start; everything is stopped then */
@@ -84,14 +84,7 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
   const start = await startAllWith(options, cleanUps);
   const cores = await start(coreCount, 'src/main/core.ts', coreSettings(databaseUrl, broker.url, tokens));
   const coreAddresses = cores.map(({ ready }) => String(ready['grpc']));
-  const facades = await start(facadeCount, 'src/main/rest-facade.ts', {
-    GATEHOUSE_CORE_ADDRESSES: coreAddresses.join(),
-    GATEHOUSE_SERVICE_TOKEN: tokens.facade,
-    GATEHOUSE_REST_PRODUCTION_PORT: '0',
-    GATEHOUSE_REST_SANDBOX_PORT: '0',
-    // The limit is counted, as in production, and never reached.
-    GATEHOUSE_RATE_LIMIT_PER_KEY: '10000000',
-  });
+  const facades = await start(facadeCount, 'src/main/rest-facade.ts', facadeSettings(coreAddresses, tokens));
   const startDashboard = async (): Promise<LoggedProcess | undefined> => {
     const toCore = { GATEHOUSE_CORE_ADDRESSES: coreAddresses.join() };
     const [webhooks] = await start(1, 'src/main/webhooks.ts', {
@@ -130,7 +123,7 @@ type SettingsFor = (
   tokens: Readonly<Record<string, string>>,
 ) => Readonly<Record<string, string>>;
 
-const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
+export const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_DATABASE_URL: databaseUrl,
   GATEHOUSE_NATS_URL: natsUrl,
   // The keys of the database's merchant were hashed with it.
@@ -139,6 +132,18 @@ const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_WALLETS: walletsOfCore(),
   GATEHOUSE_CORE_GRPC_PORT: '0',
   GATEHOUSE_CORE_CONNECT_PORT: '0',
+});
+
+export const facadeSettings = (
+  coreAddresses: readonly string[],
+  tokens: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => ({
+  GATEHOUSE_CORE_ADDRESSES: coreAddresses.join(),
+  GATEHOUSE_SERVICE_TOKEN: tokens['facade'] ?? '',
+  GATEHOUSE_REST_PRODUCTION_PORT: '0',
+  GATEHOUSE_REST_SANDBOX_PORT: '0',
+  // The limit is counted, as in production, and never reached.
+  GATEHOUSE_RATE_LIMIT_PER_KEY: '10000000',
 });
 
 const webhookSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
@@ -185,7 +190,8 @@ async function startAllWith(
   };
 }
 
-async function settle(database: pg.Client): Promise<number> {
+/** Waits until the broker has confirmed every event. Returns the seconds that it took. */
+export async function settle(database: pg.Client): Promise<number> {
   const begun = performance.now();
   await waitUntil('all events are with the broker', () => isRelayed(database), settledWithinMs);
   return (performance.now() - begun) / 1000;
