@@ -69,7 +69,7 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
   });
   const columns = [
     { head: 'TIME' },
-    { head: 'WHO', atMost: 20 },
+    { head: 'ACTOR', atMost: 20 },
     { head: 'CHANGE' },
     { head: 'DETAILS', gives: true },
   ];
@@ -86,7 +86,7 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
     },
     text: (width) =>
       rows.length === 0
-        ? 'The audit log has no such entries.'
+        ? 'No entries of the audit log match.'
         : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -95,8 +95,8 @@ export function addRestoreCommand(restore: Command, parts: BackupParts): void {
 }
 
 const afterRestore = [
-  'Start Gatehouse with the master key and the secrets of the time of the backup. It asks the wallets what they did since, and',
-  'takes no payments before that. See what it waits for:',
+  'Start Gatehouse with the master key and the secrets that it had at the time of the backup. It first compares its records with',
+  'the wallets, and takes no payments until then. To see what it waits for:',
   '  gatehouse restore status',
 ].join('\n');
 
@@ -149,7 +149,7 @@ function describe(summary: BackupSummary, title: string, folder: string, tookMs:
     },
     text: fields([
       [title, folder],
-      ['State of', takenAt],
+      ['Taken at', takenAt],
       ['Schemas', schemas.join(', ')],
       ['Tables', `${tables}, with ${rows} rows`],
       ['Orders', String(orders)],

@@ -66,10 +66,13 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
     )
     .option(
       '--state-url <url>',
-      'a URL of your shop that answers GET with how often an order was delivered',
+      'a URL of your shop that answers a GET with the number of times that an order was delivered',
       readUrl,
     )
-    .option('--record <merchant_id>', 'record the results with core, for the activation of production')
+    .option(
+      '--record <merchant_id>',
+      'record the results in core, which may require them to activate production',
+    )
     .addHelpText('after', help)
     .action(async (options: CertifyOptions) => {
       const { record: merchantId } = options;
@@ -86,7 +89,7 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
           certification,
           stop.aborted
             ? {
-                note: 'Interrupted, so nothing was recorded.',
+                note: 'The run was interrupted, so nothing was recorded.',
                 json: { merchant_id: merchantId, recorded: false },
               }
             : await recordCertification(merchants, merchantId, certification),

@@ -38,7 +38,7 @@ export function checkNode(version: string): Finding {
     ...found,
     result: 'warning',
     code: 'untested_version',
-    advice: `Gatehouse is tested with ${testedNode}x, which npm install includes. Run: gatehouse`,
+    advice: `Gatehouse is tested with Node ${testedNode}x, and npm install installs that version. Run: gatehouse`,
   };
 }
 
@@ -217,7 +217,7 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
       result: 'failed',
       code: 'not_ready',
       detail: `${answer} ${(await response.text()).slice(0, 200)}`,
-      advice: `Check the core first, because this process is ready when it reaches one. Then read the log of the ${process} process.`,
+      advice: `Check the core first, because this process is ready as soon as it can reach a core. Then read the log of the ${process} process.`,
     };
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')

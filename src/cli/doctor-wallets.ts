@@ -15,7 +15,7 @@ export function judgeStatements(subject: string, wallets: readonly Wallet[]): re
     if (without.length === 0) return [];
     return {
       ...{ subject, check: `${wallet} statement`, result: 'ok', code: 'healthy', advice: '' },
-      detail: `not compared in ${namesOf(without)}: ${wallet} has none, or reconcile is not true for it. ${instead}`,
+      detail: `not compared in ${namesOf(without)}: ${wallet} offers no statement, or its setting reconcile is not true. ${instead}`,
     } as const;
   });
 }
@@ -36,7 +36,7 @@ export function judgeAbandoned(
   const oldest = payments.at(-1);
   if (oldest === undefined) return [];
   const count = `${hasMore ? 'more than ' : ''}${payments.length}`;
-  const were = count === '1' ? 'payment that its payer started was' : 'payments that payers started were';
+  const were = count === '1' ? 'payer-started payment was' : 'payer-started payments were';
   return [
     {
       ...{ subject, check: 'payer-started', result: 'warning', code: 'abandoned' },

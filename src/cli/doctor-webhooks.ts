@@ -185,7 +185,7 @@ const judgeReconciler: Judge = (status, now) => {
     return {
       result: 'failed',
       code: 'unrepaired',
-      detail: `it could not repair what it found in the last 24 hours: ${found.join('; ')}`,
+      detail: `in the last 24 hours it found problems that it could not repair: ${found.join('; ')}`,
       advice:
         'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
       findings: status.findings.map((finding) => ({

@@ -73,8 +73,10 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
     webhooks,
     merchantId,
     onConnected: (isAgain: boolean) =>
-      report(isAgain ? 'Reconnected. Events in the meantime were missed.' : greeting(listening)),
-    onLost: () => report('The connection to the webhooks process is lost. Reconnecting…'),
+      report(
+        isAgain ? 'Reconnected. Events that happened in the meantime are not shown.' : greeting(listening),
+      ),
+    onLost: () => report('The connection to the webhooks process was lost. Reconnecting…'),
   };
   try {
     for await (const event of receiveEvents(reception, stop)) {
@@ -101,7 +103,10 @@ function greeting({ merchantId, forward, servers: { demo } }: Listening): string
     );
   const secret =
     demo?.merchantId === merchantId
-      ? ['They are signed with this secret, unless it was replaced:', `  test_webhook_secret in ${demo.path}`]
+      ? [
+          'They are signed with this secret, unless you have replaced it:',
+          `  test_webhook_secret in ${demo.path}`,
+        ]
       : [
           'The signing secret was shown when it was created. List the secrets, or create a new one:',
           `  gatehouse webhook secret list ${merchantId}`,

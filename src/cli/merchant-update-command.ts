@@ -134,7 +134,7 @@ export function addMerchantUpdateCommand(
       .addOption(
         new Option(
           '--refund-approval-above <limit,…>',
-          "refunds of an order above this in total need a second person's approval, such as ETB=1000, or developer:ETB=200 for a dashboard role, or none",
+          "the total of an order's refunds above which a second person must approve: ETB=1000, or developer:ETB=200 for a dashboard role, or none",
         ).argParser(readLimits),
       )
       .addOption(
@@ -152,7 +152,7 @@ export function addMerchantUpdateCommand(
       .addOption(
         new Option(
           '--personal-data-days <days>',
-          'erase the personal data of its orders after so many days, or standard for the period of all merchants',
+          'the number of days after which the personal data of its orders is erased, or standard for the period of all merchants',
         ).argParser(readDays),
       ),
     find,

@@ -71,7 +71,7 @@ export function addMerchantWalletCommands(
   onMerchantAnd(
     wallet
       .command('fields')
-      .description('show the settings that an own account at a wallet may have')
+      .description("show the settings that a merchant's own account at a wallet can have")
       .addOption(sandbox()),
     walletArgument(),
     find,
@@ -300,6 +300,6 @@ async function showFields(
   return {
     json: { wallet: id, account_fields: accountFields },
     text: (width) =>
-      rows.length === 0 ? `${id} takes no accounts of merchants.` : table(columns, rows, width),
+      rows.length === 0 ? `${id} does not support accounts of merchants.` : table(columns, rows, width),
   };
 }

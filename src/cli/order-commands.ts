@@ -211,7 +211,7 @@ async function list(orders: Orders, merchantId: string, options: ListOptions): P
     },
     text: (width) =>
       rows.length === 0
-        ? `No such orders in ${where}`
+        ? `No orders match in ${where}`
         : `Orders in ${where}\n\n${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -95,12 +95,7 @@ export function showTimeline(
   events: readonly OrderEvent[],
   width: number,
 ): string {
-  const columns = [
-    { head: 'TIME' },
-    { head: '#' },
-    { head: 'EVENT' },
-    { head: 'WHAT HAPPENED', gives: true },
-  ];
+  const columns = [{ head: 'TIME' }, { head: '#' }, { head: 'EVENT' }, { head: 'DETAILS', gives: true }];
   const rows = events.map((event) => [
     showTime(event.occurTime),
     String(event.sequence),

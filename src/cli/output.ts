@@ -15,6 +15,7 @@ export type Runner<Clients = CoreClients> = (use: (clients: Clients) => Promise<
 
 /** A part of a reply that is always present according to the contract. */
 export function answered<Message>(message: Message | undefined): Message {
-  if (message === undefined) throw new Error('the reply of the server lacks a required field');
+  if (message === undefined)
+    throw new Error('the reply of the server lacks a field that this command requires');
   return message;
 }

@@ -33,7 +33,7 @@ interface ListOptions extends PageOptions {
 export function addPayerPaymentCommands(payment: Command, run: Runner): void {
   payment
     .command('payer-started')
-    .description('list payments that payers started at a till or paybill, newest first')
+    .description('list payer-started payments, made at a till or paybill, newest first')
     .addOption(walletOption())
     .addOption(environmentOption())
     .addOption(statusesOption('payments', PayerPaymentStatusSchema))
@@ -42,7 +42,7 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .action((options: ListOptions) => run(({ payerPayments }) => list(payerPayments, options)));
   payment
     .command('confirm')
-    .description('ask the wallet now about an open or abandoned payment that a payer started')
+    .description('query the wallet now about an open or abandoned payer-started payment')
     .argument('<payer_payment_id>', 'ppm_…')
     .action((payerPaymentId: string) =>
       run(async ({ payerPayments }) => {
@@ -67,7 +67,7 @@ async function list(payerPayments: CoreClients['payerPayments'], options: ListOp
     },
     text: (width) =>
       page.items.length === 0
-        ? 'No such payments'
+        ? 'No payments match.'
         : `${typeof shown.text === 'string' ? shown.text : shown.text(width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }

@@ -98,7 +98,7 @@ async function list(
     },
     text: (width) =>
       page.items.length === 0
-        ? `No such payment attempts in ${where}`
+        ? `No payment attempts match in ${where}`
         : `Payment attempts in ${where}\n\n${showAttempts(page.items, width)}${showMore(page)}`,
   };
 }

@@ -29,7 +29,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
   personalData
     .command('erase')
     .description(
-      'erase a phone number, and the reasons and wallet answers of its orders; it cannot be undone',
+      'erase a phone number, and the reasons and wallet answers of its orders; this cannot be undone',
     )
     .requiredOption('--phone <number>', "the customer's phone number")
     .option('--merchant <merchant_id>', 'only in orders of this merchant; default: of all merchants')
@@ -61,8 +61,8 @@ const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
   [ErasureObstacle.EVENT_CHANGED]:
     'not erased, because an event differs from its seal; see: gatehouse audit verify',
   [ErasureObstacle.BROKER_UNAVAILABLE]: 'erased when the broker is available again',
-  [ErasureObstacle.LATE_COPIES]: 'erased; copies that were on their way are erased in two minutes',
-  [ErasureObstacle.FAILED]: 'failed, and is tried again; the log of core has the reason',
+  [ErasureObstacle.LATE_COPIES]: 'erased; copies that were in transit are erased in two minutes',
+  [ErasureObstacle.FAILED]: 'failed, and is tried again; the log of core names the reason',
 };
 
 const waitingText = ({ merchantId, environment, orderId, obstacle }: WaitingErasure): string =>

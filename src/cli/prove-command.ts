@@ -116,15 +116,15 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
   prove
     .command('run', { isDefault: true })
     .description('run a campaign (the default command)')
-    .option('--rounds <number>', 'the number of times that each fault is done', wholeNumber(1_000), 1)
+    .option('--rounds <number>', 'the number of times that each fault is inflicted', wholeNumber(1_000), 1)
     .option(
       '--minutes <number>',
-      'the number of minutes after which no more faults begin',
+      'the number of minutes after which no further fault begins',
       wholeNumber(10_000),
     )
     .option('--seed <number>', 'repeat the order and the durations of an earlier campaign', readSeed)
     .option('--only <words>', `only these faults: ${faultWords}`, readOnly)
-    .option('--rate <number>', 'customers that arrive in a second', wholeNumber(1_000), 10)
+    .option('--rate <number>', 'the number of customers that arrive in each second', wholeNumber(1_000), 10)
     .option('--report <file>', 'a new file for the signed report; default: one in the folder of campaigns')
     .option(
       '--key <file>',
@@ -208,7 +208,7 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
         );
       const signer =
         known === undefined
-          ? 'No key to compare it with is known. Compare the fingerprint with the signer, or give --key.'
+          ? 'No expected key is known. Compare the fingerprint with the one that the signer gives you, or add --key.'
           : 'This is the expected key.';
       parts.finish({
         json: { unchanged: true, key: fingerprintOf(publicKey), key_known: known !== undefined, report },
@@ -231,7 +231,7 @@ async function explained<Result>(work: Promise<Result>, signal?: AbortSignal): P
     if (signal?.aborted === true)
       throw new CliError(
         exitCodes.notProven,
-        'the campaign was interrupted; nothing of it is left running, and there is no report',
+        'the campaign was interrupted: its processes are stopped, and there is no report',
         'To repeat it, use the seed that it printed.',
       );
     if (!(error instanceof Error) || !['StartError', 'SettingsError'].includes(error.name)) throw error;

@@ -259,7 +259,7 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
     { head: 'WALLET' },
     { head: 'ENVIRONMENT' },
     { head: 'STATUS' },
-    { head: 'DIFFER', right: true },
+    { head: 'DIFFERENCES', right: true },
     { head: 'BY', gives: true },
   ];
   const rows = page.items.map((reconciliation) => [
@@ -277,6 +277,6 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      rows.length === 0 ? 'No such reconciliations' : `${table(columns, rows, width)}${showMore(page)}`,
+      rows.length === 0 ? 'No reconciliations match.' : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

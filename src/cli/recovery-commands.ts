@@ -76,7 +76,10 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     )
     .addOption(walletOption())
     .addOption(environmentOption())
-    .option('--conflicts', "you have settled the orders that cannot be rebuilt; core's log names them")
+    .option(
+      '--conflicts',
+      "record that you have settled the orders that cannot be rebuilt; core's log names them",
+    )
     .requiredOption('--reason <text>', 'what you have compared, for the audit log')
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
@@ -90,7 +93,9 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('begin')
     .description('begin a recovery after a restore that core cannot detect, such as a copied folder or disk')
-    .addOption(timeOption('--backup-time <time>', 'the time of the copy').makeOptionMandatory())
+    .addOption(
+      timeOption('--backup-time <time>', 'the time at which the backup was taken').makeOptionMandatory(),
+    )
     .action(({ backupTime }: { backupTime: Timestamp }) =>
       run(async ({ recoveries }) =>
         describe((await recoveries.beginRecovery({ backupTime }, patient)).recovery),
@@ -105,10 +110,12 @@ interface ReportOptions extends PageOptions {
 
 const orderTexts: Readonly<Record<RecoveredOrderState, string>> = {
   [RecoveredOrderState.UNSPECIFIED]: 'unknown',
-  [RecoveredOrderState.REBUILT]: 'as before the loss; its webhooks are sent again',
-  [RecoveredOrderState.CHANGED_OTHERWISE]: 'it changed in another way since the restore, and stays so',
-  [RecoveredOrderState.NUMBER_TAKEN]: 'another order has its order_number since the restore',
-  [RecoveredOrderState.UNREADABLE]: 'its events cannot be read; the log of core says why',
+  [RecoveredOrderState.REBUILT]: 'rebuilt as it was before the loss; its webhooks are sent again',
+  [RecoveredOrderState.CHANGED_OTHERWISE]: 'changed since the restore in another way, which is kept',
+  [RecoveredOrderState.NUMBER_TAKEN]:
+    'not rebuilt, because a new order has taken its order_number since the restore',
+  [RecoveredOrderState.UNREADABLE]:
+    'not rebuilt, because its events cannot be read; the log of core names the reason',
 };
 
 function showOrders(page: {
@@ -120,7 +127,7 @@ function showOrders(page: {
     { head: 'ORDER NUMBER' },
     { head: 'ORDER' },
     { head: 'STATE' },
-    { head: 'WHAT BECAME OF IT', gives: true },
+    { head: 'RESULT', gives: true },
   ];
   const rows = page.items.map((order) => [
     showEnvironment(order.environment),
@@ -154,7 +161,7 @@ function subjectOf({ wallet, environment, conflicts }: AcceptOptions) {
 
 const causes: Readonly<Record<RecoveryCause, string>> = {
   [RecoveryCause.UNSPECIFIED]: 'unknown',
-  [RecoveryCause.NEW_HOME]: 'the database is in another place than before',
+  [RecoveryCause.NEW_HOME]: 'the database runs on another server, timeline or path than before',
   [RecoveryCause.STREAM_AHEAD]: 'the broker has an event that the database does not have',
   [RecoveryCause.OPERATOR]: 'an operator began it',
 };
@@ -174,9 +181,11 @@ function streamText({ stream, streamUntilTime }: Recovery): string {
 }
 
 const problems: Readonly<Partial<Record<RecoveredWalletProblem, string>>> = {
-  [RecoveredWalletProblem.NO_STATEMENT]: 'this wallet gives no statement',
-  [RecoveredWalletProblem.OWN_ACCOUNTS]: 'merchants have accounts of their own, which your statement lacks',
-  [RecoveredWalletProblem.TOO_LONG]: 'the lost time is longer than statements are read back',
+  [RecoveredWalletProblem.NO_STATEMENT]: 'this wallet offers no statement',
+  [RecoveredWalletProblem.OWN_ACCOUNTS]:
+    'merchants have accounts of their own, which your statement does not include',
+  [RecoveredWalletProblem.TOO_LONG]:
+    'the lost time is longer than the period for which Gatehouse reads statements',
 };
 
 function walletText(wallet: RecoveredWallet): string {
@@ -184,14 +193,14 @@ function walletText(wallet: RecoveredWallet): string {
     case RecoveredWalletState.READ:
       return wallet.unclaimedPaymentCount === 0
         ? 'its statements were read'
-        : `its statements were read; ${wallet.unclaimedPaymentCount} payments of lost orders wait for the shops to repeat them`;
+        : `its statements were read; ${wallet.unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`;
     case RecoveredWalletState.ACCEPTED:
       return `accepted by ${wallet.decidedBy}`;
     default: {
       const problem = problems[wallet.problem];
       if (problem === undefined)
         return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
-      return `${problem}\n> compare its payments of the lost time with the orders, then: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
+      return `${problem}\n> compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
     }
   }
 }
@@ -220,7 +229,7 @@ function describe(recovery: Recovery | undefined): Output {
     { head: 'ENVIRONMENT' },
     { head: 'WALLET' },
     { head: 'STATE' },
-    { head: 'WHAT IS KNOWN', gives: true },
+    { head: 'PROGRESS', gives: true },
   ];
   return {
     json: { recovery: plainJson(RecoverySchema, recovery) },

@@ -166,7 +166,7 @@ async function list(refunds: CoreClients['refunds'], options: ListOptions): Prom
     },
     text: (width) =>
       page.items.length === 0
-        ? 'No such refunds'
+        ? 'No refunds match.'
         : `${showRefunds(page.items, width, 'with their orders')}${showMore(page)}`,
   };
 }

@@ -162,7 +162,7 @@ function summaryText(counts: Counts, listed: number): string {
     ],
     [
       counts.commandUnknown,
-      `${counts.commandUnknown} events of an earlier version do not tell their command and were not repeated.`,
+      `${counts.commandUnknown} events of an earlier version do not contain their command, so they were not repeated.`,
     ],
     [
       counts.otherRules,

@@ -83,10 +83,10 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
           .argParser(readOutcome)
           .makeOptionMandatory(),
       )
-      .requiredOption('--reason <text>', 'why you know better than the wallet, at most 500 characters')
+      .requiredOption('--reason <text>', 'how you know this outcome, at most 500 characters')
       .requiredOption(
         '--provider-reference <text>',
-        "the evidence: the provider's id of the transaction or of the support case",
+        "the evidence: the id of the provider's transaction or support case",
       ),
     new Argument('<id>', 'pat_…, stp_… or rfd_…').argParser(readSubject),
     find,
@@ -220,6 +220,6 @@ async function list(settlements: CoreClients['settlements'], options: ListOption
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      rows.length === 0 ? 'No such settlements' : `${table(columns, rows, width)}${showMore(page)}`,
+      rows.length === 0 ? 'No settlements match.' : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -76,7 +76,7 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, 
   const columns = [
     { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
     { head: 'STATUS' },
-    { head: 'WHY' },
+    { head: 'REASON' },
     { head: 'AMOUNT', right: true },
     { head: 'FOUND' },
   ];
@@ -100,7 +100,7 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
   const columns = [
     { head: 'STRAY PAYMENT, MERCHANT' },
     { head: 'STATUS' },
-    { head: 'WHY' },
+    { head: 'REASON' },
     { head: 'AMOUNT', right: true },
     { head: 'FOUND, ANSWER', gives: true },
   ];
@@ -120,7 +120,7 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
     },
     text: (width) =>
       rows.length === 0
-        ? 'No such stray payments'
+        ? 'No stray payments match.'
         : `${table(columns, rows, width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }

@@ -83,7 +83,7 @@ async function readDemoFile(path: string) {
     throw new CliError(
       exitCodes.invalidInput,
       `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      'Run as the user who started Gatehouse, or set GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN.',
+      'Run the command as the user who started Gatehouse, or set GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN.',
     );
   }
   const content = parseJson(text);

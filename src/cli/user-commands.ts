@@ -265,7 +265,7 @@ const describe = (user: User): Output => ({
 
 function list({ users, invitations }: ListUsersResponse, merchantId: string): Output {
   const columns = [
-    { head: 'ADDRESS, NAME', gives: true },
+    { head: 'EMAIL, NAME', gives: true },
     { head: 'ROLE' },
     { head: 'STATE', atMost: 26 },
     { head: 'CODES' },

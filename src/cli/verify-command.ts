@@ -74,7 +74,7 @@ async function readRoots(files: readonly string[], readInput: ReadInput): Promis
       } catch {
         throw new CliError(
           exitCodes.invalidInput,
-          `line ${index + 1} of ${file} is no root`,
+          `line ${index + 1} of ${file} is not a root`,
           'Give a file with lines of: gatehouse --json audit root --day <day>',
         );
       }
@@ -165,7 +165,7 @@ function summaryText(summary: AuditSummary): string {
     waitingEventCount === 0n ? '' : `${waitingEventCount} events wait for a block.`,
     summary.erasedEventCount === 0n
       ? ''
-      : `${summary.erasedEventCount} events equal the seals of their erasure.`,
+      : `${summary.erasedEventCount} erased events match the seals of their erasure.`,
     summary.incomparableOrderCount === 0n
       ? ''
       : `${summary.incomparableOrderCount} orders of an earlier version could not be compared with their events.`,

@@ -75,7 +75,7 @@ export function addWalletCommands(
     .action(async (only?: string) => print(checkOutput(await onWallets(() => tools.check(only), only))));
   wallet
     .command('register-urls')
-    .description("register, at a wallet's provider, the URLs for payments that payers start")
+    .description("register the URLs for payer-started payments with the wallet's provider")
     .argument('<wallet>', 'a wallet of GATEHOUSE_WALLETS_FILE with payer_started')
     .action(async (only: string) =>
       print(registerOutput(await onWallets(() => tools.registerUrls(only), only))),
@@ -101,7 +101,7 @@ async function listWallets(clients: CoreClients['wallets']): Promise<Output> {
     { head: 'NAME' },
     { head: 'CONNECTOR' },
     { head: 'OPTIONS', gives: true },
-    { head: 'TAKES' },
+    { head: 'CURRENCIES' },
     { head: 'ENVIRONMENTS' },
     { head: 'PHONES' },
   ];
@@ -150,7 +150,7 @@ function checkOutput(checked: readonly CheckedWallet[]): Output {
     wallet,
     environment.toUpperCase(),
     credentials,
-    health === 'untold' ? 'not told' : health,
+    health === 'untold' ? 'not reported' : health,
     each.payer_started,
     detail,
   ]);
@@ -221,7 +221,7 @@ async function list(
     { head: 'WALLET' },
     { head: 'ENVIRONMENT' },
     { head: 'HEALTH' },
-    { head: 'WORK' },
+    { head: 'REQUESTS' },
     { head: 'CALLS', right: true },
     { head: 'FAILED', right: true },
     { head: 'P50', right: true },
@@ -269,8 +269,8 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
 const workWords: Readonly<Record<WalletBreakerState, string>> = {
   [WalletBreakerState.UNSPECIFIED]: '',
   [WalletBreakerState.CLOSED]: 'all',
-  [WalletBreakerState.OPEN]: 'none: circuit open',
-  [WalletBreakerState.TRYING]: 'one trial request',
+  [WalletBreakerState.OPEN]: 'none sent: circuit open',
+  [WalletBreakerState.TRYING]: 'one sent as a trial',
 };
 
 const showMs = (latency: Duration | undefined): string =>

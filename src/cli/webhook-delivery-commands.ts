@@ -150,7 +150,7 @@ async function list(
     },
     text: (width) =>
       page.items.length === 0
-        ? `No such deliveries in ${where}`
+        ? `No deliveries match in ${where}`
         : `Deliveries in ${where}\n\n${showDeliveries(page.items, width)}${showMore(page)}${showFixed(page, {
             '--since': isSpan(since) ? createTimeFrom : undefined,
             '--until': isSpan(until) ? createTimeTo : undefined,

@@ -112,7 +112,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
       .requiredOption('--url <url>', 'the URL, with the rules of a webhook_url in that environment')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .addOption(typesOption())
-      .option('--description <text>', 'a note of the merchant')
+      .option('--description <text>', 'a note, shown with the endpoint')
       .option('--no-secret', 'create no signing secret; deliveries wait until the merchant creates one'),
     findMerchant,
     (merchantId: string, { environment, url, description = '', types = [], secret }: CreateOptions) =>
@@ -150,7 +150,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
           ...(description !== undefined && { description }),
           ...(types && { types: { eventTypes: [...types] } }),
         });
-        return describe(answered(reply.webhookEndpoint), 'Events of now on are delivered by these settings.');
+        return describe(answered(reply.webhookEndpoint), 'These settings apply to events from now on.');
       }),
   );
 
@@ -183,7 +183,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
         const resumed = answered(reply.webhookEndpoint);
         return describe(
           resumed,
-          `Due deliveries are sent now, those of one order in order. Follow them:\n${history(resumed)}`,
+          `Due deliveries are sent now. The deliveries of one order keep their sequence. To follow them:\n${history(resumed)}`,
         );
       }),
   );

@@ -87,8 +87,8 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
         const resumed = answered(reply.endpoint);
         const next =
           resumed.pendingCount === 0n
-            ? 'No delivery is pending. New ones are sent at once.'
-            : `Due deliveries are sent now. Those that failed are sent when they are due next. Follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+            ? 'No delivery is pending. New deliveries are sent at once.'
+            : `Due deliveries are sent now. Failed ones are sent again when they are next due. To follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
   );

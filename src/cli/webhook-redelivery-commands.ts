@@ -101,7 +101,7 @@ async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: 
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is sent now, or when the circuit of its endpoint closes, and then on a whole new schedule until it is delivered.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
+      `It is sent now, or when the circuit of its endpoint closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }
@@ -122,7 +122,7 @@ async function redeliverMany(
   report(
     [
       `Sending again ${title(first)} (${first.redeliveryId})`,
-      'Ctrl-C ends this command, and not the redelivery. Check again with:',
+      'Ctrl-C ends this command. The redelivery continues. To check it again:',
       checkAgain(first),
     ].join('\n'),
   );
@@ -199,14 +199,14 @@ function describe(redelivery: Redelivery): Output {
 function whatNext(redelivery: Redelivery): string {
   const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
   if (endTime === undefined)
-    return `It continues in the background. Check again with:\n${checkAgain(redelivery)}`;
+    return `It continues in the background. To check it again:\n${checkAgain(redelivery)}`;
   if (redeliveredCount === 0n)
     return `No delivery was sent again. See the deliveries:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
   if (pendingCount === 0n) return 'All of them were delivered or abandoned.';
   return [
     'Pending ones are sent on schedule. To see what delays them:',
     `gatehouse webhook hosts ${merchantId} --trouble`,
-    'Check again with:',
+    'To check it again:',
     checkAgain(redelivery),
   ].join('\n');
 }

@@ -76,18 +76,18 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
     return {
       json,
       text: [
-        tellAttempt(attempt, 'It was delivered'),
+        tellAttempt(attempt, 'The test was delivered'),
         webhookEndpointId === ''
           ? `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`
           : 'It was signed with the current signing secret of the webhook endpoint.',
-        'Any 2xx counts. Whether the receiver verified the signature is only in its own log.',
+        "Any 2xx counts as delivered. To see whether the receiver verified the signature, read the receiver's log.",
       ].join('\n'),
     };
   const explained = await webhooks.explainDelivery({ merchantId, deliveryId });
   const text =
     attempt === undefined
       ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explanationSentences(explained))]
-      : [tellAttempt(attempt, 'It was not delivered'), showNextAttempt(explained)];
+      : [tellAttempt(attempt, 'The test was not delivered'), showNextAttempt(explained)];
   return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
 }
 

@@ -162,7 +162,7 @@ function recoveryText({ closedEnvironments, unclaimedPaymentCount }: Facts<'reco
   return unclaimedPaymentCount === 0n
     ? ['payments are taken']
     : [
-        `payments are taken; ${unclaimedPaymentCount} payments of lost orders wait for the shops to repeat them`,
+        `payments are taken; ${unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`,
       ];
 }
 

@@ -87,7 +87,7 @@ export function publicId<P extends IdPrefix>(prefix: P, uuid: StoredId<P>): Publ
 /** Converts a public id to its stored form. The id was parsed before, so any other text throws TypeError. */
 export function storedId<P extends IdPrefix>(prefix: P, id: PublicId<P>): StoredId<P> {
   const uuid = uuidIn(prefix, id);
-  if (uuid === undefined) throw new TypeError(`${id} is no id of the form ${prefix}_…`);
+  if (uuid === undefined) throw new TypeError(`${id} is not an id of the form ${prefix}_…`);
   return uuid as StoredId<P>;
 }
 

@@ -84,7 +84,7 @@ async function readStatement(
   leased: LeasedReconciliation,
   requestId: string,
 ): Promise<string> {
-  if (!connector.capabilities.statement) return 'this wallet gives no statement';
+  if (!connector.capabilities.statement) return 'this wallet offers no statement';
   const { leaseId } = leased;
   const reconciliationId = leased.reconciliation?.reconciliationId ?? '';
   const period = { from: dateOf(leased.fromTime), to: dateOf(leased.toTime) };

@@ -165,7 +165,7 @@ describe('gatehouse listen', () => {
     const listening = await listen('--forward', receiver.origin);
 
     await webhooks.stop('SIGKILL');
-    await waitUntil('that is noticed', () => listening.stderr().includes('is lost. Reconnecting'));
+    await waitUntil('that is noticed', () => listening.stderr().includes('was lost. Reconnecting'));
     webhooks = await stack.startWebhooks();
     await waitUntil('it is there again', () => listening.stderr().includes('Reconnected.'));
     await pay('again-1');
@@ -179,7 +179,7 @@ describe('gatehouse listen', () => {
   test('Ctrl-C ends it while the webhooks process is away', async () => {
     const listening = await listen();
     await webhooks.stop('SIGKILL');
-    await waitUntil('that is noticed', () => listening.stderr().includes('is lost. Reconnecting'));
+    await waitUntil('that is noticed', () => listening.stderr().includes('was lost. Reconnecting'));
 
     const { exitCode } = await listening.interrupt();
     webhooks = await stack.startWebhooks();

@@ -69,7 +69,7 @@ describe('payment payer-started and payment confirm', () => {
       payer_payments: [{ payer_payment_id: abandoned, status: 'abandoned', amount: '250' }],
     });
     expect(doctor.stdout.replaceAll(/\s+/g, ' ')).toContain(
-      `warn payer-started 1 payment that its payer started was not confirmed by the wallet within three days; ${abandoned} at walleta`,
+      `warn payer-started 1 payer-started payment was not confirmed by the wallet within three days; ${abandoned} at walleta`,
     );
     expect(doctor.stdout).toMatch(/gatehouse payment payer-started --status abandoned$/m);
     expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
@@ -94,7 +94,7 @@ describe('payment payer-started and payment confirm', () => {
 
   test('payment payer-started says that there is none', async () => {
     expect((await cli.run('payment', 'payer-started', '--wallet', 'walletb')).stdout).toBe(
-      'No such payments\n',
+      'No payments match.\n',
     );
   });
 });

@@ -78,7 +78,7 @@ describe('payment list and show', () => {
     expect(all.stdout.match(/pat_[0-9a-z]{26}/g)).toHaveLength(6);
     expect(all.stdout).toContain('insufficient_funds');
     expect(declined.stdout.match(/pat_[0-9a-z]{26}/g)).toHaveLength(2);
-    expect(none.stdout).toContain(`No such payment attempts in PRODUCTION, merchant ${merchant.id}`);
+    expect(none.stdout).toContain(`No payment attempts match in PRODUCTION, merchant ${merchant.id}`);
     expect(widthOf(all.stdout)).toBeLessThanOrEqual(100);
   });
 

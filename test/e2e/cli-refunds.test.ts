@@ -125,7 +125,7 @@ describe('refund show and list', () => {
     expect(none).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('refund list --merchant') });
     expect(listed.stdout).toContain(id);
     expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
-    expect(others.stdout).toBe('No such refunds\n');
+    expect(others.stdout).toBe('No refunds match.\n');
     expect(json).toMatchObject({ refunds: [{ refund_id: id }], next_page_token: '' });
     expect(order.stdout).toMatch(/^Refunded +40\.50 ETB$/m);
     expect(order.stdout).toContain('Refunds of the order');

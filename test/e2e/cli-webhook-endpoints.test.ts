@@ -33,7 +33,7 @@ test('an endpoint is created with its secret shown once, tested, changed, paused
 
   expect(created.stdout).toContain('Copy this secret now. Gatehouse cannot show it again.');
   expect(created.stdout).toMatch(/^Types +order\.failed$/m);
-  expect(tested.stdout).toMatch(/^It was delivered: answered 204/);
+  expect(tested.stdout).toMatch(/^The test was delivered: answered 204/);
   expect(tested.stdout).toContain('current signing secret of the webhook endpoint');
   const [webhook] = receiver.webhooks;
   const header = (name: string) => String(webhook?.headers[name]);

@@ -51,8 +51,8 @@ describe('webhook deliveries, show and explain', () => {
     expect(listed.stdout).toMatch(
       new RegExp(`^${id} +delivered +order\\.completed +204\\nlisted-1 +1 attempt`, 'm'),
     );
-    expect(given.stdout).toBe(`No such deliveries in SANDBOX, merchant ${desk.merchant.id}\n`);
-    expect(earlier.stdout).toBe(`No such deliveries in PRODUCTION, merchant ${desk.merchant.id}\n`);
+    expect(given.stdout).toBe(`No deliveries match in SANDBOX, merchant ${desk.merchant.id}\n`);
+    expect(earlier.stdout).toBe(`No deliveries match in PRODUCTION, merchant ${desk.merchant.id}\n`);
     expect(shown.stdout).toMatch(/^State +delivered$/m);
     expect(shown.stdout).toMatch(/^ {4}"order_number": "listed-1",$/m);
     expect(shown.stdout).toMatch(/^#1 {2}\S+Z {2}answered 204 in \d+ ms by 127\.0\.0\.1$/m);
@@ -154,7 +154,7 @@ describe('webhook test', () => {
     const { exitCode, stdout } = await desk.sendTest(receiver);
 
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^It was delivered: answered 204 in \d+ ms by 127\.0\.0\.1$/m);
+    expect(stdout).toMatch(/^The test was delivered: answered 204 in \d+ ms by 127\.0\.0\.1$/m);
     expect(JSON.parse(receiver.webhooks[0]!.body.toString())).toMatchObject({ type: 'webhook.test' });
   });
 
@@ -164,7 +164,7 @@ describe('webhook test', () => {
     const { exitCode, stdout } = await desk.sendTest(receiver);
 
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^It was not delivered: answered 500 in \d+ ms by 127\.0\.0\.1$/m);
+    expect(stdout).toMatch(/^The test was not delivered: answered 500 in \d+ ms by 127\.0\.0\.1$/m);
     expect(stdout).toContain('< no such table');
     expect(stdout).toContain(`webhook explain ${desk.merchant.id} whd_`);
   });

@@ -340,7 +340,7 @@ describe('audit list', () => {
     const { stdout } = await cli.run('audit', 'list', '--merchant', id);
     const json = await cli.json('audit', 'list', '--merchant', id, '--limit', '1');
 
-    expect(stdout).toMatch(/^TIME +WHO +CHANGE +DETAILS$/m);
+    expect(stdout).toMatch(/^TIME +ACTOR +CHANGE +DETAILS$/m);
     expect(stdout).toMatch(/ merchant\.suspend +reason: asked for by the bank$/m);
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
     expect(json).toMatchObject({

@@ -103,7 +103,7 @@ test('a campaign passes, and its report can be verified until someone changes it
     stderr: expect.stringContaining('the report was changed: its signature does not match'),
   });
   expect(again).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('exists already') });
-  expect(elsewhere.stdout).toContain('No key to compare it with is known');
+  expect(elsewhere.stdout).toContain('No expected key is known');
 });
 
 /** Stands between two processes and sees their HTTP requests. `handle` may answer one itself, or forward it more than once. */

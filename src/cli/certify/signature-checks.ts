@@ -181,7 +181,7 @@ function requestChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverC
             { 'webhook-signature': 'v1,AAAA', 'X-SVC-HMAC-Signature': 'abc' },
           ],
           ['a signature that is not base64', { 'webhook-signature': '%%%', 'X-SVC-HMAC-Signature': 'zz zz' }],
-          ['a timestamp that is no number', { 'webhook-timestamp': 'now', 'X-SVC-HMAC-Signature': 'abc' }],
+          ['a timestamp that is not a number', { 'webhook-timestamp': 'now', 'X-SVC-HMAC-Signature': 'abc' }],
         ];
         const answers: [string, Forwarded][] = [];
         for (const [webhook, headers] of garbled)

@@ -151,7 +151,7 @@ export function verifyReport(file: string): VerifiedReport {
   if (!Value.Check(SignedReport, content)) return { problem: 'the file is not a report of gatehouse prove' };
   // Other readers of JSON may understand repeated names in another way than this one.
   if (textOf(content) !== file)
-    return { problem: 'the file was changed: it is not written as prove writes it' };
+    return { problem: 'the file was changed: it does not have the form of a signed report' };
   const { public_key: publicKey, signature } = content.signature;
   const isGenuine = verifyWith(publicKey, signedBytes(content.report), Buffer.from(signature, 'base64'));
   if (!isGenuine) return { problem: 'the report was changed: its signature does not match' };

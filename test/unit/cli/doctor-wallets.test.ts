@@ -40,12 +40,12 @@ test('doctor says of each wallet without a compared statement where, and what ta
     {
       ...found,
       check: 'mtn statement',
-      detail: `not compared in sandbox and production: mtn has none, or reconcile is not true for it. ${instead}`,
+      detail: `not compared in sandbox and production: mtn offers no statement, or its setting reconcile is not true. ${instead}`,
     },
     {
       ...found,
       check: 'mpesa statement',
-      detail: `not compared in sandbox: mpesa has none, or reconcile is not true for it. ${instead}`,
+      detail: `not compared in sandbox: mpesa offers no statement, or its setting reconcile is not true. ${instead}`,
     },
   ]);
 });

@@ -26,7 +26,7 @@ test('the column that gives way is wrapped between words until the table fits 10
 
 const people = {
   columns: [
-    { head: 'ADDRESS, NAME', gives: true },
+    { head: 'EMAIL, NAME', gives: true },
     { head: 'ROLE' },
     { head: 'STATE', atMost: 26 },
     { head: 'LAST SIGNED IN' },
@@ -50,7 +50,7 @@ test.each([20, 40, 60, 80, 100, 120, 200])(
       table(people.columns, people.rows, width),
       table(
         [
-          { head: 'WHO', atMost: 10 },
+          { head: 'ACTOR', atMost: 10 },
           { head: 'URL', gives: true },
         ],
         [['sara@shop.example', url]],
@@ -68,13 +68,13 @@ test('a table is as wide as its terminal at most, and a list of values where it 
   expect(widest(table(people.columns, people.rows, 120))).toBeLessThanOrEqual(120);
   expect(table(people.columns, people.rows, 60)).toBe(
     [
-      'ADDRESS, NAME   a.rather.long.address.of.somebody@accounting.shop.example',
+      'EMAIL, NAME     a.rather.long.address.of.somebody@accounting.shop.example',
       '                Sara Bekele',
       'ROLE            owner',
       'STATE           invited until 2026-11-20T22:48:32Z',
       'LAST SIGNED IN  2026-11-20T22:48:32Z',
       '',
-      'ADDRESS, NAME   ab@shop.example',
+      'EMAIL, NAME     ab@shop.example',
       'ROLE            viewer',
       'STATE           may sign in',
     ].join('\n'),

@@ -75,7 +75,7 @@ describe('what is no id', () => {
     ['a line break at the end', `${good}\n`],
   ])('%s is refused', (_what, text) => {
     expect(isPublicId('ord', text)).toBe(false);
-    expect(() => storedId('ord', text)).toThrow('is no id of the form ord_');
+    expect(() => storedId('ord', text)).toThrow('is not an id of the form ord_');
   });
 
   test('any text is refused as the library refuses it', () => {
