@@ -114,6 +114,14 @@ export const alerts: readonly Alert[] = [
       'The money of {{ $value }} days and merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differs from its statement.',
   },
   {
+    name: 'GatehouseMoneyDayMissing',
+    expr: 'max by (environment, wallet) (gatehouse_money_days_missing) > 0',
+    for: '3h',
+    severity: 'ticket',
+    summary:
+      'The statements of {{ $value }} days at {{ $labels.wallet }} ({{ $labels.environment }}) could not be compared.',
+  },
+  {
     name: 'GatehousePaymentsOverdue',
     expr: 'max(gatehouse_work_oldest_due_seconds{kind=~"payment|payer_payment"}) > 60',
     for: '2m',

@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { MoneyDaySchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { MoneyDay } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  MissingMoneyDayReason,
+  MissingMoneyDaySchema,
+  MoneyDaySchema,
+} from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { MissingMoneyDay, MoneyDay } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentOption, limitOption, showEnvironment, walletOption } from './options.ts';
@@ -23,7 +27,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
   reconcile
     .command('days')
     .description(
-      "list, for each wallet, merchant and day, whether the wallet's statement and the records agree",
+      "list, for each wallet, merchant and day, whether the wallet's statement and the records agree, and the days without a balance",
     )
     .addOption(walletOption())
     .addOption(environmentOption())
@@ -41,7 +45,7 @@ async function listDays(
   { wallet = '', environment, merchant = '', day = '', unbalanced, limit = 50 }: DaysOptions,
   now: Date,
 ): Promise<Output> {
-  const { days } = await reconciliations.listMoneyDays({
+  const { days, missing } = await reconciliations.listMoneyDays({
     wallet,
     merchantId: merchant,
     date: day,
@@ -49,23 +53,62 @@ async function listDays(
     pageSize: Math.min(limit, 500),
     ...(environment === undefined ? {} : { environment }),
   });
-  return showMoneyDays(days, now);
+  return showMoneyDays(days, missing, now);
 }
 
-/** The balances as a table. A day that has not ended is provisional: it has no bearing on the exit code. */
-export function showMoneyDays(days: readonly MoneyDay[], now: Date): Output {
+/**
+ * The balances as a table, and then the ended days without one. A day that has not ended is provisional: it has no bearing on the exit
+ * code. Nor has a day that still waits, or one of a wallet without statements.
+ */
+export function showMoneyDays(
+  days: readonly MoneyDay[],
+  missing: readonly MissingMoneyDay[],
+  now: Date,
+): Output {
   const today = now.toISOString().slice(0, 10);
   const isProvisional = ({ date }: MoneyDay): boolean => date >= today;
-  const columns = [
-    { head: 'DAY' },
-    { head: 'WALLET' },
-    { head: 'MERCHANT' },
-    { head: 'STATEMENT' },
-    { head: 'RECORDS' },
-    { head: 'DIFFERENCE' },
-    { head: 'RECONCILIATION', gives: true },
-  ];
-  const rows = days.map((each) => [
+  const different = days.filter(({ difference }) => difference !== '0');
+  const unreadable = missing.filter(({ reason }) => reason === MissingMoneyDayReason.UNREADABLE);
+  return {
+    json: {
+      days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
+      missing: missing.map((each) => plainJson(MissingMoneyDaySchema, each)),
+    },
+    text: (width) =>
+      [
+        ...(days.length === 0
+          ? ['No balances match. A reconciliation of a day creates its balances.']
+          : [table(balanceColumns, days.map(balanceRow(isProvisional)), width)]),
+        ...(different.length === 0
+          ? []
+          : ['To see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>']),
+        ...(missing.length === 0
+          ? []
+          : [`Days without a balance:\n${table(missingColumns, missing.map(missingRow), width)}`]),
+        ...(unreadable.length === 0
+          ? []
+          : [
+              'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --date <day>',
+            ]),
+      ].join('\n\n'),
+    exitCode:
+      different.every(isProvisional) && unreadable.length === 0 ? exitCodes.ok : exitCodes.differences,
+  };
+}
+
+const balanceColumns = [
+  { head: 'DAY' },
+  { head: 'WALLET' },
+  { head: 'MERCHANT' },
+  { head: 'STATEMENT' },
+  { head: 'RECORDS' },
+  { head: 'DIFFERENCE' },
+  { head: 'RECONCILIATION', gives: true },
+];
+
+const balanceRow =
+  (isProvisional: (day: MoneyDay) => boolean) =>
+  (each: MoneyDay): string[] => [
     isProvisional(each) ? `${each.date}\nprovisional` : each.date,
     `${each.wallet}\n${showEnvironment(each.environment)}`,
     each.merchantId === '' ? 'none' : each.merchantId,
@@ -73,20 +116,25 @@ export function showMoneyDays(days: readonly MoneyDay[], now: Date): Output {
     `completed ${each.completed}\nstrays ${each.strays}\nreversals ${each.reversals}\nrefunds ${each.refunds}`,
     each.difference === '0' ? 'balances' : `${each.difference} ${each.currency}`,
     each.reconciliationId,
-  ]);
-  const different = days.filter(({ difference }) => difference !== '0');
-  const advice =
-    different.length === 0
-      ? ''
-      : '\n\nTo see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>';
-  return {
-    json: {
-      days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
-    },
-    text: (width) =>
-      rows.length === 0
-        ? 'No balances match. A reconciliation of a day creates its balances.'
-        : `${table(columns, rows, width)}${advice}`,
-    exitCode: different.every(isProvisional) ? exitCodes.ok : exitCodes.differences,
-  };
-}
+  ];
+
+const missingColumns = [
+  { head: 'DAY' },
+  { head: 'WALLET' },
+  { head: 'REASON', gives: true },
+  { head: 'RECONCILIATION' },
+];
+
+const reasons: Readonly<Record<MissingMoneyDayReason, string>> = {
+  [MissingMoneyDayReason.UNSPECIFIED]: 'unknown',
+  [MissingMoneyDayReason.NO_STATEMENT]: 'Gatehouse cannot read statements of this wallet',
+  [MissingMoneyDayReason.WAITING]: 'the statement was not read yet',
+  [MissingMoneyDayReason.UNREADABLE]: 'the statement could not be read',
+};
+
+const missingRow = ({ date, wallet, environment, reason, detail, reconciliationId }: MissingMoneyDay) => [
+  date,
+  `${wallet}\n${showEnvironment(environment)}`,
+  detail === '' ? reasons[reason] : `${reasons[reason]}: ${detail}`,
+  reconciliationId === '' ? 'none' : reconciliationId,
+];

@@ -52,7 +52,7 @@ import { payerPaymentService } from '../core/payments/payer-payments/payer-payme
 import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
-import { readMoneyDays } from '../core/reconciliation/money-days.sql.ts';
+import { createBalanceReader } from '../core/reconciliation/read-balances.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { beginLife } from '../core/recovery/database-life.sql.ts';
 import { strayPaymentService } from '../core/payments/stray-payments/stray-payment-service.ts';
@@ -215,7 +215,7 @@ const changedOrders = createChangedOrders({ database, signal: eventSignal, stop:
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now(), tracing });
 addTlsMetrics(metrics, tls);
-addCoreMetrics(metrics, { database, bus, gate, now });
+addCoreMetrics(metrics, { database, bus, gate, wallets, now });
 
 const reconciliations = createReconciliationStore({
   ...paymentParts,
@@ -307,7 +307,7 @@ const services = [
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,
     wallets,
-    moneyDays: (filter) => readMoneyDays(database.pool, filter),
+    balances: createBalanceReader(database, wallets, now),
   }),
   createCoreCheckout({
     ...paymentParts,

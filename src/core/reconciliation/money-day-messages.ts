@@ -1,4 +1,5 @@
 import { noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
+import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { ListMoneyDaysRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
@@ -7,6 +8,7 @@ import type { Result } from '../domain/result.ts';
 import { environmentNumbers, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { parsePageSize } from '../rpc/page-token.ts';
 import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import type { MissingDay } from './missing-days.sql.ts';
 import type { MoneyDayFilter, StoredMoneyDay } from './money-days.sql.ts';
 import { parseDay } from './reconciliation-day.ts';
 import { parseOptionalWallet } from './reconciliation-messages.ts';
@@ -52,4 +54,21 @@ export function moneyDayMessage(day: StoredMoneyDay) {
     difference: day.difference,
     reconciliationId: publicId('rec', day.reconciliation_id),
   };
+}
+
+export const missingDayMessage = (missing: MissingDay) => ({
+  environment: environmentNumbers[missing.environment],
+  wallet: missing.wallet,
+  date: missing.day,
+  reason: reasonOf(missing),
+  detail: missing.detail ?? '',
+  reconciliationId: missing.reconciliation_id === null ? '' : publicId('rec', missing.reconciliation_id),
+});
+
+/** A comparison between two tries waits, and its last try is why the day has no balance yet. */
+function reasonOf({ has_statement: hasStatement, status, detail }: MissingDay): MissingMoneyDayReason {
+  if (!hasStatement) return MissingMoneyDayReason.NO_STATEMENT;
+  return status === 'FAILED' || (detail ?? '') !== ''
+    ? MissingMoneyDayReason.UNREADABLE
+    : MissingMoneyDayReason.WAITING;
 }

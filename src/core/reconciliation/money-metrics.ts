@@ -1,21 +1,40 @@
 import { Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Database } from '../database/database.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import { readMissingDays } from './missing-days.sql.ts';
 import { countUnbalanced } from './money-days.sql.ts';
 
-/** Adds how many balances of merchants and ended days differ from the wallets' statements. All cores show the same values. */
-export function addMoneyMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'>): void {
+export interface MoneyMetricsParts {
+  readonly database: Pick<Database, 'pool'>;
+  readonly wallets: readonly Wallet[];
+  readonly now: () => Date;
+}
+
+/** Adds how many days and merchants differ from the wallets' statements, and how many days were not compared. All cores show the same values. */
+export function addMoneyMetrics(metrics: Metrics, { database, wallets, now }: MoneyMetricsParts): void {
+  const { pool } = database;
+  const compared = wallets.filter(({ reconcile }) => reconcile);
+  const anyDay = { wallet: undefined, environment: undefined, merchantId: undefined, date: undefined };
   metrics.addReading('money days', (registry) => {
+    const labels = { labelNames: ['environment', 'wallet'] as const, registers: [registry] };
     const unbalanced = new Gauge({
       name: 'gatehouse_money_days_unbalanced',
       help: "Balances of a merchant and a day, in the last 30 days, that differ from the wallet's statement.",
-      labelNames: ['environment', 'wallet'],
-      registers: [registry],
+      ...labels,
+    });
+    const missing = new Gauge({
+      name: 'gatehouse_money_days_missing',
+      help: "Days with money, of the last 30 that have ended, whose balance is missing: the wallet's statement was not compared.",
+      ...labels,
     });
     return async () => {
       unbalanced.reset();
       for (const { environment, wallet, count } of await countUnbalanced(pool))
         unbalanced.set({ environment: environment.toLowerCase(), wallet }, count);
+      missing.reset();
+      for (const { environment, wallet } of await readMissingDays(pool, compared, anyDay, now()))
+        missing.inc({ environment: environment.toLowerCase(), wallet });
     };
   });
 }

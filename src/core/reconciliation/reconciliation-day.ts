@@ -6,6 +6,9 @@ const clockToleranceMs = 10 * 60_000;
 /** The limit for the start of a payment before its day, because a statement needs a bounded period. */
 const longestAttemptMs = 7 * dayMs;
 
+/** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
+export const settleMs = 60 * 60_000;
+
 /** One UTC day: from its first instant to the first instant of the next. */
 export interface Day {
   readonly from: Date;

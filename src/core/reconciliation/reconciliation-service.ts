@@ -27,8 +27,8 @@ import {
   parseWallet,
   reconciliationMessage,
 } from './reconciliation-messages.ts';
-import { moneyDayMessage, parseMoneyDays } from './money-day-messages.ts';
-import type { MoneyDayFilter, StoredMoneyDay } from './money-days.sql.ts';
+import { missingDayMessage, moneyDayMessage, parseMoneyDays } from './money-day-messages.ts';
+import type { BalanceReader } from './read-balances.ts';
 import type { Reconciliation, ReconciliationStore } from './reconciliation-store.ts';
 
 export interface ReconciliationServiceParts {
@@ -37,7 +37,7 @@ export interface ReconciliationServiceParts {
   readonly emailsOf: (actors: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly now: () => Date;
   readonly wallets: readonly Wallet[];
-  readonly moneyDays: (filter: MoneyDayFilter) => Promise<readonly StoredMoneyDay[]>;
+  readonly balances: BalanceReader;
 }
 
 const maxError = 512;
@@ -48,7 +48,7 @@ export function reconciliationService({
   emailsOf,
   now,
   wallets,
-  moneyDays,
+  balances,
 }: ReconciliationServiceParts): RpcService {
   return rpcService(
     ReconciliationService,
@@ -129,8 +129,10 @@ export function reconciliationService({
         return { differences: differences.map(differenceMessage) };
       },
       async listMoneyDays(request) {
-        const found = await moneyDays(parseMoneyDays(request));
-        return { days: found.map(moneyDayMessage) };
+        const filter = parseMoneyDays(request);
+        const missing = filter.onlyDifferent ? [] : await balances.missingDays(filter);
+        const days = await balances.moneyDays(filter);
+        return { days: days.map(moneyDayMessage), missing: missing.map(missingDayMessage) };
       },
     },
     {

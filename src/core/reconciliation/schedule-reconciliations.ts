@@ -1,12 +1,14 @@
 import type { Database } from '../database/database.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
-import { dateOf } from './reconciliation-day.ts';
+import { dateOf, settleMs } from './reconciliation-day.ts';
 
-/** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
-const settleMs = 60 * 60_000;
+/** The pause before a day is compared again after its comparison failed. */
+const repeatFailedMs = 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const maxDays = 7;
 
@@ -21,7 +23,8 @@ export interface ScheduleParts {
 
 /**
  * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement. Yesterday's starts an
- * hour after midnight, UTC. Several cores may run this concurrently. Returns the number of started ones.
+ * hour after midnight, UTC. One whose statement could not be read in all its tries is followed by another an hour later, until the day is
+ * compared or a week old. Several cores may run this concurrently. Returns the number of started ones.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
   const { database, wallets, newId, now, onDue } = parts;
@@ -35,8 +38,40 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
         const made = { id, wallet, environment, date, scheduled: true, startedBy: 'core', at };
         if (await insertReconciliation(database, made)) started += 1;
       }
+      for (const date of await failedDays(database, wallet, environment, at)) {
+        const id = storedId('rec', newId('rec', at));
+        const made = { id, wallet, environment, date, scheduled: false, startedBy: 'core', at };
+        if (await insertReconciliation(database, made)) started += 1;
+      }
     }
   }
   if (started > 0) onDue();
   return started;
+}
+
+/** The ended days of the last week whose latest comparison failed some time ago. */
+async function failedDays(
+  { pool }: Database,
+  wallet: string,
+  environment: Environment,
+  at: Date,
+): Promise<string[]> {
+  const rows = await runStatement<{ day: string }>(pool, {
+    text: `
+select latest.day::text as day from (
+  select distinct on (r.day) r.day, r.status, r.updated_at from core.reconciliations r
+  where r.environment = $1::core.environment and r.wallet = $2 and r.day >= $3::date and r.day <= $4::date
+  order by r.day, r.id desc
+) latest
+where latest.status = 'FAILED' and latest.updated_at <= $5
+order by latest.day`,
+    values: [
+      environment,
+      wallet,
+      dateOf(new Date(at.getTime() - settleMs - maxDays * dayMs)),
+      dateOf(new Date(at.getTime() - settleMs - dayMs)),
+      new Date(at.getTime() - repeatFailedMs),
+    ],
+  });
+  return rows.map(({ day }) => day);
 }

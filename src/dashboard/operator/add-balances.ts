@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { amountText } from '../../contract/amount-text.ts';
-import type { MoneyDay } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { MissingMoneyDay, MoneyDay } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { loadTab } from './environment-tab.ts';
@@ -21,16 +22,23 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
     const load = ({ number }: ReturnType<typeof environmentOf>) =>
       panel(request, async (options) => {
         const asked = { environment: number, onlyDifferent, pageSize: maxShown };
-        const { days } = await clients.reconciliations.listMoneyDays(asked, options);
+        const { days, missing } = await clients.reconciliations.listMoneyDays(asked, options);
         const names = await merchantNames(
           request,
           clients,
           days.filter(({ merchantId }) => merchantId !== ''),
         );
         const today = now().toISOString().slice(0, 10);
-        return days.map((day) => balanceRow(day, names, today, writing));
+        return {
+          days: days.map((day) => balanceRow(day, names, today, writing)),
+          missing: missing.map((day) => missingRow(day, writing)),
+        };
       });
-    const { environment, shown } = await loadTab(request, load, (rows) => rows.length === 0);
+    const { environment, shown } = await loadTab(
+      request,
+      load,
+      ({ days, missing }) => days.length + missing.length === 0,
+    );
     const query = (different: boolean): string =>
       `${path}?environment=${environment.name}${different ? '&different=1' : ''}`;
     return sendPage(request, reply, {
@@ -40,8 +48,8 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
       words: writing.words,
       view: {
         tabs: environmentTabs(path, environment.name, writing),
-        rows: shown,
-        isFull: shown.isThere && shown.value.length === maxShown,
+        shown,
+        isFull: shown.isThere && shown.value.days.length === maxShown,
         onlyDifferent,
         other: query(!onlyDifferent),
         back: `/operator/reconciliations?environment=${environment.name}`,
@@ -76,6 +84,22 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
       ? { tone: 'warn', text: words.states.differs }
       : { tone: 'good', text: words.states.balances },
     provisional: day.date >= today ? words.states.provisional : '',
+  };
+}
+
+function missingRow({ date, wallet, reason, detail, reconciliationId }: MissingMoneyDay, writing: Writing) {
+  const { reasons } = writing.words.balances;
+  const words = {
+    [MissingMoneyDayReason.UNSPECIFIED]: reasons.waiting,
+    [MissingMoneyDayReason.NO_STATEMENT]: reasons.noStatement,
+    [MissingMoneyDayReason.WAITING]: reasons.waiting,
+    [MissingMoneyDayReason.UNREADABLE]: reasons.unreadable,
+  };
+  return {
+    ...{ date, detail, reason: words[reason] },
+    wallet: walletName(wallet, writing),
+    reconciliation: reconciliationId === '' ? '' : `/operator/reconciliations/${reconciliationId}`,
+    tone: reason === MissingMoneyDayReason.UNREADABLE ? 'warn' : 'info',
   };
 }
 

@@ -1,12 +1,13 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import {
+  MissingMoneyDayReason,
   StatementEntryStatus,
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
-import { at, paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts';
+import { at, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -103,4 +104,28 @@ test('the statement of a day equals payments and strays without what was returne
     'gatehouse_money_days_unbalanced{environment="sandbox",wallet="walleta"}',
   );
   expect(await wrongFields(desk.reader.listMoneyDays({ date: '2026-02-31' }))).toBe('date');
+});
+
+test('a day whose statement the wallet refuses is listed with its answer, until the statement is read', async () => {
+  const { paymentAttemptId } = await desk.payment(merchantId, paid('m-1'));
+  const missedDay = daysAgo(5);
+  await desk.moveTo(merchantId, missedDay);
+  const missingOf = async (merchant: string) =>
+    (await desk.reader.listMoneyDays({ date: missedDay, merchantId: merchant })).missing;
+  expect(paymentAttemptId).not.toBe('');
+  expect(await missingOf(merchantId)).toMatchObject([{ reason: MissingMoneyDayReason.WAITING, detail: '' }]);
+
+  await desk.operator.startReconciliation({ ...walletA, date: missedDay });
+  const { leaseId = '', reconciliation } = (await desk.lease()) ?? {};
+  const reconciliationId = reconciliation?.reconciliationId ?? '';
+  await desk.wallets.completeReconciliation({ reconciliationId, leaseId, error: 'HTTP 403: no access' });
+  const refused = { wallet: 'walleta', date: missedDay, detail: 'HTTP 403: no access', reconciliationId };
+  expect(await missingOf(merchantId)).toMatchObject([
+    { ...refused, reason: MissingMoneyDayReason.UNREADABLE },
+  ]);
+  expect(await missingOf(otherId)).toEqual([]);
+  expect((await desk.reader.listMoneyDays({ date: missedDay, onlyDifferent: true })).missing).toEqual([]);
+
+  await desk.reconcile(missedDay, [inStatement('m-1', { occurTime: at(`${missedDay}T12:00:00Z`) })]);
+  expect(await missingOf(merchantId)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { keepBalances } from '../../../src/core/reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
 import { sharedReconciliationDesk } from './reconciliation-desk.ts';
@@ -179,5 +180,104 @@ describe('the balance of a running day', () => {
     expect(await keepAt('2026-03-17T23:59:00Z')).toBe(1);
     await complete('2026-03-17T23:59:00Z', 5);
     expect(await keepAt('2026-03-18T23:59:30Z')).toBe(0);
+  });
+});
+
+/** Ends the waiting run of wallet A's day as if all tries had failed at this time. */
+const fail = (time: string) =>
+  desk.database.query(
+    `update core.reconciliations set status = 'FAILED', due_at = null, detail = 'HTTP 403', updated_at = $1
+     where status = 'WAITING' and wallet = 'walleta' and day = '2026-03-10'`,
+    [time],
+  );
+
+describe('a day whose statement cannot be read', () => {
+  const runs = async (): Promise<number> => {
+    const { rows } = await desk.database.query<{ n: number }>(
+      "select count(*)::int as n from core.reconciliations where wallet = 'walleta' and day = '2026-03-10'",
+    );
+    return rows[0]?.n ?? 0;
+  };
+
+  test('is compared again an hour after the last try, by one of several cores, until it is a week old', async () => {
+    await payOn('2026-03-10');
+    await scheduleAt('2026-03-11T01:00:00Z');
+    await scheduleAt('2026-03-11T09:00:00Z');
+    expect(await runs()).toBe(1);
+
+    await fail('2026-03-11T11:00:00Z');
+    await scheduleAt('2026-03-11T11:59:59Z');
+    expect(await runs()).toBe(1);
+    await Promise.all(Array.from({ length: 5 }, () => scheduleAt('2026-03-11T12:00:00Z')));
+    expect(await runs()).toBe(2);
+    await scheduleAt('2026-03-11T23:00:00Z');
+    expect(await runs()).toBe(2);
+
+    await fail('2026-03-17T20:00:00Z');
+    await scheduleAt('2026-03-18T01:00:00Z');
+    expect(await runs()).toBe(2);
+    await scheduleAt('2026-03-18T00:59:59Z');
+    expect(await runs()).toBe(3);
+  });
+
+  test('is not compared again after another run has read it', async () => {
+    await payOn('2026-03-10');
+    await scheduleAt('2026-03-11T01:00:00Z');
+    await fail('2026-03-11T11:00:00Z');
+    await scheduleAt('2026-03-11T12:00:00Z');
+    await complete('2026-03-11T12:00:00Z', 0);
+
+    await scheduleAt('2026-03-12T12:00:00Z');
+    expect(await runs()).toBe(2);
+  });
+});
+
+describe('a day without a final balance', () => {
+  const missingAt = async (time: string, filter: { readonly date?: string } = {}): Promise<string[]> => {
+    const { wallets } = partsAt(time);
+    const any = { wallet: undefined, environment: undefined, merchantId: undefined, date: undefined };
+    const found = await readMissingDays(database.pool, wallets, { ...any, ...filter }, new Date(time));
+    return found.map(({ day, wallet: id, status, detail, has_statement: has }) =>
+      [day, id, has ? '' : 'no statement', status ?? '', detail ?? ''].filter(Boolean).join(' '),
+    );
+  };
+
+  test('is listed from an hour after its end until a comparison that began after it, for 30 days', async () => {
+    await payOn('2026-03-10');
+
+    expect(await missingAt('2026-03-11T00:59:59Z')).toEqual([]);
+    expect(await missingAt('2026-03-11T01:00:00Z')).toEqual(['2026-03-10 walleta']);
+    await scheduleAt('2026-03-11T01:00:00Z');
+    expect(await missingAt('2026-03-11T02:00:00Z')).toEqual(['2026-03-10 walleta WAITING']);
+    await fail('2026-03-11T11:00:00Z');
+    expect(await missingAt('2026-03-11T12:00:00Z')).toEqual(['2026-03-10 walleta FAILED HTTP 403']);
+    expect(await missingAt('2026-04-09T00:59:59Z')).toHaveLength(1);
+    expect(await missingAt('2026-04-10T01:00:00Z')).toEqual([]);
+    expect(await missingAt('2026-05-01T00:00:00Z', { date: '2026-03-10' })).toHaveLength(1);
+    expect(await missingAt('2026-03-11T12:00:00Z', { date: '2026-03-11' })).toEqual([]);
+    await scheduleAt('2026-03-11T12:00:00Z');
+    await complete('2026-03-11T12:00:00Z', 5);
+    expect(await missingAt('2026-03-11T13:00:00Z')).toEqual([]);
+  });
+
+  test('may have a provisional balance from while it ran', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 0);
+
+    expect(await missingAt('2026-03-11T02:00:00Z')).toEqual(['2026-03-10 walleta COMPLETED']);
+  });
+
+  test('of a wallet without statements is listed as such, and a day without money is not', async () => {
+    await payOn('2026-03-10');
+    await desk.database.query(
+      "update core.payment_attempts set payment_option = 'nostatement_ussd' where updated_at = '2026-03-10T12:00:00Z'",
+    );
+
+    expect(await missingAt('2026-03-12T12:00:00Z')).toEqual(['2026-03-10 nostatement no statement']);
+    await desk.database.query(
+      `update core.payment_attempts set wallet_account_id = gen_random_uuid() where updated_at = '2026-03-10T12:00:00Z'`,
+    );
+    expect(await missingAt('2026-03-12T12:00:00Z')).toEqual([]);
   });
 });

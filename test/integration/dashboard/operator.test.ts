@@ -52,6 +52,12 @@ test('balances show both sides of each day, and only those with a difference whe
   await row('2026-03-02', storedId('mer', merchantId), '1000.5');
   await row('2026-03-03', '00000000-0000-0000-0000-000000000000', '1200.5');
 
+  await superuser.query(
+    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
+       differences, detail, created_at, updated_at)
+     values (gen_random_uuid(), 'walleta', 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0,
+       'HTTP 403: <no access>', now(), now())`,
+  );
   const all = await operator.get('/operator/balances?environment=production');
   const different = await operator.get('/operator/balances?environment=production&different=1');
   const sandbox = await operator.get('/operator/balances?environment=sandbox');
@@ -60,6 +66,9 @@ test('balances show both sides of each day, and only those with a difference whe
   expect(datesIn(all)).toEqual(['2026-03-03', '2026-03-02', '2026-03-01']);
   expect(datesIn(different)).toEqual(['2026-03-02']);
   expect(datesIn(sandbox)).toEqual([]);
+  expect(all.body).toContain('Days without a balance');
+  expect(all.body).toContain('HTTP 403: &lt;no access&gt;');
+  expect(different.body).not.toContain('Days without a balance');
   expect(all.body).toContain('No merchant');
   expect(all.body).toContain(`/operator/merchants/${merchantId}`);
   expect(different.body).toContain('\u2212ETB\u00a0200.00');

@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, test } from '@jest/globals';
 import { showMoneyDays } from '../../../src/cli/money-days-command.ts';
-import { MoneyDaySchema } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  MissingMoneyDayReason,
+  MissingMoneyDaySchema,
+  MoneyDaySchema,
+} from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 const now = new Date('2026-03-10T00:30:00Z');
 const balanceOf = (date: string, difference: string) =>
@@ -14,11 +18,15 @@ test.each([
   ['the running day with a difference', [balanceOf('2026-03-10', '-5')], 0],
   ['both with a difference', [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '7')], 1],
 ])('the exit code for %s', (_, days, exitCode) => {
-  expect(showMoneyDays(days, now).exitCode).toBe(exitCode);
+  expect(showMoneyDays(days, [], now).exitCode).toBe(exitCode);
 });
 
 test('only the running day is provisional, and its difference is shown like any other', () => {
-  const { text, json } = showMoneyDays([balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '0')], now);
+  const { text, json } = showMoneyDays(
+    [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '0')],
+    [],
+    now,
+  );
   const shown = typeof text === 'string' ? text : text(100);
 
   expect(shown.match(/provisional/g)).toHaveLength(1);
@@ -30,4 +38,19 @@ test('only the running day is provisional, and its difference is shown like any 
       { date: '2026-03-09', provisional: false },
     ],
   });
+});
+
+test.each([
+  [MissingMoneyDayReason.NO_STATEMENT, '', 'cannot read statements of this wallet', 0],
+  [MissingMoneyDayReason.WAITING, '', 'was not read yet', 0],
+  [MissingMoneyDayReason.UNREADABLE, 'HTTP 403', 'could not be read: HTTP 403', 1],
+])('a day without a balance is listed with its reason: %s', (reason, detail, words, exitCode) => {
+  const missing = create(MissingMoneyDaySchema, { date: '2026-03-08', wallet: 'walleta', reason, detail });
+  const shown = showMoneyDays([], [missing], now);
+  const text = (typeof shown.text === 'string' ? shown.text : shown.text(200)).replaceAll(/\s+/g, ' ');
+
+  expect(text).toContain('2026-03-08');
+  expect(text).toContain(words);
+  expect(text.includes('gatehouse reconcile --wallet <wallet> --date <day>')).toBe(exitCode === 1);
+  expect(shown.exitCode).toBe(exitCode);
 });

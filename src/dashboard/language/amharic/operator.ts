@@ -283,6 +283,16 @@ export const operator: typeof english = {
       refunds: 'ተመላሽ',
     },
     states: { differs: 'ልዩነት', balances: 'የለም', provisional: 'ጊዜያዊ' },
+    missing: {
+      title: 'ሚዛን የሌላቸው ቀኖች',
+      lead: 'እነዚህ ቀኖች አልቀዋል፤ የዋሌቱ መግለጫ ግን ገና አልተነጻጸረም። ልዩነት ቢኖር አይታይም።',
+      reason: 'ምክንያት',
+    },
+    reasons: {
+      noStatement: 'ከዚህ ዋሌት መግለጫ አይገኝም',
+      waiting: 'ገና አልተነበበም',
+      unreadable: 'መግለጫው ሊነበብ አልቻለም',
+    },
   },
   orderSearch: {
     title: 'ትዕዛዞች',

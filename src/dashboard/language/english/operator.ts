@@ -305,6 +305,16 @@ export const operator = {
       refunds: 'Refunded',
     },
     states: { differs: 'Difference', balances: 'None', provisional: 'Provisional' },
+    missing: {
+      title: 'Days without a balance',
+      lead: 'These days have ended, and no statement of the wallet was compared. A difference would not be seen.',
+      reason: 'Reason',
+    },
+    reasons: {
+      noStatement: 'No statements from this wallet',
+      waiting: 'Not read yet',
+      unreadable: 'Statement could not be read',
+    },
   },
   orderSearch: {
     title: 'Orders',

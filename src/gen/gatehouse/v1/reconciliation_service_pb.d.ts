@@ -824,6 +824,14 @@ export declare type ListMoneyDaysResponse = Message<"gatehouse.v1.ListMoneyDaysR
    * @generated from field: repeated gatehouse.v1.MoneyDay days = 1;
    */
   days: MoneyDay[];
+
+  /**
+   * The ended days with money whose statement was not compared yet, of the last 30 days or of the requested day, newest first. Empty when
+   * only_different is set.
+   *
+   * @generated from field: repeated gatehouse.v1.MissingMoneyDay missing = 2;
+   */
+  missing: MissingMoneyDay[];
 };
 
 /**
@@ -831,6 +839,61 @@ export declare type ListMoneyDaysResponse = Message<"gatehouse.v1.ListMoneyDaysR
  * Use `create(ListMoneyDaysResponseSchema)` to create a new message.
  */
 export declare const ListMoneyDaysResponseSchema: GenMessage<ListMoneyDaysResponse>;
+
+/**
+ * An ended day of a wallet that has no final balance.
+ *
+ * @generated from message gatehouse.v1.MissingMoneyDay
+ */
+export declare type MissingMoneyDay = Message<"gatehouse.v1.MissingMoneyDay"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * The id of the wallet.
+   *
+   * @generated from field: string wallet = 2;
+   */
+  wallet: string;
+
+  /**
+   * The day in UTC.
+   *
+   * @generated from field: string date = 3;
+   */
+  date: string;
+
+  /**
+   * Why it has no balance.
+   *
+   * @generated from field: gatehouse.v1.MissingMoneyDayReason reason = 4;
+   */
+  reason: MissingMoneyDayReason;
+
+  /**
+   * What the last try to read the statement met; empty without a failed try.
+   *
+   * @generated from field: string detail = 5;
+   */
+  detail: string;
+
+  /**
+   * The latest comparison of the day; empty before the first.
+   *
+   * @generated from field: string reconciliation_id = 6;
+   */
+  reconciliationId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.MissingMoneyDay.
+ * Use `create(MissingMoneyDaySchema)` to create a new message.
+ */
+export declare const MissingMoneyDaySchema: GenMessage<MissingMoneyDay>;
 
 /**
  * The balance of one wallet, merchant, day and currency. Amounts are decimal text.
@@ -1139,6 +1202,46 @@ export enum StatementEntryStatus {
 export declare const StatementEntryStatusSchema: GenEnum<StatementEntryStatus>;
 
 /**
+ * Why a day has no balance.
+ *
+ * @generated from enum gatehouse.v1.MissingMoneyDayReason
+ */
+export enum MissingMoneyDayReason {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: MISSING_MONEY_DAY_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Gatehouse cannot read statements of this wallet.
+   *
+   * @generated from enum value: MISSING_MONEY_DAY_REASON_NO_STATEMENT = 1;
+   */
+  NO_STATEMENT = 1,
+
+  /**
+   * The comparison has not begun, or reads the statement.
+   *
+   * @generated from enum value: MISSING_MONEY_DAY_REASON_WAITING = 2;
+   */
+  WAITING = 2,
+
+  /**
+   * The wallet did not give its statement. Core tries again for a week.
+   *
+   * @generated from enum value: MISSING_MONEY_DAY_REASON_UNREADABLE = 3;
+   */
+  UNREADABLE = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.MissingMoneyDayReason.
+ */
+export declare const MissingMoneyDayReasonSchema: GenEnum<MissingMoneyDayReason>;
+
+/**
  * Compares a wallet's statement of one day with Gatehouse's records, and reports the differences.
  *
  * An operator starts a reconciliation. Core also starts one for each day that has ended. A wallets process leases it, sends
@@ -1226,7 +1329,7 @@ export declare const ReconciliationService: GenService<{
   },
   /**
    * Lists the balances of days, newest day first: the statement's money against the recorded money, for each wallet,
-   * merchant and currency. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * merchant and currency. Also lists the days that have no balance. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.ListMoneyDays
    */

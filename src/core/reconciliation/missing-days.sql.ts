@@ -1,0 +1,106 @@
+import type { Pool } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Environment } from '../domain/order.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import { dateOf, settleMs } from './reconciliation-day.ts';
+
+/** An ended day with money that no statement was compared with. */
+export interface MissingDay {
+  readonly environment: Environment;
+  readonly wallet: string;
+  readonly day: string;
+  /** Whether Gatehouse can read statements of the wallet. */
+  readonly has_statement: boolean;
+  /** The latest comparison of the day; null before the first. */
+  readonly reconciliation_id: StoredId<'rec'> | null;
+  readonly status: 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | null;
+  /** Why its last try to read the statement failed; null or empty without a failure. */
+  readonly detail: string | null;
+}
+
+export interface MissingDayFilter {
+  readonly wallet: string | undefined;
+  readonly environment: Environment | undefined;
+  readonly merchantId: StoredId<'mer'> | undefined;
+  /** Only this day; by default the last 30 days. */
+  readonly date: string | undefined;
+}
+
+const days = 30;
+const dayMs = 24 * 60 * 60_000;
+
+/*
+ * A balance of a running day is provisional. So only a comparison that began after the day is one. A day that could not be compared
+ * is listed even without a payment, because it may have refunds.
+ */
+const statement = `
+select d.environment, d.wallet, d.day::text as day, d.has_statement, latest.id as reconciliation_id, latest.status, latest.detail
+from (
+  select a.environment, a.wallet, a.has_statement, day::date as day
+  from unnest($1::core.environment[], $2::text[], $3::boolean[]) a(environment, wallet, has_statement)
+  cross join generate_series($4::date::timestamp, $5::date::timestamp, interval '1 day') day
+) d
+cross join lateral (
+  select d.day::timestamp at time zone 'UTC' as began_at, (d.day + 1)::timestamp at time zone 'UTC' as ended_at,
+    array[d.wallet || '_ussd', d.wallet || '_wallet'] as options
+) of_day
+left join lateral (
+  select r.id, r.status, r.detail from core.reconciliations r
+  where r.environment = d.environment and r.wallet = d.wallet and r.day = d.day
+  order by r.id desc limit 1
+) latest on true
+where not exists (
+  select from core.reconciliations r
+  where r.environment = d.environment and r.wallet = d.wallet and r.day = d.day and r.status = 'COMPLETED'
+    and r.created_at >= of_day.ended_at
+) and (
+  latest.status = 'FAILED' and $6::uuid is null
+  or exists (
+    select from core.payment_attempts a
+    where a.environment = d.environment and a.payment_option = any(of_day.options) and a.status = 'SUCCEEDED'
+      and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at and a.wallet_account_id is null
+      and ($6::uuid is null or a.merchant_id = $6)
+  )
+  or exists (
+    select from core.stray_payments s
+    where s.environment = d.environment and s.payment_option = any(of_day.options)
+      and s.created_at >= of_day.began_at and s.created_at < of_day.ended_at
+      and ($6::uuid is null or s.merchant_id = $6)
+      and not exists (
+        select from core.payment_attempts a
+        where a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id and a.wallet_account_id is not null
+      )
+  )
+)
+order by d.day desc, d.environment, d.wallet`;
+
+/** The days that ended an hour or more ago and have no final balance, newest first. */
+export function readMissingDays(
+  pool: Pool,
+  wallets: readonly Wallet[],
+  { wallet, environment, merchantId, date }: MissingDayFilter,
+  now: Date,
+): Promise<MissingDay[]> {
+  const asked = wallets
+    .filter(({ id }) => wallet === undefined || id === wallet)
+    .flatMap(({ id, environments, reconcile }) =>
+      environments
+        .filter((each) => environment === undefined || each === environment)
+        .map((each) => ({ environment: each, id, reconcile })),
+    );
+  const last = dateOf(new Date(now.getTime() - settleMs - dayMs));
+  const first = dateOf(new Date(now.getTime() - settleMs - days * dayMs));
+  return runStatement<MissingDay>(pool, {
+    text: statement,
+    values: [
+      asked.map((each) => each.environment),
+      asked.map(({ id }) => id),
+      asked.map(({ reconcile }) => reconcile),
+      date ?? first,
+      // A day that has not ended has no final balance to miss. Then the series is empty.
+      date === undefined || date > last ? last : date,
+      merchantId ?? null,
+    ],
+  });
+}
