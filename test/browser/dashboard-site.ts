@@ -254,7 +254,7 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
 }
 
 /**
- * Balances of the sandbox with wide amounts: of an ended day, one with and one without a difference, and of the running day. Core compares the
+ * Balances of the sandbox with wide amounts: of an ended day, one with and one without a difference, and of the running day. One day has none. Core compares the
  * days of the last week again, which would replace them.
  */
 async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
@@ -268,6 +268,13 @@ async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
      from (values (0, $1::uuid, 1234567890.5), (10, $1::uuid, 1000.5), (10, $2::uuid, 1234567890.5))
        as made (days_ago, merchant_id, statement_in)`,
     [storedId('mer', merchantId), storedId('mer', noMerchantId)],
+  );
+  // An older day than those that core compares again.
+  await database.query(
+    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
+       differences, detail, created_at, updated_at)
+     select gen_random_uuid(), 'walleta', 'SANDBOX', (now() at time zone 'UTC')::date - 12, 'FAILED', false, 'core', 7, 0, 0, 0,
+       'GET https://wallet.example/statement/merchant-account/2026: HTTP 403 Forbidden: "the account may not read statements"', now(), now()`,
   );
   await database.end();
 }
