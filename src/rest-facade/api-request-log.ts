@@ -98,7 +98,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     const key = `${environment} ${merchantId}`;
     const known = unkept.get(key);
     if (known !== undefined) known.count += 1n;
-    // Further merchants are only in the count of the log line.
+    // Further merchants are counted only in the log line.
     else if (unkept.size < maxUnkeptEntries) unkept.set(key, { merchantId, environment, count: 1n });
   };
   const isWithinShare = (key: string, status: number): boolean => {

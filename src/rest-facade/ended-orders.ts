@@ -3,14 +3,15 @@ import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { pause } from '../platform/pause.ts';
 
-/** Tells which orders may have ended. One stream from core serves all waiting requests of the process. */
+/** Announces which orders may have ended. One stream from core serves all waiting requests of the process. */
 export interface EndedOrders {
   /**
-   * Calls `onNews` when the order has ended, and when this may have been missed: when the stream opens, and at intervals while
-   * it cannot be opened. If it is open already, the caller reads the order once itself. Gives the function that ends this.
+   * Calls `onNews` when the order has ended. It also calls it when the stream opens, and at intervals while the stream cannot be
+   * opened, because an end may have been missed. If the stream is open already, the caller reads the order once itself. Returns
+   * the function that stops the calls.
    */
   readonly listen: (orderId: string, onNews: () => void) => () => void;
-  /** Whether every later end of an order will be told. */
+  /** Whether every later end of an order will be announced. */
   readonly isOpen: () => boolean;
   readonly close: () => Promise<void>;
 }

@@ -58,7 +58,7 @@ export function maskJson(json: string): string {
       .replace(checkoutLink, '$1[masked]')
       .replace(phoneMember, (_found, name: string, value: string) => `${name}"${maskDigits(value)}"`),
   );
-  // What lay across the cut may not look like what it is.
+  // A secret that the cut has shortened is no longer recognised, so the last value is removed.
   const whole = isCut ? masked.replace(/[^\s"{}[\],:]*$/, '') : masked;
   return whole.length > keptBodyLength || isCut ? `${whole.slice(0, keptBodyLength - 1)}…` : whole;
 }
@@ -70,6 +70,6 @@ export function maskTarget(url: string): string {
   if (start === -1) return path;
   const query = url.slice(start + 1, start + 1 + keptQueryLength).split('#', 1)[0] ?? '';
   const masked = maskForms(query.replace(secretParameter, '$1[masked]').replace(apiKey, 'svc_$1_[masked]'));
-  // What lay across the cut may not look like what it is.
+  // A secret that the cut has shortened is no longer recognised, so the last value is removed.
   return `${path}?${url.length > start + 1 + keptQueryLength ? masked.replace(/[^&]*$/, '…') : masked}`;
 }

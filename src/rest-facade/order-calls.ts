@@ -26,7 +26,7 @@ export interface OrderCalls {
   readonly register: GatheredCall<RegisterOrder, RegisterOrderResponse>;
   readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
   readonly find: GatheredCall<GetOrder, GetOrderResponse>;
-  /** As `find`, for requests that have waited. Thousands of these may be answered at once, apart from all others. */
+  /** As `find`, for requests that have waited. Thousands of these may be answered at once, so they have batches of their own. */
   readonly findAwaited: GatheredCall<GetOrder, GetOrderResponse>;
 }
 
@@ -46,7 +46,10 @@ const deadlineMs = 8_000;
  */
 const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
 
-/** The requests that wait are limited where they begin to wait. Large batches of few readings leave core to the others. */
+/**
+ * The number of waiting requests is limited where they begin to wait. They are read in few, large batches, which leaves core's
+ * time to the other calls.
+ */
 const awaitedLimits = { maxItems: 100, maxInFlight: 2, maxWaiting: Infinity };
 
 export interface OrderCallsOptions {

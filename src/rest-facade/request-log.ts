@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-/** Facts about a request for its log line. It contains no phone number, no key, and of the merchant's data only references. */
+/** Facts about a request for its log line. It contains no phone number and no key. Of the merchant's data it contains only references. */
 export interface RequestFacts {
   /** The arrival of the request, on the monotonic clock. */
   readonly startedMs: number;

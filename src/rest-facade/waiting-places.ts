@@ -1,14 +1,14 @@
 /** The requests that may wait at the same time. */
 export interface WaitingPlaces {
-  /** Takes a place for the merchant, and gives the function that frees it; undefined when the merchant may take no more. */
+  /** Takes a place for the merchant and returns the function that frees it; undefined when the merchant may take no more. */
   readonly take: (merchantId: string) => (() => void) | undefined;
   /** How many are taken. */
   readonly taken: () => number;
 }
 
 /**
- * A merchant may take a further place while more places are free than it has. So one merchant alone gets half of them, two get
- * a third each, and some are always left for the next one.
+ * A merchant may take another place while there are more free places than it holds. So a single merchant gets half of all
+ * places, and two get a third each. Some places always stay free for the next merchant.
  */
 export function createWaitingPlaces(total: number): WaitingPlaces {
   const taken = new Map<string, number>();

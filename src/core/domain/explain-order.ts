@@ -42,7 +42,7 @@ function ended({ order, attempt }: ExplainedOrder): OrderExplanation {
   return withStatus({ ...ofOrder, ...nothing, since: order.updatedAt, reason }, order);
 }
 
-/** Why an order ended unpaid. An order that FAILED although its attempt could go on was cancelled. */
+/** Why an order ended unpaid. An order is cancelled if it FAILED before its last possible attempt. */
 function endOf(attempt: ExplainedAttempt | null, order: Order): string {
   const isOfAttempt = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   if (order.status === 'FAILED' && !isOfAttempt) return 'cancelled';
@@ -52,7 +52,7 @@ function endOf(attempt: ExplainedAttempt | null, order: Order): string {
 const reasonOf = ({ attempt: { status, declineReason } }: ExplainedAttempt): string =>
   status === 'TIMED_OUT' ? 'timed_out' : (declineReason ?? '');
 
-/** Stray payments and refunds: the money that is furthest from where it belongs. */
+/** The first fact about stray payments and refunds that keeps money from its owner. */
 function explainMoney(explained: ExplainedOrder, now: Date): OrderExplanation | undefined {
   const { order, strays, refunds, attempt } = explained;
   // A payer who is confirming a payment can still end the order, whatever happens to other money.
@@ -116,7 +116,7 @@ function workAtWallet(
   explained: ExplainedOrder,
   now: Date,
 ): Pick<Fact, 'next' | 'nextAt'> & About & Partial<Fact> {
-  // A lease makes the work due at the end of the lease.
+  // While work is leased, it is due when the lease expires.
   const idle = idleWork(about, dueAt, explained, now);
   if (idle !== undefined) return idle;
   const nextAt = isLeased || dueAt <= now ? undefined : dueAt;
@@ -125,7 +125,7 @@ function workAtWallet(
   return { ...about, next: 'WALLET_QUERIED', nextAt };
 }
 
-/** Why work that is due, and that no worker holds, is not done; undefined while it is about to be. */
+/** Why due work without a worker is not being done; undefined while a worker is about to take it. */
 function idleWork(about: About, dueAt: Date, { walletState }: ExplainedOrder, now: Date): Fact | undefined {
   if (dueAt > now) return undefined;
   switch (walletState(about.wallet)) {

@@ -11,11 +11,11 @@ import type { Environment } from './order.ts';
 
 /** Why the database counts as restored. */
 export type RecoveryCause =
-  /** The database is in another place than when a core last used it. */
+  /** The database is on another server, timeline or path than when a core last used it. */
   | 'NEW_HOME'
   /** The broker has an event of this database that the database does not have. */
   | 'STREAM_AHEAD'
-  /** An operator said so. */
+  /** An operator began the recovery. */
   | 'OPERATOR';
 
 /** What the broker's stream told. COMPLETE: it continues the database's events without a gap. */
@@ -59,7 +59,7 @@ export type Blocker =
   | { readonly type: 'stream' }
   | { readonly type: 'conflicts' }
   | { readonly type: 'statement'; readonly wallet: string }
-  /** The wallet gives no statement, so only an operator can look. */
+  /** The wallet offers no statement, so only an operator can compare it. */
   | { readonly type: 'operator'; readonly wallet: string };
 
 /** Why the environment takes no payments; empty when it does. */

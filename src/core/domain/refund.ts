@@ -86,7 +86,7 @@ export function personOf(actor: string): string {
   return role === 'dashboard' && name.length > 0 ? actor : role;
 }
 
-/** Lets the wallet get the request. A repeat by the same person changes nothing. */
+/** Approves a refund, so that the wallet gets the request. A repeat by the same person changes nothing. */
 export function approveRefund(
   order: OrderInFull,
   refund: Refund,

@@ -141,7 +141,7 @@ const rules: Rules = {
 /**
  * Decides the effect of a command on an order at a time: the changed order with the event to store, or a rejection.
  * It is total over every status and command, does not modify its arguments, and returns at most one event. The event has the
- * command and the inputs, so that the next release can be asked for its decision.
+ * command and its inputs, so that a rehearsal can repeat the decision with the rules of another version.
  *
  * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
  * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one. It
@@ -227,8 +227,8 @@ function startPayment(
 }
 
 /**
- * Completes the order by money that has already moved, even after the session's end and whatever other money is on its way back.
- * It waits while an attempt may still take money, because that attempt could pay the order a second time.
+ * Completes the order by money that has already moved. It does so even after the session's end, and while other money of the
+ * order is being returned. It waits while an attempt may still take money, because that attempt could pay the order a second time.
  */
 function receivePayment(
   order: OrderInFull,

@@ -90,7 +90,7 @@ export function decideOutcome(
   const { changed, stray, updates = {} } = follow(order, work, outcome, isTransactionTaken, now);
   const attempt = attemptAfter(work.attempt, changed);
   const after = changed?.order ?? order;
-  // The lease made the attempt due at its own expiry. An earlier due time comes from news that arrived since.
+  // The lease made the attempt due when the lease expires. An earlier due time comes from news that arrived since.
   const earlierDueAt = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
   const dueAt =
     attempt.status === 'SUCCEEDED'

@@ -67,7 +67,7 @@ export async function attemptDelivery(
   }
 }
 
-/** The receiver gets the traceparent of a recorded trace only: another tells it nothing. */
+/** The receiver gets the traceparent of a recorded trace only, because any other leads to no trace. */
 const traceHeader = (span: Span | undefined): Record<string, string> =>
   span?.context.isSampled === true ? { traceparent: formatTraceparent(span.context) } : {};
 

@@ -13,7 +13,7 @@ export interface DeliveryTraces {
   readonly beginAttempt: (delivery: OutgoingDelivery) => Span | undefined;
 }
 
-/** Enough for the events of recorded traces that are being delivered, and few MB. */
+/** Enough for the events of recorded traces that are being delivered. It uses a few MB. */
 const remembered = 10_000;
 const stream = 'ORDERS';
 

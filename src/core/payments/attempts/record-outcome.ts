@@ -40,7 +40,7 @@ export interface RecordOutcomeParts {
 
 interface Reported {
   readonly row: PaymentAttemptRow;
-  /** Whether the wallet's transaction has no use yet. */
+  /** Whether the wallet's transaction has not paid anything yet. */
   readonly isTransactionNew: boolean;
   /** Whether it belongs to another attempt, or is stray money that a payer sent. One transaction is used once. */
   readonly isTransactionTaken: boolean;

@@ -11,9 +11,12 @@ import type { AttemptIds, NumberedOrder } from './attempt-ids.ts';
 import type { OrderChanges } from './change-orders.ts';
 import { orderOfId } from './read-order.ts';
 
-/** Money at wallets whose orders were lost with the database. Its order gets it back instead of being charged again. */
+/**
+ * Payments at wallets whose orders were lost with the database. When the order is sent again, it gets its payment and is not
+ * charged a second time.
+ */
 export interface ClaimPayments {
-  /** Whether a wallet has money of this order that no record has. Costs nothing while no such money is known. */
+  /** Whether a wallet has money of this order that no record has. It reads nothing while no such money is known. */
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
    * Gives the order its lost payment as an attempt that the wallet is asked about. Returns whether there was one.

@@ -106,7 +106,7 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
   } satisfies Partial<PaymentAttemptRow>;
 }
 
-/** Events do not tell it. A payer without a prompt has no phone, and a DIRECT order has no page. */
+/** Events do not contain the origin. A payer without a prompt has no phone, and a DIRECT order has no page. */
 const originOf = ({ phone }: AttemptMessage, paymentType: PaymentType): AttemptOrigin =>
   phone === '' ? 'PAYER' : paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT';
 

@@ -159,7 +159,7 @@ async function readStrayMoney(
       : await em.find(StrayPaymentRow, { $or: keysOf(rows) }, { orderBy: { id: 'asc' } });
   const byOrder = new Map<string, StrayMoney[]>();
   for (const { orderId, paymentAttemptId: id, amount, currency, status, createdAt: foundAt } of strays) {
-    // Money that somebody sent with this order's reference, without a request of ours, does not keep others from paying.
+    // Money that a payer sent for this order without a request of ours does not prevent other payments.
     if (orderId == null || id == null) continue;
     const ofOrder = byOrder.get(orderId) ?? [];
     ofOrder.push({ attemptId: publicId('pat', id), amount, currency, status, foundAt });

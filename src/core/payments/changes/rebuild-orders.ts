@@ -144,7 +144,7 @@ async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promi
         orderId: id,
         walletAccountId: await currentAccount(em, { ...attempt, merchantId, environment }),
       });
-    // What the database knows of its work at the wallet stays.
+    // The columns about the work at the wallet keep their values.
     else em.assign(there, { ...attempt, leases: Math.max(1, there.leases), origin: there.origin });
     await em.flush();
     const { providerTransactionId } = attempt;

@@ -50,7 +50,7 @@ export interface ShareChangeParts {
   readonly now: () => Date;
 }
 
-/** In place of a call's answer: it is made alone. */
+/** Stands for a call's answer when the call must be made alone. */
 const leftOut = Symbol('left out');
 
 /** Each call takes two locks. PostgreSQL has room for a few thousand, over all cores. */
@@ -86,7 +86,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     };
 
     const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
-      // The place of the call that changes an order.
+      // The index of the call that changes each order.
       const places = new Map<OrderRow['id'], number>();
       const take = async (em: EntityManager): Promise<Shared[]> => {
         const free: (Traced<Call> & Locked)[] = [];

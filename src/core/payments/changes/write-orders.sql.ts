@@ -22,7 +22,7 @@ const key = {
   id: plainColumn<OrderKey>('uuid', (row) => row.id),
 };
 
-/** All that a change of an order may change. The rest of the row are the facts of its registration. */
+/** The columns that a change of an order may write. The other columns hold the facts of its registration. */
 const changed = rowList<OrderValues>(
   {
     ...key,

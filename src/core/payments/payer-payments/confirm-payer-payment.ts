@@ -57,7 +57,7 @@ export interface ConfirmPayerPaymentParts {
   readonly onDue: () => void;
 }
 
-/** What becomes of confirmed money, and the change of its order. */
+/** The result for confirmed money, and the change of its order. */
 interface Settled {
   readonly changed: Changed | undefined;
   readonly settlement:
@@ -70,7 +70,7 @@ interface Settled {
 export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): ConfirmPayerPayment {
   const { database, changes, wallets, newId, onDue } = parts;
 
-  /** Stores the exchanges of a report. They decide the payment when it ends by them. */
+  /** Stores the exchanges of a report. They are decisive if the report ended the payment. */
   const keep = (em: EntityManager, row: PayerPaymentRow, report: ConfirmationReport, at: Date) => {
     const { exchanges } = report;
     return keepExchanges(em, exchangeOwner(row), {

@@ -51,7 +51,7 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
         );
         const leased: { payment: PayerPayment; leaseId: string }[] = [];
         for (const row of rows) {
-          // The wallet need not be asked about a payment that an attempt of ours accounts for.
+          // A payment that belongs to an attempt of ours needs no query to the wallet.
           const receipt = await findReceipt(em, row);
           if (receipt !== null) {
             belongToAttempt(row, receipt, at);

@@ -40,7 +40,7 @@ export interface ReportPayerPaymentParts {
   readonly onDue: () => void;
 }
 
-/** How long an attempt of ours has to account for a payment that names it, before the payment is confirmed by itself. */
+/** How long an attempt of ours can claim a payment that names it. Then the payment is confirmed on its own. */
 const attemptFirstMs = 30_000;
 
 /**

@@ -37,7 +37,7 @@ export const parseCreateRefund = (request: CreateRefundRequest): RefundRequest =
       environment: parseEnvironment(request.environment),
       order: parseOrder(request.order),
       refundNumber: OrderNumber.parse(request.refundNumber, 'refund_number'),
-      // The currency is the order's, which only the order's row knows.
+      // The currency is the order's, and only the order's row contains it.
       amount: request.amount === '' ? ok(undefined) : Money.parseText(request.amount, 'amount'),
       reason: parseText(request.reason, 'reason', { max: reasonLength, required: true }),
     }),

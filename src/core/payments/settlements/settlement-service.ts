@@ -154,7 +154,7 @@ export function settlementService({ database, settlements, now }: SettlementServ
   }
 }
 
-/** The place of an item in the list: since when it waits, and its id. */
+/** The position of an item in the list: the time since which it waits, and its id. */
 const placeOf = ({ since, id }: UnsettledMoney): string => `${since.getTime()}/${id}`;
 
 function parsePlace(token: string, filter: unknown): Result<UnsettledPlace | undefined, Issue> {

@@ -28,7 +28,7 @@ export type SubjectRows =
   | {
       readonly kind: 'attempt';
       readonly row: PaymentAttemptRow;
-      /** Whether the transaction that paid it has no use yet. */
+      /** Whether the transaction that paid it has not paid anything else. */
       readonly isTransactionNew: boolean;
     }
   | { readonly kind: 'stray'; readonly row: StrayPaymentRow }

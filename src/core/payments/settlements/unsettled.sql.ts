@@ -19,7 +19,7 @@ export interface UnsettledMoney {
   readonly since: Date;
 }
 
-/** The place of an item in the list, with its stored id. */
+/** The position of an item in the list, with its stored id. */
 export interface UnsettledPlace {
   readonly since: Date;
   readonly id: string;
