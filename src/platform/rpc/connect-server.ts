@@ -25,6 +25,8 @@ import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
+import type { IsKnownCaller } from './known-caller.ts';
 import { streamResetLimits } from './stream-resets.ts';
 
 export interface ConnectServer {
@@ -40,6 +42,8 @@ export interface ConnectServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
+  /** Large messages of other callers are refused before they are decoded. Undefined when all callers are known. */
+  readonly isKnownCaller?: IsKnownCaller | undefined;
   /** Served to any GET of their path without a token, by its Accept header. They must not contain secrets or a merchant's data. */
   readonly pages?: Readonly<Record<`/${string}`, (accept: string | undefined) => Promise<Page>>>;
   readonly tls?: ServerTls | undefined;
@@ -166,20 +170,24 @@ function peerOf(request: Parameters<RequestHandler>[0]): PeerCertificate {
  * Answers 400 to a request that HTTP forbids, and when the adapter throws. The adapter cannot read a request whose target is
  * not a URL, or which has no Host header, as HTTP/1.0 allows.
  */
-function requestHandler({ services, pages = {}, tls, logger }: ConnectServerOptions): RequestHandler {
-  const serve = connectNodeAdapter({
-    routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
-    contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
-    readMaxBytes: maxMessageBytes,
-    writeMaxBytes: maxMessageBytes,
-    maxTimeoutMs: 24 * 60 * 60 * 1000,
-    jsonOptions: {
-      // A failed item of a batch carries its details as Any. JSON can encode Any only for registered types.
-      registry: createRegistry(file_google_rpc_error_details),
-      // A misspelt field is an error, not a default. Programs use binary, which ignores unknown fields.
-      ignoreUnknownFields: false,
-    },
-  });
+function requestHandler(options: ConnectServerOptions): RequestHandler {
+  const { services, isKnownCaller, pages = {}, tls, logger } = options;
+  const serveUpTo = (readMaxBytes: number): RequestHandler =>
+    connectNodeAdapter({
+      routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
+      contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
+      readMaxBytes,
+      writeMaxBytes: maxMessageBytes,
+      maxTimeoutMs: 24 * 60 * 60 * 1000,
+      jsonOptions: {
+        // A failed item of a batch carries its details as Any. JSON can encode Any only for registered types.
+        registry: createRegistry(file_google_rpc_error_details),
+        // A misspelt field is an error, not a default. Programs use binary, which ignores unknown fields.
+        ignoreUnknownFields: false,
+      },
+    });
+  const serveKnown = serveUpTo(maxMessageBytes);
+  const serveUnknown = serveUpTo(maxUnknownCallerBytes);
   const pageOf = new Map(Object.entries(pages));
   return (request, response) => {
     if ('rawHeaders' in request && request.httpVersionMajor === 1) {
@@ -202,8 +210,14 @@ function requestHandler({ services, pages = {}, tls, logger }: ConnectServerOpti
       void givePage(() => page(request.headers.accept), response, logger);
       return;
     }
+    const isKnown = isKnownCaller?.(request.headers.authorization ?? null, peerOf(request)) !== false;
+    if (!isKnown && Number(request.headers['content-length'] ?? 0) > maxUnknownCallerBytes) {
+      refuse(response, `${unknownCallerAdvice}\n`, 401);
+      return;
+    }
     try {
-      serve(request, response);
+      if (isKnown) serveKnown(request, response);
+      else serveUnknown(request, response);
     } catch (error) {
       logger.debug({ err: error }, 'not a valid RPC request');
       refuse(response, 'The request target or the Host is not valid\n');

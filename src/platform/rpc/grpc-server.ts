@@ -23,8 +23,10 @@ import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { serverCredentials } from './grpc-credentials.ts';
+import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
+import type { IsKnownCaller } from './known-caller.ts';
 import { encodeMessage } from './message-bytes.ts';
-import { encodeStatus, toStatus } from './rpc-error.ts';
+import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { untilDrained } from './until-drained.ts';
 
@@ -47,6 +49,8 @@ export interface GrpcServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
+  /** Large messages of other callers are refused before they are decoded. Undefined when all callers are known. */
+  readonly isKnownCaller?: IsKnownCaller | undefined;
   readonly tls?: ServerTls | undefined;
   readonly logger: Logger;
 }
@@ -59,6 +63,7 @@ export async function startGrpcServer({
   host,
   port,
   services,
+  isKnownCaller,
   tls,
   logger,
 }: GrpcServerOptions): Promise<GrpcServer> {
@@ -71,7 +76,8 @@ export async function startGrpcServer({
     'grpc.keepalive_timeout_ms': 5_000,
   });
   raiseStreamResetLimits(server);
-  for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
+  for (const spec of services)
+    server.addService(definitionOf(spec), implementationOf(spec, isKnownCaller, logger));
   const boundPort = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
       `${host.includes(':') ? `[${host}]` : host}:${port}`,
@@ -127,7 +133,8 @@ function definitionOf({ service, methods }: ServiceImplSpec): ServiceDefinition 
     const definition = {
       path: `/${service.typeName}/${method.name}`,
       ...streams,
-      requestDeserialize: (bytes: Buffer): Message => fromBinary(method.input, bytes),
+      // The handler decodes the message, because only it knows the caller.
+      requestDeserialize: (bytes: Buffer): Buffer => bytes,
       requestSerialize: (message: Message): Buffer => encodeMessage(method.input, message),
       responseDeserialize: (bytes: Buffer): Message => fromBinary(method.output, bytes),
       responseSerialize: (message: Message): Buffer => encodeMessage(method.output, message),
@@ -137,21 +144,36 @@ function definitionOf({ service, methods }: ServiceImplSpec): ServiceDefinition 
   return Object.fromEntries(entries);
 }
 
-function implementationOf({ methods }: ServiceImplSpec, logger: Logger): UntypedServiceImplementation {
+function implementationOf(
+  { methods }: ServiceImplSpec,
+  isKnownCaller: IsKnownCaller | undefined,
+  logger: Logger,
+): UntypedServiceImplementation {
   return Object.fromEntries(
-    Object.values(methods).map((spec) => [spec.method.name, callHandler(spec, logger)]),
+    Object.values(methods).map((spec) => [spec.method.name, callHandler(spec, isKnownCaller, logger)]),
   );
 }
 
 type AnyHandler =
-  | handleUnaryCall<Message, Message>
-  | handleClientStreamingCall<Message, Message>
-  | handleServerStreamingCall<Message, Message>
-  | handleBidiStreamingCall<Message, Message>;
+  | handleUnaryCall<Buffer, Message>
+  | handleClientStreamingCall<Buffer, Message>
+  | handleServerStreamingCall<Buffer, Message>
+  | handleBidiStreamingCall<Buffer, Message>;
 
-function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
+function callHandler(
+  spec: MethodImplSpec,
+  isKnownCaller: IsKnownCaller | undefined,
+  logger: Logger,
+): AnyHandler {
+  const input = (bytes: Buffer, { requestHeader, values }: HandlerContext): Message => {
+    const isKnown = (): boolean =>
+      isKnownCaller?.(requestHeader.get('authorization'), values.get(peerCertificateKey)) !== false;
+    if (bytes.length > maxUnknownCallerBytes && !isKnown())
+      throw rpcError('INVALID_SERVICE_TOKEN', unknownCallerAdvice);
+    return decode(spec.method.input, bytes);
+  };
   const output = (init: MessageInit): Message => create(spec.method.output, init);
-  type Reply = Parameters<handleUnaryCall<Message, Message>>[1];
+  type Reply = Parameters<handleUnaryCall<Buffer, Message>>[1];
   // grpc-js does not catch errors of a handler. So every error, including one while reading the call, becomes its status.
   const answerOnce = (
     answer: (context: HandlerContext) => Promise<MessageInit> | MessageInit,
@@ -176,26 +198,41 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
   };
   switch (spec.kind) {
     case 'unary': {
-      const handler: handleUnaryCall<Message, Message> = (call, reply) => {
-        answerOnce((context) => spec.impl(call.request, context), call, reply);
+      const handler: handleUnaryCall<Buffer, Message> = (call, reply) => {
+        answerOnce((context) => spec.impl(input(call.request, context), context), call, reply);
       };
       return handler;
     }
     case 'client_streaming': {
-      const handler: handleClientStreamingCall<Message, Message> = (call, reply) => {
-        answerOnce((context) => spec.impl(messagesOf(call), context), call, reply);
+      const handler: handleClientStreamingCall<Buffer, Message> = (call, reply) => {
+        answerOnce(
+          (context) =>
+            spec.impl(
+              messagesOf(call, (bytes) => input(bytes, context)),
+              context,
+            ),
+          call,
+          reply,
+        );
       };
       return handler;
     }
     case 'server_streaming': {
-      const handler: handleServerStreamingCall<Message, Message> = (call) => {
-        void pump((context) => spec.impl(call.request, context), call);
+      const handler: handleServerStreamingCall<Buffer, Message> = (call) => {
+        void pump((context) => spec.impl(input(call.request, context), context), call);
       };
       return handler;
     }
     case 'bidi_streaming': {
-      const handler: handleBidiStreamingCall<Message, Message> = (call) => {
-        void pump((context) => spec.impl(messagesOf(call), context), call);
+      const handler: handleBidiStreamingCall<Buffer, Message> = (call) => {
+        void pump(
+          (context) =>
+            spec.impl(
+              messagesOf(call, (bytes) => input(bytes, context)),
+              context,
+            ),
+          call,
+        );
       };
       return handler;
     }
@@ -223,21 +260,31 @@ async function withContext<Answer>(
 }
 
 type MessageInit = MessageInitShape<DescMessage>;
-type WritableCall = ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>;
+
+/** @throws INVALID_ARGUMENT INVALID_FIELDS for bytes that are no such message */
+function decode(schema: DescMessage, bytes: Buffer): Message {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (error) {
+    throw rpcError('INVALID_FIELDS', `the bytes are not a valid ${schema.typeName}`, { cause: error });
+  }
+}
+
+type WritableCall = ServerWritableStream<Buffer, Message> | ServerDuplexStream<Buffer, Message>;
 type AnyCall =
-  | ServerUnaryCall<Message, Message>
-  | ServerReadableStream<Message, Message>
-  | ServerWritableStream<Message, Message>
-  | ServerDuplexStream<Message, Message>;
+  | ServerUnaryCall<Buffer, Message>
+  | ServerReadableStream<Buffer, Message>
+  | ServerWritableStream<Buffer, Message>
+  | ServerDuplexStream<Buffer, Message>;
 
 /**
  * Replaces the stream's own iterator. If the call fails while it waits for messages, that one destroys the stream before the
  * status is sent, and the caller waits for ever.
  */
-async function* messagesOf(call: Readable): AsyncIterable<Message> {
+async function* messagesOf(call: Readable, input: (bytes: Buffer) => Message): AsyncIterable<Message> {
   const marks = { highWaterMark: 16, lowWaterMark: 4 };
   for await (const [message] of on(call, 'data', { ...marks, close: ['end', 'close'] }))
-    yield message as Message;
+    yield input(message as Buffer);
 }
 
 function contextOf(call: AnyCall, { method }: MethodImplSpec) {

@@ -4,6 +4,7 @@ import { startGrpcServer } from './grpc-server.ts';
 import { guard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';
+import { createIsKnownCaller } from './known-caller.ts';
 import { reflectionServices } from './reflection-service.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import type { RpcService } from './rpc-service.ts';
@@ -45,6 +46,7 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
     services: [...services, health, ...reflectionServices(descriptions)].map((each) =>
       guard(each, { ...options, peers: tls?.peers }),
     ),
+    isKnownCaller: createIsKnownCaller(options.tokens, tls?.peers),
     tls,
     logger,
   };

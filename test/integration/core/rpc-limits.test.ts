@@ -220,6 +220,46 @@ async function exchangeBytes(parts: readonly (string | Buffer)[]): Promise<strin
   return received;
 }
 
+describe('a message of more than 4 KiB from a caller without a known token', () => {
+  const noMessage = Buffer.alloc(8 * 1024, 0xff);
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, noMessage.length >> 8, 0]), noMessage]);
+
+  /** The status of a call over gRPC with these bytes. */
+  async function statusOf(path: string, headers: Record<string, string>): Promise<unknown> {
+    const session = connectHttp2(`http://${stack.addresses[0]!}`);
+    const call = session.request({
+      ':method': 'POST',
+      ':path': `/${path}`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...headers,
+    });
+    call.end(frame);
+    const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
+    session.close();
+    call.resume();
+    return answer['grpc-status'];
+  }
+
+  test.each([`${service}/BatchRegisterOrders`, 'grpc.health.v1.Health/Check'])(
+    'is refused before it is decoded: %s over gRPC',
+    async (path) => {
+      expect(await statusOf(path, { authorization: `Bearer ${'x'.repeat(43)}` })).toBe('16');
+      expect(await statusOf(path, { authorization: `Bearer ${stack.tokens.reader}` })).toBe('3');
+    },
+  );
+
+  const head = `POST /${service}/BatchRegisterOrders HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\n`;
+  test.each([
+    ['its length', 401, `content-length: ${frame.length}\r\n\r\n`],
+    ['chunks', 429, 'transfer-encoding: chunked\r\n\r\n2005\r\n'],
+  ])('is refused before it is decoded: over Connect with %s', async (_what, status, framing) => {
+    const received = await exchangeBytes([head, framing, frame]);
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+    expect(received).toContain('4096');
+  });
+});
+
 describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
   const chunk = Buffer.from(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
   const chunks = [...Array.from({ length: 128 }, () => chunk), '0\r\n\r\n'];
@@ -266,7 +306,11 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
 
   test('a small body that is not wanted leaves the connection open', async () => {
     const received = await exchangeBytes([
-      head('no.such.Service/Method', 'content-length: 20000'),
+      head(
+        'no.such.Service/Method',
+        `authorization: Bearer ${stack.tokens.operator}`,
+        'content-length: 20000',
+      ),
       'x'.repeat(20_000),
       followingRequest.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'),
     ]);
