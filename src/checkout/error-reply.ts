@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUnreadableForm } from '../platform/http/framework-refusal.ts';
+import { isFrameworkRefusal } from '../platform/http/framework-refusal.ts';
 import { PageProblem } from './page-problem.ts';
 import { problemPage, problems } from './problem-page.ts';
 import { logFacts } from './request-log.ts';
@@ -30,7 +30,7 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
 function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;
-  return isUnreadableForm(thrown)
-    ? new PageProblem('badRequest', 'BAD_FORM')
+  return isFrameworkRefusal(thrown)
+    ? new PageProblem('badRequest', 'BAD_REQUEST')
     : new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown });
 }

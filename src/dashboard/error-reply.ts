@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUnreadableForm } from '../platform/http/framework-refusal.ts';
+import { isFrameworkRefusal } from '../platform/http/framework-refusal.ts';
 import { durationText } from '../platform/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
@@ -48,8 +48,8 @@ function pageProblemOf(thrown: unknown): PageProblem {
     return new PageProblem(problem, reason, { cause: thrown, retryAfterSeconds });
   }
   if (isForeignForm(thrown)) return new PageProblem('foreignForm', 'CSRF_TOKEN');
-  return isUnreadableForm(thrown)
-    ? new PageProblem('badRequest', 'BAD_FORM')
+  return isFrameworkRefusal(thrown)
+    ? new PageProblem('badRequest', 'BAD_REQUEST')
     : new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown });
 }
 

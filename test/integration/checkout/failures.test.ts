@@ -116,6 +116,12 @@ test.each([
   expect(answer.body).toContain(title);
 });
 
+test("a request that the framework refuses is the customer's mistake and not ours", async () => {
+  running = await startCheckoutOverRpc({});
+  const { status } = await fetch(running.page, { method: 'QUERY' });
+  expect(status).toBe(400);
+});
+
 describe('unknown links', () => {
   test('of a form that none of ours has are not asked about', async () => {
     let calls = 0;

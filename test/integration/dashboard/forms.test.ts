@@ -44,6 +44,12 @@ describe('a form is taken from our own pages alone:', () => {
     expect(status).toBe(403);
   });
 
+  test('not with a method that the framework refuses, which is not our failure', async () => {
+    const { status } = await fetch(`${stack.dashboards[0]!.origin}/sign-in`, { method: 'QUERY' });
+
+    expect(status).toBe(400);
+  });
+
   test("not with the token of somebody else's page", async () => {
     const [visitor, other] = await Promise.all([
       desk.signedIn(await desk.users.member(merchant.id)),
