@@ -49,7 +49,7 @@ async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment
     const detail =
       chosen.kind.reportsPayerStarted === true
         ? 'add payer_started to this environment in GATEHOUSE_WALLETS_FILE first'
-        : `the connector ${chosen.kind.name} receives no payments that payers start`;
+        : `the connector ${chosen.kind.name} does not support payer-started payments`;
     return { ...about, result: 'not_configured', detail };
   }
   const settings = readSettings(variables, callbackSettings);

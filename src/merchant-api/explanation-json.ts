@@ -61,7 +61,7 @@ export const orderExplanationSchema = Type.Object(
     }),
     since: Type.String({
       description:
-        'Since when the order waits for the fact, in the same form; when it waits for nothing, since when it has ended. Empty when unknown.',
+        'The time since which the order waits for the fact, in the same form. If the order waits for nothing, the time at which it ended. Empty when unknown.',
       examples: ['2025-11-20T09:30:02.000Z'],
     }),
     text: Type.String({

@@ -43,7 +43,7 @@ const webhookFields = <Types extends readonly [WebhookType, ...WebhookType[]]>(
     examples: ['sandbox'],
   }),
   sequence: Type.Integer({
-    description: 'Grows with every event of an order. Not all events are sent, so numbers are missing.',
+    description: 'Grows with every event of an order. Not every event is sent, so the numbers have gaps.',
     examples: [3],
   }),
   previous_status: Type.String({
@@ -128,7 +128,7 @@ const describeWebhook = ({ operationId, summary, cause, receivers, schema }: Des
       content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
     },
     responses: {
-      '2XX': { description: 'Your server has it. It is not sent again.' },
+      '2XX': { description: 'The webhook is delivered. It is not sent again.' },
       '410': {
         description:
           'Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed.',

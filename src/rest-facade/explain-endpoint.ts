@@ -13,7 +13,7 @@ import { logOrderNumber } from './request-log.ts';
 export const explainPath = '/api/v1/explain';
 export const explainFields = fieldNames(explainBodySchema);
 
-const description = `Tells what an order waits for, who can change that, and what comes next and when.
+const description = `Explains what an order waits for, who can change that, what happens next, and when.
 
 It is for people and their tools: show \`text\`, or put the words of the other fields into your own. Use verify or a webhook to
 learn the outcome of a payment.

@@ -26,8 +26,8 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   404: 'There is no such endpoint, or no such order. Check the path, the number and the environment.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
   429: 'A limit was reached; `message` says which. Wait for as long as `Retry-After` says.',
-  500: 'Something went wrong on our side. The request may be repeated as it was.',
-  503: 'The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`.',
+  500: 'The gateway failed. You can send the same request again.',
+  503: 'The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`.',
 };
 
 /** What errors mean at the endpoints for refunds, where it differs. */

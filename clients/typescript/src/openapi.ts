@@ -169,7 +169,7 @@ export interface paths {
         put?: never;
         /**
          * Explain what an order waits for
-         * @description Tells what an order waits for, who can change that, and what comes next and when.
+         * @description Explains what an order waits for, who can change that, what happens next, and when.
          *
          *     It is for people and their tools: show `text`, or put the words of the other fields into your own. Use verify or a webhook to
          *     learn the outcome of a payment.
@@ -617,7 +617,7 @@ export interface components {
              */
             next_at: string;
             /**
-             * @description Since when the order waits for the fact, in the same form; when it waits for nothing, since when it has ended. Empty when unknown.
+             * @description The time since which the order waits for the fact, in the same form. If the order waits for nothing, the time at which it ended. Empty when unknown.
              * @example 2025-11-20T09:30:02.000Z
              */
             since: string;
@@ -704,7 +704,7 @@ export interface components {
              */
             environment: "sandbox" | "production";
             /**
-             * @description Grows with every event of an order. Not all events are sent, so numbers are missing.
+             * @description Grows with every event of an order. Not every event is sent, so the numbers have gaps.
              * @example 3
              */
             sequence: number;
@@ -741,7 +741,7 @@ export interface components {
              */
             environment: "sandbox" | "production";
             /**
-             * @description Grows with every event of an order. Not all events are sent, so numbers are missing.
+             * @description Grows with every event of an order. Not every event is sent, so the numbers have gaps.
              * @example 3
              */
             sequence: number;
@@ -778,7 +778,7 @@ export interface components {
              */
             environment: "sandbox" | "production";
             /**
-             * @description Grows with every event of an order. Not all events are sent, so numbers are missing.
+             * @description Grows with every event of an order. Not every event is sent, so the numbers have gaps.
              * @example 3
              */
             sequence: number;
@@ -1080,7 +1080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1097,7 +1097,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1293,7 +1293,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1310,7 +1310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1506,7 +1506,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1523,7 +1523,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1719,7 +1719,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1736,7 +1736,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1922,7 +1922,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1939,7 +1939,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2117,7 +2117,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2322,7 +2322,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2339,7 +2339,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and first asks the wallets what they did since. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2517,7 +2517,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Something went wrong on our side. The request may be repeated as it was. */
+            /** @description The gateway failed. You can send the same request again. */
             500: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2565,7 +2565,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Your server has it. It is not sent again. */
+            /** @description The webhook is delivered. It is not sent again. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -2610,7 +2610,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Your server has it. It is not sent again. */
+            /** @description The webhook is delivered. It is not sent again. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -2655,7 +2655,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Your server has it. It is not sent again. */
+            /** @description The webhook is delivered. It is not sent again. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;

@@ -29,7 +29,7 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
     Object.assign(new Error(`${field} ${issue}`), { statusCode: 400 }),
   );
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).type('text/plain').send('Only GET /metrics is here.\n'),
+    reply.code(404).type('text/plain').send('This port serves only GET /metrics.\n'),
   );
   app.get('/metrics', async (request, reply) => {
     const { contentType, body } = await metrics.page(request.headers.accept);

@@ -94,7 +94,7 @@ function describeServices(services: readonly DescService[]): (question: Question
       case undefined:
         return {
           case: 'errorResponse',
-          value: { errorCode: Code.InvalidArgument, errorMessage: 'the request asks for nothing' },
+          value: { errorCode: Code.InvalidArgument, errorMessage: 'the request contains no question' },
         };
     }
   };

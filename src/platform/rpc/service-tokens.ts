@@ -16,12 +16,13 @@ export function parseServiceTokens(text: string, roles: readonly string[]): Serv
     const [role = '', token = '', ...rest] = entry.trim().split(':');
     if (!roles.includes(role) || rest.length > 0)
       return `entry ${index + 1} must be role:token with one of the roles ${roles.join(', ')}`;
-    if (!/^[\x21-\x7e]*$/.test(token)) return `entry ${index + 1} has a token that no header can carry`;
+    if (!/^[\x21-\x7e]*$/.test(token))
+      return `entry ${index + 1} has a token with characters that a header cannot carry; make one with: openssl rand -hex 32`;
     if (token.length < minimumTokenLength)
       return `entry ${index + 1} needs a token of at least ${minimumTokenLength} characters; make one with: openssl rand -hex 32`;
     const hash = sha256(token);
     if (tokens.some((other) => other.role !== role && other.hash.equals(hash)))
-      return `entry ${index + 1} gives another role the token of an entry before; each role needs its own`;
+      return `entry ${index + 1} has the token of an earlier entry with another role; give each role a token of its own`;
     tokens.push({ role, hash });
   }
   return tokens;

@@ -70,7 +70,7 @@ export function roleOfCertificate(
     return isRequired
       ? {
           refused:
-            'this server requires a client certificate, and the connection has none that counts: show one that has ' +
+            'this server requires a client certificate, and the connection has no valid one: send one that has ' +
             "not expired and is signed by an authority in the server's GATEHOUSE_TLS_CA_FILE; the server's log has the reason",
         }
       : { role: undefined };

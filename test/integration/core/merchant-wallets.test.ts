@@ -169,7 +169,11 @@ describe('an own account', () => {
 
   test.each([
     [{}, 'values', 'must contain at least one of client_id, client_secret, api_key, payee.type, payee.id'],
-    [{ base_url: 'https://thief.example' }, 'values', expect.stringContaining('must be named client_id')],
+    [
+      { base_url: 'https://thief.example' },
+      'values',
+      expect.stringContaining('must contain only these fields: client_id'),
+    ],
     [{ 'payee.id': '1' }, 'values.payee.type', 'is required with the other parts of payee'],
     [{ client_id: 'a\u0000b' }, 'values.client_id', 'must not contain control characters'],
     [{ client_id: 'x'.repeat(8193) }, 'values.client_id', 'must be at most 8192 characters'],

@@ -39,9 +39,12 @@ test.each([
     'entry 1 needs a token of at least 24 characters; make one with: openssl rand -hex 32',
   ],
   ['facade:', 'entry 1 needs a token of at least 24 characters'],
-  [`facade:${'x'.repeat(12)} ${'x'.repeat(12)}`, 'entry 1 has a token that no header can carry'],
-  [`facade:${'é'.repeat(24)}`, 'entry 1 has a token that no header can carry'],
-  [`facade:${first},operator:${first}`, 'entry 2 gives another role the token of an entry before'],
+  [
+    `facade:${'x'.repeat(12)} ${'x'.repeat(12)}`,
+    'entry 1 has a token with characters that a header cannot carry',
+  ],
+  [`facade:${'é'.repeat(24)}`, 'entry 1 has a token with characters that a header cannot carry'],
+  [`facade:${first},operator:${first}`, 'entry 2 has the token of an earlier entry with another role'],
 ])('"%s" is refused, and the reason says what is wrong', (text, reason) => {
   const refusal = parseServiceTokens(text, roles);
   expect(refusal).toEqual(expect.stringContaining(reason));

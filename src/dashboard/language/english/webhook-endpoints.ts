@@ -29,7 +29,8 @@ export const webhookEndpoints = {
   created: 'Your webhook endpoint is created',
   updated: 'The endpoint is changed. Pending deliveries go to its URL.',
   paused: 'The endpoint is paused. Its deliveries are kept.',
-  resumed: 'The endpoint is resumed. Due deliveries are sent now, those of one order in order.',
+  resumed:
+    'The endpoint is resumed. Due deliveries are sent now. The deliveries of one order keep their sequence.',
   deleted: (url: string) => `The endpoint ${url} is deleted. Its pending deliveries are abandoned.`,
   facts: { state: 'State', pending: 'Pending deliveries', lastResult: 'Latest result', created: 'Created' },
   history: 'Show its deliveries',

@@ -138,7 +138,8 @@ export const webhooks = {
     headers: 'Headers',
     headersLead: 'Each attempt has its own timestamp and signatures, by the secret that is valid then.',
     redeliver: 'Send again',
-    redeliverBody: 'It is sent with the same id and the same bytes, now and then on a whole new schedule.',
+    redeliverBody:
+      'It is sent with the same id and the same bytes, now, and if that fails on a new schedule.',
     redelivered: 'It is being sent again.',
   },
   secrets: {
