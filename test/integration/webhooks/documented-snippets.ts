@@ -186,7 +186,6 @@ func main() {
     },
     commands: [['go', 'run', '.']],
     environment: (folder) => ({
-      GOCACHE: `${folder}/cache`,
       GOPATH: `${folder}/path`,
       GOTOOLCHAIN: 'local',
       GOFLAGS: '-mod=mod',
