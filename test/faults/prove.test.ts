@@ -72,7 +72,8 @@ const readReport = async (file: string): Promise<SignedReport> =>
 
 test('a campaign passes, and its report can be verified until someone changes it', async () => {
   const file = join(folder, 'passed.json');
-  const args = ['--only', 'core:kill,broker:network', '--rate', '3', '--seed', '11', '--report', file];
+  // With this seed the first orders tell every story, and the broker is lost for long enough to take some.
+  const args = ['--only', 'core:kill,broker:network', '--rate', '1', '--seed', '395', '--report', file];
   const campaign = await run(args);
   const verified = await run(['verify', file]);
   const changed = join(folder, 'changed.json');
@@ -179,7 +180,7 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
   const file = join(folder, 'failed.json');
   const servers = ['--database-url', database.url, '--nats-url', broker.url];
   const campaign = await run(
-    [...servers, '--only', 'webhooks:freeze,database:kill', '--rate', '3', '--report', file],
+    [...servers, '--only', 'webhooks:freeze,database:kill', '--rate', '1', '--seed', '12', '--report', file],
     openLink,
   );
 
