@@ -8,8 +8,9 @@ import {
 import type { MissingMoneyDay, MoneyDay } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
-import { environmentOption, limitOption, showEnvironment, walletOption } from './options.ts';
+import { environmentOption, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 
@@ -19,7 +20,8 @@ interface DaysOptions {
   readonly merchant?: string;
   readonly day?: string;
   readonly unbalanced?: true;
-  readonly limit?: number;
+  readonly limit: number;
+  readonly pageToken?: string;
 }
 
 /** `reconcile days` */
@@ -35,6 +37,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
     .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
     .option('--unbalanced', 'only days with a difference')
     .addOption(limitOption())
+    .addOption(pageTokenOption())
     .action((options: DaysOptions) =>
       run(({ reconciliations }) => listDays(reconciliations, options, now())),
     );
@@ -42,18 +45,24 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
 
 async function listDays(
   reconciliations: CoreClients['reconciliations'],
-  { wallet = '', environment, merchant = '', day = '', unbalanced, limit = 50 }: DaysOptions,
+  { wallet = '', environment, merchant = '', day = '', unbalanced, ...paging }: DaysOptions,
   now: Date,
 ): Promise<Output> {
-  const { days, missing } = await reconciliations.listMoneyDays({
-    wallet,
-    merchantId: merchant,
-    date: day,
-    onlyDifferent: unbalanced === true,
-    pageSize: Math.min(limit, 500),
-    ...(environment === undefined ? {} : { environment }),
+  const missing: MissingMoneyDay[] = [];
+  const page = await collectPages(paging, async (request) => {
+    const reply = await reconciliations.listMoneyDays({
+      ...request,
+      wallet,
+      merchantId: merchant,
+      date: day,
+      onlyDifferent: unbalanced === true,
+      ...(environment === undefined ? {} : { environment }),
+    });
+    // Only the first page of all has them.
+    missing.push(...reply.missing);
+    return { items: reply.days, nextPageToken: reply.nextPageToken };
   });
-  return showMoneyDays(days, missing, now);
+  return showMoneyDays(page, missing, now);
 }
 
 /**
@@ -61,10 +70,11 @@ async function listDays(
  * code. Nor has a day that still waits, or one of a wallet without statements.
  */
 export function showMoneyDays(
-  days: readonly MoneyDay[],
+  page: Awaited<ReturnType<typeof collectPages<MoneyDay>>>,
   missing: readonly MissingMoneyDay[],
   now: Date,
 ): Output {
+  const { items: days, nextPageToken } = page;
   const today = now.toISOString().slice(0, 10);
   const isProvisional = ({ date }: MoneyDay): boolean => date >= today;
   const different = days.filter(({ difference }) => difference !== '0');
@@ -73,6 +83,7 @@ export function showMoneyDays(
     json: {
       days: days.map((each) => ({ ...plainJson(MoneyDaySchema, each), provisional: isProvisional(each) })),
       missing: missing.map((each) => plainJson(MissingMoneyDaySchema, each)),
+      next_page_token: nextPageToken,
     },
     text: (width) =>
       [
@@ -90,7 +101,7 @@ export function showMoneyDays(
           : [
               'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --date <day>',
             ]),
-      ].join('\n\n'),
+      ].join('\n\n') + showMore(page),
     exitCode:
       different.every(isProvisional) && unreadable.length === 0 ? exitCodes.ok : exitCodes.differences,
   };

@@ -1,6 +1,7 @@
 import { noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
 import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { ListMoneyDaysRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { pageOf, pageTokenIssue, readPageToken } from '../../platform/rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -9,7 +10,7 @@ import { environmentNumbers, parseOptionalEnvironment } from '../rpc/environment
 import { parsePageSize } from '../rpc/page-token.ts';
 import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MissingDay } from './missing-days.sql.ts';
-import type { MoneyDayFilter, StoredMoneyDay } from './money-days.sql.ts';
+import type { MoneyDayFilter, MoneyDayKey, StoredMoneyDay } from './money-days.sql.ts';
 import { parseDay } from './reconciliation-day.ts';
 import { parseOptionalWallet } from './reconciliation-messages.ts';
 
@@ -27,6 +28,7 @@ export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
       environment: parseOptionalEnvironment(request.environment),
       merchant: parseOptionalId('mer', request.merchantId, 'merchant_id'),
       date: parseOptionalDate(request.date),
+      after: parseAfter(request),
       limit: parsePageSize(request.pageSize),
     }),
   );
@@ -37,7 +39,34 @@ export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
   };
 }
 
-export function moneyDayMessage(day: StoredMoneyDay) {
+/** What a token of a page belongs to. */
+const filterOf = ({ wallet, environment, merchantId, date, onlyDifferent }: ListMoneyDaysRequest) => [
+  ...[wallet, environment, merchantId, date, onlyDifferent],
+];
+
+const keyPattern =
+  /^(?<day>[0-9-]{10})\/(?<environment>SANDBOX|PRODUCTION)\/(?<wallet>[a-z0-9]+)\/(?<merchant>[0-9a-f-]{36})\/(?<currency>[A-Z]{3})$/;
+
+function parseAfter(request: ListMoneyDaysRequest): Result<MoneyDayKey | undefined, Issue> {
+  if (request.pageToken === '') return ok(undefined);
+  const groups = keyPattern.exec(readPageToken(request.pageToken, filterOf(request)) ?? '')?.groups;
+  if (groups === undefined) return err(pageTokenIssue);
+  const { day = '', environment, wallet = '', merchant = '', currency = '' } = groups;
+  const key = { day, wallet, merchant_id: merchant as MoneyDayKey['merchant_id'], currency };
+  return ok({ ...key, environment: environment === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION' });
+}
+
+/** A page of balances that were read with one more than the page size. */
+export function moneyDayPage(request: ListMoneyDaysRequest, read: readonly StoredMoneyDay[], limit: number) {
+  const named = read.map((each) => ({
+    id: [each.day, each.environment, each.wallet, each.merchant_id, each.currency].join('/'),
+    each,
+  }));
+  const { items, nextPageToken } = pageOf(named, limit, filterOf(request));
+  return { days: items.map(({ each }) => moneyDayMessage(each)), nextPageToken };
+}
+
+function moneyDayMessage(day: StoredMoneyDay) {
   const merchantId = publicId('mer', day.merchant_id);
   return {
     environment: environmentNumbers[day.environment],

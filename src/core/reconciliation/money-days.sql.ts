@@ -44,8 +44,13 @@ export interface MoneyDayFilter {
   readonly merchantId: StoredId<'mer'> | undefined;
   readonly date: string | undefined;
   readonly onlyDifferent: boolean;
+  /** The last balance of the page before; undefined for the first page. */
+  readonly after: MoneyDayKey | undefined;
   readonly limit: number;
 }
+
+/** The key of a balance. */
+export type MoneyDayKey = Pick<StoredMoneyDay, 'day' | 'environment' | 'wallet' | 'merchant_id' | 'currency'>;
 
 /** A balance. Amounts are decimal text. */
 export interface StoredMoneyDay {
@@ -77,6 +82,8 @@ from core.money_days m
 where ($1::text is null or m.wallet = $1) and ($2::core.environment is null or m.environment = $2)
   and ($3::uuid is null or m.merchant_id = $3) and ($4::date is null or m.day = $4)
   and (not $5::boolean or m.difference <> 0)
+  and ($7::date is null or m.day < $7
+    or m.day = $7 and (m.environment, m.wallet, m.merchant_id, m.currency) > ($8::core.environment, $9::text, $10::uuid, $11::text))
 order by m.day desc, m.environment, m.wallet, m.merchant_id, m.currency
 limit $6`,
     values: [
@@ -86,6 +93,11 @@ limit $6`,
       filter.date ?? null,
       filter.onlyDifferent,
       filter.limit,
+      filter.after?.day ?? null,
+      filter.after?.environment ?? null,
+      filter.after?.wallet ?? null,
+      filter.after?.merchant_id ?? null,
+      filter.after?.currency ?? null,
     ],
   });
 

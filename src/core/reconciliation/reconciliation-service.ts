@@ -27,7 +27,7 @@ import {
   parseWallet,
   reconciliationMessage,
 } from './reconciliation-messages.ts';
-import { missingDayMessage, moneyDayMessage, parseMoneyDays } from './money-day-messages.ts';
+import { missingDayMessage, moneyDayPage, parseMoneyDays } from './money-day-messages.ts';
 import type { BalanceReader } from './read-balances.ts';
 import type { Reconciliation, ReconciliationStore } from './reconciliation-store.ts';
 
@@ -130,9 +130,10 @@ export function reconciliationService({
       },
       async listMoneyDays(request) {
         const filter = parseMoneyDays(request);
-        const missing = filter.onlyDifferent ? [] : await balances.missingDays(filter);
-        const days = await balances.moneyDays(filter);
-        return { days: days.map(moneyDayMessage), missing: missing.map(missingDayMessage) };
+        const isAsked = !filter.onlyDifferent && filter.after === undefined;
+        const missing = isAsked ? await balances.missingDays(filter) : [];
+        const read = await balances.moneyDays({ ...filter, limit: filter.limit + 1 });
+        return { ...moneyDayPage(request, read, filter.limit), missing: missing.map(missingDayMessage) };
       },
     },
     {

@@ -7,11 +7,10 @@ import type { Dashboard } from '../dashboard.ts';
 import { loadTab } from './environment-tab.ts';
 import { merchantNames } from './merchant-names.ts';
 import type { environmentOf, Writing } from './operator-writing.ts';
-import { environmentTabs, textIn, walletName, writingFor } from './operator-writing.ts';
+import { environmentTabs, pageQuery, textIn, walletName, writingFor } from './operator-writing.ts';
 
 const path = '/operator/balances';
-/** The newest ones. The command line lists the others. */
-const maxShown = 200;
+const pageSize = 50;
 
 /** The page of balances: the money in each wallet's statement against the recorded money, by day and merchant. */
 export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
@@ -19,10 +18,11 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
     const writing = writingFor(request, timeZone);
     const words = writing.words.balances;
     const onlyDifferent = textIn(request.query, 'different') === '1';
-    const load = ({ number }: ReturnType<typeof environmentOf>) =>
+    const pageToken = textIn(request.query, 'page');
+    const load = ({ name, number }: ReturnType<typeof environmentOf>) =>
       panel(request, async (options) => {
-        const asked = { environment: number, onlyDifferent, pageSize: maxShown };
-        const { days, missing } = await clients.reconciliations.listMoneyDays(asked, options);
+        const asked = { environment: number, onlyDifferent, pageSize, pageToken };
+        const { days, missing, nextPageToken } = await clients.reconciliations.listMoneyDays(asked, options);
         const names = await merchantNames(
           request,
           clients,
@@ -32,6 +32,7 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
         return {
           days: days.map((day) => balanceRow(day, names, today, writing)),
           missing: missing.map((day) => missingRow(day, writing)),
+          older: pageQuery({ environment: name, different: onlyDifferent ? '1' : '' }, nextPageToken),
         };
       });
     const { environment, shown } = await loadTab(
@@ -49,7 +50,8 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
       view: {
         tabs: environmentTabs(path, environment.name, writing),
         shown,
-        isFull: shown.isThere && shown.value.days.length === maxShown,
+        path,
+        newest: pageToken === '' ? '' : query(onlyDifferent),
         onlyDifferent,
         other: query(!onlyDifferent),
         back: `/operator/reconciliations?environment=${environment.name}`,

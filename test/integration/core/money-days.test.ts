@@ -129,3 +129,33 @@ test('a day whose statement the wallet refuses is listed with its answer, until 
   await desk.reconcile(missedDay, [inStatement('m-1', { occurTime: at(`${missedDay}T12:00:00Z`) })]);
   expect(await missingOf(merchantId)).toEqual([]);
 });
+
+test('balances come in pages, and a token continues only its own list', async () => {
+  const before = '2020-02-01';
+  await desk.database.query(
+    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+       completed, strays, reversals, refunds)
+     select environment::core.environment, 'walleta', day::date, gen_random_uuid(), currency, gen_random_uuid(), 1, 0, 1, 0, 0, 0
+     from unnest(array['SANDBOX', 'PRODUCTION']) environment, unnest(array['ETB', 'USD']) currency,
+       unnest(array['2020-02-01', '2020-02-02']) day, generate_series(1, 3)`,
+  );
+  const all = (await desk.reader.listMoneyDays({ pageSize: 500 })).days.filter(
+    ({ date }) => date < '2020-03-01',
+  );
+  const paged: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await desk.reader.listMoneyDays({ pageSize: 5, pageToken });
+    paged.push(...page.days.map(({ date, merchantId: id, currency }) => `${date} ${id} ${currency}`));
+    ({ nextPageToken: pageToken } = page);
+  } while (pageToken !== '');
+
+  expect(all).toHaveLength(24);
+  expect(paged.slice(-24)).toEqual(
+    all.map(({ date, merchantId: id, currency }) => `${date} ${id} ${currency}`),
+  );
+  const { nextPageToken } = await desk.reader.listMoneyDays({ pageSize: 1, date: before });
+  expect(await wrongFields(desk.reader.listMoneyDays({ pageSize: 1, pageToken: nextPageToken }))).toBe(
+    'page_token',
+  );
+});

@@ -74,6 +74,31 @@ test('balances show both sides of each day, and only those with a difference whe
   expect(different.body).toContain('\u2212ETB\u00a0200.00');
 });
 
+test('balances have pages', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  await superuser.query(
+    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+       completed, strays, reversals, refunds)
+     select 'PRODUCTION', 'walleta', date '2025-01-01' + i, $1, 'ETB', gen_random_uuid(), i, 0, i, 0, 0, 0
+     from generate_series(1, 120) i`,
+    [storedId('mer', merchantId)],
+  );
+  const seen: string[] = [];
+  const pages: string[] = [];
+  for (
+    let next: string | undefined = '/operator/balances?environment=production';
+    next !== undefined && pages.length < 9;
+  ) {
+    pages.push(next);
+    const { body } = await operator.get(next);
+    seen.push(...Array.from(body.matchAll(/>(2025-\d\d-\d\d)</g), ([, day = '']) => day));
+    next = /button-quiet" href="([^"]*page=[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&');
+  }
+
+  expect(seen).toHaveLength(120);
+  expect(new Set(seen).size).toBe(120);
+});
+
 test('the overview says once that payments are taken', async () => {
   const { body } = await operator.get('/operator');
 

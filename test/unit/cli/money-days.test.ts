@@ -6,10 +6,13 @@ import {
   MissingMoneyDaySchema,
   MoneyDaySchema,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { MoneyDay } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 const now = new Date('2026-03-10T00:30:00Z');
 const balanceOf = (date: string, difference: string) =>
   create(MoneyDaySchema, { date, difference, wallet: 'walleta', currency: 'ETB' });
+
+const pageOf = (items: readonly MoneyDay[]) => ({ items, nextPageToken: '' });
 
 test.each([
   ['nothing', [], 0],
@@ -18,12 +21,12 @@ test.each([
   ['the running day with a difference', [balanceOf('2026-03-10', '-5')], 0],
   ['both with a difference', [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '7')], 1],
 ])('the exit code for %s', (_, days, exitCode) => {
-  expect(showMoneyDays(days, [], now).exitCode).toBe(exitCode);
+  expect(showMoneyDays(pageOf(days), [], now).exitCode).toBe(exitCode);
 });
 
 test('only the running day is provisional, and its difference is shown like any other', () => {
   const { text, json } = showMoneyDays(
-    [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '0')],
+    pageOf([balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '0')]),
     [],
     now,
   );
@@ -46,7 +49,7 @@ test.each([
   [MissingMoneyDayReason.UNREADABLE, 'HTTP 403', 'could not be read: HTTP 403', 1],
 ])('a day without a balance is listed with its reason: %s', (reason, detail, words, exitCode) => {
   const missing = create(MissingMoneyDaySchema, { date: '2026-03-08', wallet: 'walleta', reason, detail });
-  const shown = showMoneyDays([], [missing], now);
+  const shown = showMoneyDays(pageOf([]), [missing], now);
   const text = (typeof shown.text === 'string' ? shown.text : shown.text(200)).replaceAll(/\s+/g, ' ');
 
   expect(text).toContain('2026-03-08');

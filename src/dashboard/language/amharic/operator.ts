@@ -265,7 +265,6 @@ export const operator: typeof english = {
     empty: 'ገና የተነጻጸረ ቀን የለም።',
     noDifference: 'የተነጻጸሩት ቀኖች ሁሉ እኩል ናቸው።',
     nobody: 'የማንም ነጋዴ ያልሆነ',
-    more: 'የቅርብ ጊዜዎቹ ብቻ ይታያሉ። ተጨማሪ ለማየት ይህን ያስኪዱ፦',
     columns: {
       day: 'ቀን',
       wallet: 'ዋሌት',

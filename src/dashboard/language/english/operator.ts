@@ -287,7 +287,6 @@ export const operator = {
     empty: 'No day has been compared yet.',
     noDifference: 'Every compared day balances.',
     nobody: 'No merchant',
-    more: 'Only the newest balances are shown. The others are listed by:',
     columns: {
       day: 'Day',
       wallet: 'Wallet',

@@ -804,6 +804,13 @@ export declare type ListMoneyDaysRequest = Message<"gatehouse.v1.ListMoneyDaysRe
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
+
+  /**
+   * next_page_token of the page before, with the same filters.
+   *
+   * @generated from field: string page_token = 7;
+   */
+  pageToken: string;
 };
 
 /**
@@ -827,11 +834,18 @@ export declare type ListMoneyDaysResponse = Message<"gatehouse.v1.ListMoneyDaysR
 
   /**
    * The ended days with money whose statement was not compared yet, of the last 30 days or of the requested day, newest first. Empty when
-   * only_different is set.
+   * only_different is set, and on later pages.
    *
    * @generated from field: repeated gatehouse.v1.MissingMoneyDay missing = 2;
    */
   missing: MissingMoneyDay[];
+
+  /**
+   * Opaque; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
 };
 
 /**
