@@ -20,7 +20,10 @@ export interface CoreMetricsParts {
 }
 
 /** Adds the metrics of a core's database, broker and work. */
-export function addCoreMetrics(metrics: Metrics, { database, bus, gate, wallets, now }: CoreMetricsParts): void {
+export function addCoreMetrics(
+  metrics: Metrics,
+  { database, bus, gate, wallets, now }: CoreMetricsParts,
+): void {
   addBrokerMetrics(metrics, bus);
   addPoolMetrics(metrics, database.poolWatch);
   addWorkMetrics(metrics, database);

@@ -17,7 +17,10 @@ const count = 60;
 const environment = Environment.SANDBOX;
 
 test('requests that wait for orders are answered although the only core of their facade is killed', async () => {
-  const stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
+  const stack = await startStack({
+    ...{ ownProcesses: true, cores: 1, facades: 1 },
+    settings: { GATEHOUSE_METRICS_PORT: '0' },
+  });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();
   // The facade does not know this core, so it can notice only what its own core tells it.
@@ -48,6 +51,10 @@ test('requests that wait for orders are answered although the only core of their
     const { data } = (await response.json()) as { data?: { status: string } };
     return `${response.status} ${data?.status}`;
   });
+  const facadeMetrics = String(stack.facades[0]?.process.ready['metrics']);
+  await waitUntil('all requests wait', async () =>
+    (await (await fetch(facadeMetrics)).text()).includes(`gatehouse_waiting_requests ${count}\n`),
+  );
   await end(0, 20);
   await waitUntil('the first requests are answered', () => answered >= 20);
 

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { OrderRow } from '../../../src/core/database/entities.ts';
 import {
+  byOrderId,
   orderOfAttempt,
   orderOfId,
   orderOfNumber,
@@ -63,6 +65,54 @@ test('transactions that change one order have their ids in the order of their tu
     expect(taken).toHaveLength(waiting + 1);
     expect(taken).toEqual(taken.toSorted((one, other) => (one < other ? -1 : 1)));
   }
+});
+
+test('a transaction that locks many orders has a later id than each that changed one of them before', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const first = await desk.registerHosted({ merchantId, orderNumber: 'D-0' });
+  // So many that the statement takes tens of milliseconds.
+  const copies = await desk.query<{ id: string }>(
+    `insert into core.orders
+     select (jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'D-' || i))).*
+     from core.orders o, generate_series(1, 2000) i where o.id = $1 returning id`,
+    [storedId('ord', first.orderId)],
+  );
+  const names = copies.map(({ id }) => ({
+    merchantId: publicId('mer', storedId('mer', merchantId)),
+    environment: 'SANDBOX' as const,
+    id: publicId('ord', id),
+  }));
+  const last = names.at(-1);
+  if (last === undefined) throw new Error('no orders');
+  const idIn = async (em: EntityManager): Promise<bigint> => {
+    const [{ xid }] = await em.execute<[{ xid: string }]>('select pg_current_xact_id()::text as xid');
+    return BigInt(xid);
+  };
+  const changed: bigint[] = [];
+  let isDone = false;
+  const changeOne = async (): Promise<void> => {
+    while (!isDone)
+      changed.push(
+        await database.fork().transactional(async (em) => {
+          await orderOfId(last)(em);
+          return idIn(em);
+        }),
+      );
+  };
+  const changing = changeOne();
+  const turns: { readonly own: bigint; readonly before: bigint }[] = [];
+  await waitUntil('the last order was free three times', async () => {
+    await database.fork().transactional(async (em) => {
+      const locked = await byOrderId.free(em, names);
+      const before = changed.reduce((a, b) => (a > b ? a : b), 0n);
+      if (locked.at(-1) !== undefined && before > 0n) turns.push({ own: await idIn(em), before });
+    });
+    return turns.length >= 3;
+  });
+  isDone = true;
+  await changing;
+
+  expect(turns.filter(({ own, before }) => own < before)).toEqual([]);
 });
 
 test('orders that are read together are the same as alone, with at most three statements', async () => {

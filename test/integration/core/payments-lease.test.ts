@@ -81,6 +81,20 @@ describe('taking an attempt', () => {
     expect(await desk.take(mine)).toMatchObject({ leases: 1 });
   });
 
+  test('gives one of two due attempts of an order, and the other with the next call', async () => {
+    const order = await desk.registerHosted({ merchantId });
+    const first = await desk.payHosted(order);
+    await desk.settle(first, outcomes.declined());
+    const second = await desk.payHosted(order);
+    // As after a late callback about the first.
+    await desk.makeDue(first);
+
+    const taken = [await leaseIds({}), await leaseIds({}), await leaseIds({})];
+
+    expect(taken.map(({ length }) => length)).toEqual([1, 1, 0]);
+    expect(taken.flat().sort()).toEqual([first.attemptId, second.attemptId].sort());
+  });
+
   test('of a worker that died is possible once the lease has lapsed, as sent before, and the dead one has lost it', async () => {
     const payment = await desk.startDirect({ merchantId });
     const dead = await desk.take(payment);

@@ -11,20 +11,32 @@ export interface DueAttempt {
 
 /**
  * Locks the orders of due attempts without a lease. Orders locked by other transactions are skipped until the next
- * call, which also prevents deadlocks. A restored database gives none before its recovery has finished.
+ * call, which also prevents deadlocks. A restored database gives none before its recovery has finished. All advisory
+ * locks are taken before the first row is locked: lock-order.sql.ts gives the reason.
  */
 const statement = `
-select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptId"
-from core.payment_attempts a
-join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
-where a.environment = ?::core.environment
-  and a.payment_option = any(?::text[])
-  and a.due_at <= now()
-  and (a.leased_until is null or a.leased_until <= now())
-  and a.merchant_id <> all(?::uuid[])
-  and (select core.takes_payments(?::core.environment))
-order by a.due_at
-limit ?
+with held as materialized (
+  select array_agg(c.merchant_id) as merchants, array_agg(c.order_id) as orders, array_agg(c.id) as ids
+  from (
+    select * from (
+      select a.merchant_id, a.order_id, a.id
+      from core.payment_attempts a
+      where a.environment = ?::core.environment
+        and a.payment_option = any(?::text[])
+        and a.due_at <= now()
+        and (a.leased_until is null or a.leased_until <= now())
+        and a.merchant_id <> all(?::uuid[])
+        and (select core.takes_payments(?::core.environment))
+      order by a.due_at
+      offset 0
+    ) due
+    where pg_try_advisory_xact_lock(hashtextextended(due.order_id::text, 0))
+    limit ?
+  ) c
+)
+select t.merchant_id as "merchantId", t.order_id as "orderId", t.id as "attemptId"
+from held cross join lateral unnest(held.merchants, held.orders, held.ids) t (merchant_id, order_id, id)
+join core.orders o on o.merchant_id = t.merchant_id and o.environment = ?::core.environment and o.id = t.order_id
 for update of o skip locked`;
 
 export interface DueAttemptFilter {
@@ -35,10 +47,23 @@ export interface DueAttemptFilter {
   readonly limit: number;
 }
 
+/**
+ * At most one attempt of each order, because a transaction changes an order once. A second one, such as an ended attempt about
+ * which the wallet has called back, stays due for the next call.
+ */
 export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilter): Promise<DueAttempt[]> {
   const { environment, paymentOptions, exceptMerchantIds, limit } = filter;
-  const values = [environment, listOf(paymentOptions), listOf(exceptMerchantIds), environment, limit];
-  return em.execute<DueAttempt[]>(statement, values);
+  const values = [
+    environment,
+    listOf(paymentOptions),
+    listOf(exceptMerchantIds),
+    environment,
+    limit,
+    environment,
+  ];
+  const due = await em.execute<DueAttempt[]>(statement, values);
+  const orders = new Set<DueAttempt['orderId']>();
+  return due.filter(({ orderId }) => orders.size < orders.add(orderId).size);
 }
 
 /** A PostgreSQL array literal. The elements contain nothing that needs quotes. */

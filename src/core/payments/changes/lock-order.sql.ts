@@ -77,17 +77,34 @@ async function lock(em: EntityManager, statement: Statement): Promise<OrderRow |
 
 /*
  * Several orders are locked without waiting. An order that another transaction holds is left out, so transactions that lock
- * several orders never wait for each other in a circle. A sub-select that locks rows runs once for each name, so the lock is
- * never tried on an order that only the planner looks at.
+ * several orders never wait for each other in a circle.
+ *
+ * All advisory locks are taken before the first row is locked: `array_agg` reads its whole input first. The first locked row
+ * gives the transaction its id, and events are read in the order of these ids (ADR 4). If the locks were taken row by row, another transaction
+ * could get a later id, change an order, and commit, before this one locks that order and changes it again under its earlier id.
  */
-const lockingFree = (source: string, where: string): string => `
-select name.place::integer - 1 as place, free.*
-from ${source} cross join lateral (
-  select ${orderColumns}
-  from core.orders o
-  where ${where} and pg_try_advisory_xact_lock(hashtextextended(o.id::text, 0))
-  for update skip locked
-) free`;
+const lockingFree = (candidates: string, condition = 'true'): string => `
+with held as materialized (
+  select array_agg(c.place) as places, array_agg(c.merchant_id) as merchants, array_agg(c.environment) as environments,
+    array_agg(c.id) as ids
+  from (${candidates}) c
+)
+select t.place, ${orderColumns}
+from held cross join lateral unnest(held.places, held.merchants, held.environments, held.ids) t (place, merchant_id, environment, id)
+join core.orders o on o.merchant_id = t.merchant_id and o.environment = t.environment and o.id = t.id
+where ${condition}
+for update of o skip locked`;
+
+/** Takes the advisory locks of those rows that nobody holds. `offset 0` keeps the planner from trying them on other rows. */
+const heldOf = (rows: string): string => `
+select * from (${rows} offset 0) found where pg_try_advisory_xact_lock(hashtextextended(found.id::text, 0))`;
+
+const named = (source: string, where: string): string =>
+  lockingFree(
+    heldOf(
+      `select name.place::integer - 1 as place, o.merchant_id, o.environment, o.id from ${source} join core.orders o on ${where}`,
+    ),
+  );
 
 type IdKey = Extract<OrderKey, Pick<OrderRow, 'id'>>;
 type PartKey = { readonly merchantId: StoredId<'mer'>; readonly id: string };
@@ -105,7 +122,7 @@ const freeById = bulkStatement(
     ),
   },
   (sql) =>
-    lockingFree(
+    named(
       sql.name,
       'o.merchant_id = name.merchant_id and o.environment = name.environment and o.id = name.id',
     ),
@@ -123,7 +140,7 @@ const freeByAttempt = bulkStatement(
     ),
   },
   (sql) =>
-    lockingFree(
+    named(
       `${sql.name} join core.payment_attempts part on part.merchant_id = name.merchant_id and part.id = name.id`,
       'o.merchant_id = part.merchant_id and o.environment = part.environment and o.id = part.order_id',
     ),
@@ -140,6 +157,22 @@ export const lockFreeOrdersOfAttempts = (
   em: EntityManager,
   keys: readonly PartKey[],
 ): Promise<(OrderRow | undefined)[]> => lockFree(em, freeByAttempt, keys);
+
+const dueStatement: Statement = {
+  name: 'lock-due-orders',
+  text: lockingFree(
+    `${heldOf(`
+select 0 as place, o.merchant_id, o.environment, o.id from core.orders o where o.sweep_at <= now() order by o.sweep_at`)}
+limit $1`,
+    'o.sweep_at <= now()',
+  ),
+};
+
+/** Locks orders whose expiry check is due by the database's clock, and that are free. */
+export async function lockDueOrders(em: EntityManager, limit: number): Promise<OrderRow[]> {
+  const rows = await runInTransaction(em, { ...dueStatement, values: [limit] });
+  return rows.map(({ place: _, ...row }) => em.map(OrderRow, row));
+}
 
 async function lockFree<Key>(
   em: EntityManager,

@@ -1,9 +1,8 @@
-import { LockMode, raw } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { OrderRow } from '../../database/entities.ts';
 import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
+import { lockDueOrders } from '../changes/lock-order.sql.ts';
 import type { Locked } from '../changes/order-change.ts';
 
 const batchSize = 200;
@@ -11,15 +10,8 @@ const batchSize = 200;
 /** An order whose attempt is in flight cannot expire. Its expiry is tried again after this time. */
 const retryAfterMs = 15_000;
 
-/** Orders whose expiry check is due by the database's clock, and which no other transaction has locked. */
-async function takeDueOrders(em: EntityManager): Promise<Locked[]> {
-  const rows = await em.find(
-    OrderRow,
-    { sweepAt: { $lte: raw('now()') } },
-    { orderBy: { sweepAt: 'asc' }, limit: batchSize, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-  );
-  return rows.map((row) => ({ row }));
-}
+const takeDueOrders = async (em: EntityManager): Promise<Locked[]> =>
+  (await lockDueOrders(em, batchSize)).map((row) => ({ row }));
 
 /**
  * Expires the orders whose session has expired, in small batches, until none is left. Returns the number of orders it
