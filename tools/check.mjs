@@ -12,7 +12,11 @@ const STEPS = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], remedy: 'npm run format' },
   { name: 'lint', command: ['eslint', '--max-warnings', '0', '.'] },
   { name: 'imports', command: ['depcruise', '--config', '.dependency-cruiser.js', ...folders] },
-  { name: 'types', command: ['tsc', '--noEmit', '-p', '.'] },
+  // The native compiler takes a third of the processor time. It has no API, which the linter and the generators need.
+  {
+    name: 'types',
+    command: ['node', 'node_modules/typescript-7/bin/tsc', '--noEmit', '--singleThreaded', '-p', '.'],
+  },
   { name: 'proto-lint', command: ['buf', 'lint'] },
   {
     name: 'proto-format',
