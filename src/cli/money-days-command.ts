@@ -5,7 +5,11 @@ import {
   MissingMoneyDaySchema,
   MoneyDaySchema,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { MissingMoneyDay, MoneyDay } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  MissingMoneyDay,
+  MoneyDay,
+  MoneyDayCorrection,
+} from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { environmentOption, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
@@ -13,6 +17,7 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
+import { showTime } from './time.ts';
 
 interface DaysOptions {
   readonly wallet?: string;
@@ -20,6 +25,7 @@ interface DaysOptions {
   readonly merchant?: string;
   readonly day?: string;
   readonly unbalanced?: true;
+  readonly corrected?: true;
   readonly limit: number;
   readonly pageToken?: string;
 }
@@ -36,6 +42,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
     .option('--merchant <merchant_id>', 'only this merchant')
     .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
     .option('--unbalanced', 'only days with a difference')
+    .option('--corrected', 'only days whose balance was corrected later')
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((options: DaysOptions) =>
@@ -45,7 +52,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
 
 async function listDays(
   reconciliations: CoreClients['reconciliations'],
-  { wallet = '', environment, merchant = '', day = '', unbalanced, ...paging }: DaysOptions,
+  { wallet = '', environment, merchant = '', day = '', unbalanced, corrected, ...paging }: DaysOptions,
   now: Date,
 ): Promise<Output> {
   const missing: MissingMoneyDay[] = [];
@@ -56,6 +63,7 @@ async function listDays(
       merchantId: merchant,
       date: day,
       onlyDifferent: unbalanced === true,
+      onlyCorrected: corrected === true,
       ...(environment === undefined ? {} : { environment }),
     });
     // Only the first page of all has them.
@@ -78,6 +86,7 @@ export function showMoneyDays(
   const today = now.toISOString().slice(0, 10);
   const isProvisional = ({ date }: MoneyDay): boolean => date >= today;
   const different = days.filter(({ difference }) => difference !== '0');
+  const corrected = days.flatMap((day) => day.corrections.map(correctionRow(day)));
   const unreadable = missing.filter(({ reason }) => reason === MissingMoneyDayReason.UNREADABLE);
   return {
     json: {
@@ -93,6 +102,9 @@ export function showMoneyDays(
         ...(different.length === 0
           ? []
           : ['To see the payments that explain a difference: gatehouse reconcile show <reconciliation_id>']),
+        ...(corrected.length === 0
+          ? []
+          : [`Corrections of ended days:\n${table(correctionColumns, corrected, width)}`]),
         ...(missing.length === 0
           ? []
           : [`Days without a balance:\n${table(missingColumns, missing.map(missingRow), width)}`]),
@@ -128,6 +140,32 @@ const balanceRow =
     each.difference === '0' ? 'balances' : `${each.difference} ${each.currency}`,
     each.reconciliationId,
   ];
+
+const correctionColumns = [
+  { head: 'DAY' },
+  { head: 'WALLET' },
+  { head: 'MERCHANT' },
+  { head: 'CORRECTED' },
+  { head: 'SUMS BEFORE', gives: true },
+  { head: 'RECONCILIATION' },
+];
+
+const correctionRow =
+  (day: MoneyDay) =>
+  (before: MoneyDayCorrection): string[] => [
+    day.date,
+    day.wallet,
+    day.merchantId === '' ? 'none' : day.merchantId,
+    showTime(before.correctTime),
+    sumsBefore(before),
+    before.reconciliationId,
+  ];
+
+const sumsBefore = (before: MoneyDayCorrection): string =>
+  [
+    `in ${before.statementIn}, out ${before.statementOut}, completed ${before.completed}, strays ${before.strays},`,
+    `reversals ${before.reversals}, refunds ${before.refunds}, difference ${before.difference}`,
+  ].join(' ');
 
 const missingColumns = [
   { head: 'DAY' },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -19,7 +20,7 @@ import { sharedClient, sharedConnection, sharedStack } from '../support/shared-s
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openExplanationSurfaces } from './explanation-surfaces.ts';
-import type { ExplainedName, ExplanationSurfaces } from './explanation-surfaces.ts';
+import type { ExplainedName, ExplanationSurfaces, Shown } from './explanation-surfaces.ts';
 
 // Every fact that an order can wait for, frozen, and asked by gRPC, REST, the command line and the dashboard. All four must show
 // the same words. The test plays the `wallets` process, so nothing moves while it asks. The simulated wallets follow at the end.
@@ -56,22 +57,33 @@ afterAll(async () => {
 type Surface = 'grpc' | 'rest' | 'cli' | 'dashboard';
 const everywhere: readonly Surface[] = ['grpc', 'rest', 'cli', 'dashboard'];
 
-/** Waits for the fact, and checks that all surfaces show the same words. `facts`: the fact, its holder and the next step. */
+/**
+ * Waits for the fact, and checks that all surfaces show the same words. `facts`: the fact, its holder and the next step.
+ * A due time can pass between two answers, which changes the words: then both are asked again.
+ */
 async function expectEverywhere(
   order: ExplainedName,
   facts: string,
   asked: readonly Surface[] = everywhere,
 ): Promise<string> {
-  const before = await waitUntil(`${order.orderNumber} waits for ${facts}`, async () => {
+  const isThere = async (): Promise<Shown | undefined> => {
     const shown = await surfaces.grpc(order);
-    return shown.facts?.slice(0, 3).join(' ') === facts && shown;
-  });
+    return shown.facts?.slice(0, 3).join(' ') === facts ? shown : undefined;
+  };
+  let text = '';
   for (const surface of asked) {
-    const { text, facts: shown = before.facts } = await surfaces[surface](order);
-    expect({ surface, text, facts: shown }).toEqual({ surface, text: before.text, facts: before.facts });
+    const { told, shown } = await waitUntil(`${order.orderNumber} waits for ${facts}`, async () => {
+      const before = await isThere();
+      const shown = before && (await surfaces[surface](order));
+      const after = shown && (await isThere());
+      return after !== undefined && isDeepStrictEqual(before, after) && { told: after, shown };
+    });
+    const expected = { text: told.text, facts: told.facts };
+    expect({ surface, facts: told.facts, ...shown }).toEqual({ surface, ...expected });
+    text = told.text;
   }
-  expect(before.text).not.toMatch(/[a-z]{3}_[0-9a-z]{20}|\+?251\d|127\.0\.0\.1|undefined/);
-  return before.text;
+  expect(text).not.toMatch(/[a-z]{3}_[0-9a-z]{20}|\+?251\d|127\.0\.0\.1|undefined/);
+  return text;
 }
 
 const nameOf = (merchant: TestMerchant, orderNumber: string, orderId: string): ExplainedName => ({

@@ -34,6 +34,7 @@ import { Migration035EventChain } from './migrations/migration-035-event-chain.t
 import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts';
 import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
 import { Migration040RecoveredOrders } from './migrations/migration-040-recovered-orders.ts';
+import { Migration041MoneyDayCorrections } from './migrations/migration-041-money-day-corrections.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -77,6 +78,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration036MoneyDays,
         Migration037Erasure,
         Migration040RecoveredOrders,
+        Migration041MoneyDayCorrections,
       ],
       migrationLock: 7_142_001,
     },

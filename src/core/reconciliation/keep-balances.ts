@@ -21,9 +21,10 @@ const repeatDays = 7;
 /** The author of a run in the list of reconciliations. */
 const startedBy = 'core';
 
-/** Compares the running day of every wallet with a statement at intervals. Compares the days of the last week again, because wallets
- * correct their statements and add entries late. A run replaces earlier runs of its day that core started for this purpose. Several cores may call it at once.
- * Returns the number of started runs.
+/**
+ * Compares the running day of every wallet with a statement at intervals. Compares the days of the last week again, because
+ * wallets correct their statements and add entries late. A run replaces earlier runs of its day that core started for this
+ * purpose. Several cores may call it at once. Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {
   const { database, wallets, newId, now, onDue, balanceMinutes } = parts;
@@ -90,7 +91,10 @@ where not exists (
   return rows.map(({ date }) => date);
 }
 
-/** Removes runs that a later completed run of the same day has replaced. Those of operators and the nightly one stay. */
+/**
+ * Removes runs that a later completed run of the same day has replaced. Those of operators, the nightly one, and those that corrected
+ * a balance stay.
+ */
 async function forgetReplaced({ database }: BalanceParts): Promise<void> {
   await inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
     const replaced = await runStatement<{ id: string }>(client, {
@@ -102,6 +106,7 @@ where not r.scheduled and r.started_by = $1 and r.status in ('COMPLETED', 'FAILE
     where later.environment = r.environment and later.wallet = r.wallet and later.day = r.day
       and later.id > r.id and later.status = 'COMPLETED'
   )
+  and not exists (select from core.money_day_corrections c where c.reconciliation_id = r.id)
 order by r.id limit 100 for update skip locked`,
       values: [startedBy],
     });

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
 import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { ListMoneyDaysRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -10,7 +11,7 @@ import { environmentNumbers, parseOptionalEnvironment } from '../rpc/environment
 import { parsePageSize } from '../rpc/page-token.ts';
 import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MissingDay } from './missing-days.sql.ts';
-import type { MoneyDayFilter, MoneyDayKey, StoredMoneyDay } from './money-days.sql.ts';
+import type { MoneyDayFilter, MoneyDayKey, StoredMoneyDay, StoredSums } from './money-days.sql.ts';
 import { parseDay } from './reconciliation-day.ts';
 import { parseOptionalWallet } from './reconciliation-messages.ts';
 
@@ -36,12 +37,14 @@ export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
     ...filter,
     merchantId: merchant === undefined ? undefined : storedId('mer', merchant),
     onlyDifferent: request.onlyDifferent,
+    onlyCorrected: request.onlyCorrected,
   };
 }
 
 /** What a token of a page belongs to. */
-const filterOf = ({ wallet, environment, merchantId, date, onlyDifferent }: ListMoneyDaysRequest) => [
-  ...[wallet, environment, merchantId, date, onlyDifferent],
+const filterOf = (request: ListMoneyDaysRequest) => [
+  ...[request.wallet, request.environment, request.merchantId, request.date],
+  ...[request.onlyDifferent, request.onlyCorrected],
 ];
 
 const keyPattern =
@@ -74,16 +77,25 @@ function moneyDayMessage(day: StoredMoneyDay) {
     date: day.day,
     merchantId: merchantId === noMerchantId ? '' : merchantId,
     currency: day.currency,
-    statementIn: day.statement_in,
-    statementOut: day.statement_out,
-    completed: day.completed,
-    strays: day.strays,
-    reversals: day.reversals,
-    refunds: day.refunds,
-    difference: day.difference,
+    ...sumsMessage(day),
     reconciliationId: publicId('rec', day.reconciliation_id),
+    corrections: day.corrections.map((correction) => ({
+      ...sumsMessage(correction),
+      correctTime: timestampFromMs(correction.corrected_at),
+      reconciliationId: publicId('rec', correction.reconciliation_id),
+    })),
   };
 }
+
+const sumsMessage = (sums: StoredSums) => ({
+  statementIn: sums.statement_in,
+  statementOut: sums.statement_out,
+  completed: sums.completed,
+  strays: sums.strays,
+  reversals: sums.reversals,
+  refunds: sums.refunds,
+  difference: sums.difference,
+});
 
 export const missingDayMessage = (missing: MissingDay) => ({
   environment: environmentNumbers[missing.environment],

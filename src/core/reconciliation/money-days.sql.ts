@@ -8,33 +8,53 @@ import type { Environment } from '../domain/order.ts';
 import { decimalOf } from './money-balance.ts';
 import type { MoneyDay } from './money-balance.ts';
 
-/** Replaces the balance of a reconciliation's wallet and day. */
+const sums = ['statement_in', 'statement_out', 'completed', 'strays', 'reversals', 'refunds'] as const;
+const columns = sums.join(', ');
+const sumsOf = (table: string): string => sums.map((sum) => `coalesce(${table}.${sum}, 0)`).join(', ');
+const balances = `jsonb_to_recordset(?::jsonb) n(merchant_id uuid, currency text, ${sums.map((sum) => `${sum} numeric`).join(', ')})`;
+
+/**
+ * Replaces the balances of a reconciliation's wallet and day. If an earlier reconciliation after the end of the day gave other sums,
+ * these stay as a correction. A merchant without money in the new comparison then has a balance of zeros, which shows the correction.
+ */
 export async function writeMoneyDays(
   em: EntityManager,
   { id, environment, wallet, day }: Pick<ReconciliationRow, 'id' | 'environment' | 'wallet' | 'day'>,
   days: readonly MoneyDay[],
 ): Promise<void> {
-  await em.execute(
-    'delete from core.money_days where environment = ?::core.environment and wallet = ? and day = ?::date',
-    [environment, wallet, day],
+  const rows = JSON.stringify(
+    days.map((each) => ({
+      merchant_id: each.merchantId ?? storedId('mer', noMerchantId),
+      currency: each.currency,
+      statement_in: decimalOf(each.sums.statementIn),
+      statement_out: decimalOf(each.sums.statementOut),
+      completed: decimalOf(each.sums.completed),
+      strays: decimalOf(each.sums.strays),
+      reversals: decimalOf(each.sums.reversals),
+      refunds: decimalOf(each.sums.refunds),
+    })),
   );
-  const rows = days.map(({ merchantId, currency, sums }) => ({
-    merchant_id: merchantId ?? storedId('mer', noMerchantId),
-    currency,
-    statement_in: decimalOf(sums.statementIn),
-    statement_out: decimalOf(sums.statementOut),
-    completed: decimalOf(sums.completed),
-    strays: decimalOf(sums.strays),
-    reversals: decimalOf(sums.reversals),
-    refunds: decimalOf(sums.refunds),
-  }));
+  const ofDay = 'environment = ?::core.environment and wallet = ? and day = ?::date';
+  const dayKey = [environment, wallet, day];
+  await em.execute(
+    `insert into core.money_day_corrections
+  (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at, ${columns})
+select ?::core.environment, ?, ?::date, merchant_id, currency, ?::uuid, now(), ${sumsOf('b')}
+from (select * from core.money_days where ${ofDay}) b full join ${balances} using (merchant_id, currency)
+where (${sumsOf('b')}) <> (${sumsOf('n')}) and exists (
+  select from core.reconciliations
+  where ${ofDay} and id <> ?::uuid and status = 'COMPLETED' and created_at >= (day + 1)::timestamp at time zone 'UTC'
+)`,
+    [...dayKey, id, ...dayKey, rows, ...dayKey, id],
+  );
+  await em.execute(`delete from core.money_days where ${ofDay}`, dayKey);
   await em.execute(
     `insert into core.money_days
-  (environment, wallet, day, reconciliation_id, merchant_id, currency, statement_in, statement_out, completed, strays, reversals, refunds)
-select ?::core.environment, ?, ?::date, ?::uuid, r.*
-from jsonb_to_recordset(?::jsonb) r(merchant_id uuid, currency text, statement_in numeric, statement_out numeric,
-  completed numeric, strays numeric, reversals numeric, refunds numeric)`,
-    [environment, wallet, day, id, JSON.stringify(rows)],
+  (environment, wallet, day, reconciliation_id, merchant_id, currency, ${columns})
+select ?::core.environment, ?, ?::date, ?::uuid, merchant_id, currency, ${sumsOf('n')}
+from (select distinct merchant_id, currency from core.money_day_corrections where ${ofDay}) c
+full join ${balances} using (merchant_id, currency)`,
+    [...dayKey, id, ...dayKey, rows],
   );
 }
 
@@ -44,6 +64,7 @@ export interface MoneyDayFilter {
   readonly merchantId: StoredId<'mer'> | undefined;
   readonly date: string | undefined;
   readonly onlyDifferent: boolean;
+  readonly onlyCorrected: boolean;
   /** The last balance of the page before; undefined for the first page. */
   readonly after: MoneyDayKey | undefined;
   readonly limit: number;
@@ -52,36 +73,51 @@ export interface MoneyDayFilter {
 /** The key of a balance. */
 export type MoneyDayKey = Pick<StoredMoneyDay, 'day' | 'environment' | 'wallet' | 'merchant_id' | 'currency'>;
 
-/** A balance. Amounts are decimal text. */
-export interface StoredMoneyDay {
+/** Decimal text. */
+export type StoredSums = Readonly<Record<(typeof sums)[number] | 'difference', string>>;
+
+export interface StoredMoneyDay extends StoredSums {
   readonly environment: Environment;
   readonly wallet: string;
   readonly day: string;
   readonly merchant_id: StoredId<'mer'>;
   readonly currency: string;
   readonly reconciliation_id: StoredId<'rec'>;
-  readonly statement_in: string;
-  readonly statement_out: string;
-  readonly completed: string;
-  readonly strays: string;
-  readonly reversals: string;
-  readonly refunds: string;
-  readonly difference: string;
+  /** Newest first. */
+  readonly corrections: readonly StoredCorrection[];
 }
+
+/** The sums before a correction, and the reconciliation that corrected them. */
+export interface StoredCorrection extends StoredSums {
+  readonly reconciliation_id: StoredId<'rec'>;
+  /** In milliseconds since 1970. */
+  readonly corrected_at: number;
+}
+
+const textsOf = (table: string): string =>
+  [...sums, 'difference'].map((sum) => `trim_scale(${table}.${sum})::text as ${sum}`).join(', ');
+
+const ofBalance = ['environment', 'wallet', 'day', 'merchant_id', 'currency']
+  .map((column) => `c.${column} = m.${column}`)
+  .join(' and ');
 
 /** Newest day first. */
 export const readMoneyDays = (pool: Pool, filter: MoneyDayFilter): Promise<StoredMoneyDay[]> =>
   runStatement<StoredMoneyDay>(pool, {
     text: `
-select m.environment, m.wallet, m.day::text as day, m.merchant_id, m.currency, m.reconciliation_id,
-  trim_scale(m.statement_in)::text as statement_in, trim_scale(m.statement_out)::text as statement_out,
-  trim_scale(m.completed)::text as completed, trim_scale(m.strays)::text as strays,
-  trim_scale(m.reversals)::text as reversals, trim_scale(m.refunds)::text as refunds,
-  trim_scale(m.difference)::text as difference
+select m.environment, m.wallet, m.day::text as day, m.merchant_id, m.currency, m.reconciliation_id, ${textsOf('m')},
+  coalesce((
+    select jsonb_agg(c order by c.corrected_at desc) from (
+      select c.reconciliation_id, (extract(epoch from c.corrected_at) * 1000)::bigint as corrected_at, ${textsOf('c')}
+      from core.money_day_corrections c
+      where ${ofBalance}
+    ) c
+  ), '[]') as corrections
 from core.money_days m
 where ($1::text is null or m.wallet = $1) and ($2::core.environment is null or m.environment = $2)
   and ($3::uuid is null or m.merchant_id = $3) and ($4::date is null or m.day = $4)
   and (not $5::boolean or m.difference <> 0)
+  and (not $12::boolean or exists (select from core.money_day_corrections c where ${ofBalance}))
   and ($7::date is null or m.day < $7
     or m.day = $7 and (m.environment, m.wallet, m.merchant_id, m.currency) > ($8::core.environment, $9::text, $10::uuid, $11::text))
 order by m.day desc, m.environment, m.wallet, m.merchant_id, m.currency
@@ -98,6 +134,7 @@ limit $6`,
       filter.after?.wallet ?? null,
       filter.after?.merchant_id ?? null,
       filter.after?.currency ?? null,
+      filter.onlyCorrected,
     ],
   });
 

@@ -5,6 +5,7 @@ import type { MissingMoneyDay, MoneyDay } from '../../gen/gatehouse/v1/reconcili
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { loadTab } from './environment-tab.ts';
+import { momentOf } from '../moment-text.ts';
 import { merchantNames } from './merchant-names.ts';
 import type { environmentOf, Writing } from './operator-writing.ts';
 import { environmentTabs, pageQuery, textIn, walletName, writingFor } from './operator-writing.ts';
@@ -64,7 +65,7 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
   const words = writing.words.balances;
   const { merchantId, currency, difference } = day;
   const amount = (text: string): string => signedAmount(text, currency, writing);
-  const differs = /[1-9]/.test(difference);
+  const differs = !isZero(difference);
   return {
     date: day.date,
     wallet: walletName(day.wallet, writing),
@@ -86,8 +87,15 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
       ? { tone: 'warn', text: words.states.differs }
       : { tone: 'good', text: words.states.balances },
     provisional: day.date >= today ? words.states.provisional : '',
+    corrections: day.corrections.map((correction) => ({
+      link: `/operator/reconciliations/${correction.reconciliationId}`,
+      when: words.corrected(momentOf(correction.correctTime, writing.language, writing.timeZone)?.text ?? ''),
+      before: isZero(correction.difference) ? words.noneBefore : words.before(amount(correction.difference)),
+    })),
   };
 }
+
+const isZero = (difference: string): boolean => !/[1-9]/.test(difference);
 
 function missingRow({ date, wallet, reason, detail, reconciliationId }: MissingMoneyDay, writing: Writing) {
   const { reasons } = writing.words.balances;

@@ -104,6 +104,31 @@ test('the statement of a day equals payments and strays without what was returne
     'gatehouse_money_days_unbalanced{environment="sandbox",wallet="walleta"}',
   );
   expect(await wrongFields(desk.reader.listMoneyDays({ date: '2026-02-31' }))).toBe('date');
+
+  // The statement is complete at last. Each other result stays on record.
+  const last = await desk.reconcile(day, whole);
+  const byMerchant = async (filter: object) => {
+    const { days: found } = await desk.reader.listMoneyDays({ date: day, ...filter });
+    return Object.fromEntries(
+      found.map(({ merchantId: id, difference, corrections }) => [
+        id,
+        [
+          difference,
+          ...corrections.map((each) => [each.difference, each.statementIn, each.reconciliationId]),
+        ],
+      ]),
+    );
+  };
+  const [first, second] = [changed, last].map((each) => each.reconciliation.reconciliationId);
+  const corrected = {
+    [merchantId]: ['0', ['-60', '199.5', second], ['0', '300', first]],
+    [otherId]: ['0', ['-10.5', '90', second], ['0', '100.5', first]],
+    '': ['0', ['7', '7', second], ['0', '0', first]],
+  };
+  expect(await byMerchant({ onlyCorrected: true })).toEqual(corrected);
+  await desk.reconcile(day, whole);
+  expect(await byMerchant({})).toEqual(corrected);
+  await expect(desk.database.query('delete from core.money_day_corrections')).rejects.toThrow('append-only');
 });
 
 test('a day whose statement the wallet refuses is listed with its answer, until the statement is read', async () => {

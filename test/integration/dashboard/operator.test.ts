@@ -53,6 +53,12 @@ test('balances show both sides of each day, and only those with a difference whe
   await row('2026-03-03', '00000000-0000-0000-0000-000000000000', '1200.5');
 
   await superuser.query(
+    `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
+       statement_in, statement_out, completed, strays, reversals, refunds)
+     values ('PRODUCTION', 'walleta', '2026-03-01', $1, 'ETB', gen_random_uuid(), '2026-03-03T06:30:00Z', 1000.5, 40, 1200.5, 0, 0, 40)`,
+    [storedId('mer', merchantId)],
+  );
+  await superuser.query(
     `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
        differences, detail, created_at, updated_at)
      values (gen_random_uuid(), 'walleta', 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0,
@@ -72,6 +78,8 @@ test('balances show both sides of each day, and only those with a difference whe
   expect(all.body).toContain('No merchant');
   expect(all.body).toContain(`/operator/merchants/${merchantId}`);
   expect(different.body).toContain('\u2212ETB\u00a0200.00');
+  expect(different.body).not.toContain('Corrected');
+  expect(all.body).toMatch(/Corrected [^<]+<\/a>, before: \u2212ETB\u00a0200\.00</);
 });
 
 test('balances have pages', async () => {

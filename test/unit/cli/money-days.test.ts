@@ -1,9 +1,11 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import { showMoneyDays } from '../../../src/cli/money-days-command.ts';
 import {
   MissingMoneyDayReason,
   MissingMoneyDaySchema,
+  MoneyDayCorrectionSchema,
   MoneyDaySchema,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { MoneyDay } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -41,6 +43,23 @@ test('only the running day is provisional, and its difference is shown like any 
       { date: '2026-03-09', provisional: false },
     ],
   });
+});
+
+test('corrections are listed with the sums before, below the balances', () => {
+  const day = balanceOf('2026-03-09', '0');
+  const corrections = [
+    create(MoneyDayCorrectionSchema, {
+      correctTime: timestampFromDate(new Date('2026-03-12T08:00:00Z')),
+      difference: '-60',
+      statementIn: '199.5',
+      reconciliationId: 'rec_1',
+    }),
+  ];
+  const { text, exitCode } = showMoneyDays(pageOf([{ ...day, corrections }]), [], now);
+  const shown = (typeof text === 'string' ? text : text(300)).split('Corrections of ended days:')[1];
+
+  expect(shown).toMatch(/2026-03-09 +walleta +none +2026-03-12T08:00:00Z +in 199\.5,.*difference -60 +rec_1/);
+  expect(exitCode).toBe(0);
 });
 
 test.each([

@@ -282,6 +282,9 @@ export const operator: typeof english = {
       refunds: 'ተመላሽ',
     },
     states: { differs: 'ልዩነት', balances: 'የለም', provisional: 'ጊዜያዊ' },
+    corrected: (when: string) => `${when} ታርሟል`,
+    before: (difference: string) => `በፊት፦ ${difference}`,
+    noneBefore: 'በፊት ልዩነት አልነበረም',
     missing: {
       title: 'ሚዛን የሌላቸው ቀኖች',
       lead: 'እነዚህ ቀኖች አልቀዋል፤ የዋሌቱ መግለጫ ግን ገና አልተነጻጸረም። ልዩነት ቢኖር አይታይም።',

@@ -304,6 +304,9 @@ export const operator = {
       refunds: 'Refunded',
     },
     states: { differs: 'Difference', balances: 'None', provisional: 'Provisional' },
+    corrected: (when: string) => `Corrected ${when}`,
+    before: (difference: string) => `before: ${difference}`,
+    noneBefore: 'no difference before',
     missing: {
       title: 'Days without a balance',
       lead: 'These days have ended, and no statement of the wallet was compared. A difference would not be seen.',

@@ -811,6 +811,13 @@ export declare type ListMoneyDaysRequest = Message<"gatehouse.v1.ListMoneyDaysRe
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * Only balances with corrections.
+   *
+   * @generated from field: bool only_corrected = 8;
+   */
+  onlyCorrected: boolean;
 };
 
 /**
@@ -834,7 +841,7 @@ export declare type ListMoneyDaysResponse = Message<"gatehouse.v1.ListMoneyDaysR
 
   /**
    * The ended days with money whose statement was not compared yet, of the last 30 days or of the requested day, newest first. Empty when
-   * only_different is set, and on later pages.
+   * only_different or only_corrected is set, and on later pages.
    *
    * @generated from field: repeated gatehouse.v1.MissingMoneyDay missing = 2;
    */
@@ -1005,6 +1012,13 @@ export declare type MoneyDay = Message<"gatehouse.v1.MoneyDay"> & {
    * @generated from field: string reconciliation_id = 13;
    */
   reconciliationId: string;
+
+  /**
+   * Each time that a later reconciliation of the ended day found other sums, newest first.
+   *
+   * @generated from field: repeated gatehouse.v1.MoneyDayCorrection corrections = 14;
+   */
+  corrections: MoneyDayCorrection[];
 };
 
 /**
@@ -1012,6 +1026,82 @@ export declare type MoneyDay = Message<"gatehouse.v1.MoneyDay"> & {
  * Use `create(MoneyDaySchema)` to create a new message.
  */
 export declare const MoneyDaySchema: GenMessage<MoneyDay>;
+
+/**
+ * A correction of a balance. It has the sums from before.
+ *
+ * @generated from message gatehouse.v1.MoneyDayCorrection
+ */
+export declare type MoneyDayCorrection = Message<"gatehouse.v1.MoneyDayCorrection"> & {
+  /**
+   * The time of the correction.
+   *
+   * @generated from field: google.protobuf.Timestamp correct_time = 1;
+   */
+  correctTime?: Timestamp | undefined;
+
+  /**
+   * The reconciliation that corrected the balance.
+   *
+   * @generated from field: string reconciliation_id = 2;
+   */
+  reconciliationId: string;
+
+  /**
+   * Payments in the statement, before.
+   *
+   * @generated from field: string statement_in = 3;
+   */
+  statementIn: string;
+
+  /**
+   * Returned money in the statement, before.
+   *
+   * @generated from field: string statement_out = 4;
+   */
+  statementOut: string;
+
+  /**
+   * Payments of COMPLETED orders, before.
+   *
+   * @generated from field: string completed = 5;
+   */
+  completed: string;
+
+  /**
+   * Stray payments, before.
+   *
+   * @generated from field: string strays = 6;
+   */
+  strays: string;
+
+  /**
+   * Stray payments that were returned, before.
+   *
+   * @generated from field: string reversals = 7;
+   */
+  reversals: string;
+
+  /**
+   * Refunds that the wallet confirmed, before.
+   *
+   * @generated from field: string refunds = 8;
+   */
+  refunds: string;
+
+  /**
+   * The difference before.
+   *
+   * @generated from field: string difference = 9;
+   */
+  difference: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.MoneyDayCorrection.
+ * Use `create(MoneyDayCorrectionSchema)` to create a new message.
+ */
+export declare const MoneyDayCorrectionSchema: GenMessage<MoneyDayCorrection>;
 
 /**
  * The state of a reconciliation.
