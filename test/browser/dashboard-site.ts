@@ -269,6 +269,14 @@ async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
        as made (days_ago, merchant_id, statement_in)`,
     [storedId('mer', merchantId), storedId('mer', noMerchantId)],
   );
+  await database.query(
+    `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
+       statement_in, statement_out, completed, strays, reversals, refunds)
+     select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - 10, $1, 'ETB', gen_random_uuid(), now() - interval '7 days', before,
+       40, 1234567890.5, 0, 0, 40
+     from (values (990.5), (1234567890.5)) as made (before)`,
+    [storedId('mer', merchantId)],
+  );
   // An older day than those that core compares again.
   await database.query(
     `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,

@@ -14,7 +14,12 @@ const eslint = new ESLint({ cwd: root });
 async function rulesBroken(folder: string, code: string): Promise<readonly string[]> {
   const file = (await readdir(join(root, folder))).find((name) => name.endsWith('.ts'));
   if (file === undefined) throw new Error(`${folder} has no TypeScript file to stand in for`);
-  const [report] = await eslint.lintText(code, { filePath: join(root, folder, file) });
+  const filePath = join(root, folder, file);
+  const [report] = await eslint.lintText(code, { filePath });
+  if (report?.messages.length === 0) {
+    const config = (await eslint.calculateConfigForFile(filePath)) as { rules?: object } | undefined;
+    throw new Error(`no rule is broken in ${filePath}, with the rules ${JSON.stringify(config?.rules)}`);
+  }
   return [...new Set(report?.messages.map(({ ruleId }) => ruleId ?? 'syntax'))].sort();
 }
 
