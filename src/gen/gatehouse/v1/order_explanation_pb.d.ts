@@ -430,7 +430,7 @@ export enum OrderNextStep {
   NONE = 1,
 
   /**
-   * The order expires unless it is paid before.
+   * The order expires, unless it is paid first.
    *
    * @generated from enum value: ORDER_NEXT_STEP_ORDER_EXPIRES = 2;
    */

@@ -201,7 +201,7 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   paymentOption: string;
 
   /**
-   * The payer's phone number in E.164 form.
+   * The payer's phone number in E.164 form; empty when the payer started the payment.
    *
    * @generated from field: string phone = 5;
    */
@@ -502,7 +502,8 @@ export declare type OrderDecision = Message<"gatehouse.v1.OrderDecision"> & {
 export declare const OrderDecisionSchema: GenMessage<OrderDecision>;
 
 /**
- * One entry of an order's history. It is committed in the transaction that changed the order, and never changed later.
+ * One entry of an order's history. It is committed in the transaction that changed the order. Only an erasure of
+ * personal data changes it later.
  *
  * @generated from message gatehouse.v1.OrderEvent
  */
@@ -673,7 +674,7 @@ export enum OrderStatus {
   COMPLETED = 2,
 
   /**
-   * The payment failed for good.
+   * Not paid, and cannot be paid any more: the payment failed for good, or the order was cancelled.
    *
    * @generated from enum value: ORDER_STATUS_FAILED = 3;
    */
@@ -781,7 +782,7 @@ export enum PaymentAttemptStatus {
   SUCCEEDED = 4,
 
   /**
-   * The wallet or the payer declined. No money moved.
+   * The wallet or the payer declined, and no money moved; or the wallet took another amount, which is a stray payment.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_DECLINED = 5;
    */
@@ -889,7 +890,7 @@ export enum OrderEventType {
   PAYMENT_STARTED = 2,
 
   /**
-   * A payment attempt ended without a debit. The order is still open for another attempt.
+   * A payment attempt ended without paying the order. The order is still open for another attempt.
    *
    * @generated from enum value: ORDER_EVENT_TYPE_PAYMENT_DECLINED = 3;
    */

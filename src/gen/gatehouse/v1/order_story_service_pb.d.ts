@@ -170,7 +170,7 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   events: OrderEvent[];
 
   /**
-   * Every attempt, newest first. An order has at most five.
+   * Every attempt, newest first: at most five that Gatehouse requested, and any that payers started themselves.
    *
    * @generated from field: repeated gatehouse.v1.PaymentAttemptStory payment_attempts = 4;
    */

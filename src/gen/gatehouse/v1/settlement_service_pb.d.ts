@@ -590,8 +590,8 @@ export enum SettlementOutcome {
   NOT_PAID = 2,
 
   /**
-   * Of a stray payment or a refund: the payer has the money. A stray payment has no other outcome, because it belongs to no order, so
-   * that nobody can keep it.
+   * Of a stray payment or a refund: the payer has the money. A stray payment has no other outcome: it pays no
+   * order, so the merchant cannot keep it.
    *
    * @generated from enum value: SETTLEMENT_OUTCOME_RETURNED = 3;
    */

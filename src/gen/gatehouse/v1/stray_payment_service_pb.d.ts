@@ -14,7 +14,7 @@ import type { WalletExchange } from "./payment_attempt_service_pb.js";
 export declare const file_gatehouse_v1_stray_payment_service: GenFile;
 
 /**
- * A payment that belongs to no order.
+ * A payment that no order could accept.
  *
  * @generated from message gatehouse.v1.StrayPayment
  */
