@@ -1,6 +1,6 @@
 /*
- * A payment option is a wallet and a channel, as `<wallet id>_<channel>`. The wallets are configuration: wallets-file.ts reads
- * them.
+ * A payment option is a wallet and a channel, as `<wallet id>_<channel>`. The folder wallets-file reads the configured
+ * wallets.
  */
 
 /** `ussd` is a prompt on the payer's phone. `wallet` is the wallet's own app or page, for hosted checkouts only. */

@@ -14,8 +14,8 @@ export interface Helper {
 
 const hour = 3_600_000;
 /**
- * The minimum age of an approving operator's account. Otherwise an operator could invite a second account and approve
- * with it at once.
+ * How long both operators of a request must have been operators. Otherwise an operator could invite a second account and
+ * approve with it at once.
  */
 const operatorAgeMs = 24 * hour;
 

@@ -7,7 +7,7 @@ const prefixes = { SANDBOX: 'svc_test_', PRODUCTION: 'svc_live_' } as const sati
   string
 >;
 
-/** 32 random bytes are 43 characters in base64url, a CRC-32 is 6 in base 36 with leading zeros (36^7 > 2^32: 7). */
+/** 32 random bytes are 43 characters in base64url, and a CRC-32 is 7 in base 36, because 36^6 < 2^32 < 36^7. */
 const form = /^svc_(test|live)_[A-Za-z0-9_-]{43}[0-9a-z]{7}$/;
 /** Enough to recognise a key. The other 37 characters stay secret. */
 const shownLength = 'svc_live_'.length + 6;

@@ -29,9 +29,9 @@ export const requests = {
   endpoints: {
     register: 'Register order',
     direct: 'Direct payment',
-    verify: 'Check order',
+    verify: 'Verify order',
     refund: 'Refund',
-    verify_refund: 'Check refund',
+    verify_refund: 'Verify refund',
     explain: 'Explain order',
   },
   empty: {

@@ -62,9 +62,9 @@ export const settlements = {
   },
   refusals: {
     SECOND_OPERATOR_NEEDED: 'The operator who proposed a settlement cannot confirm it.',
-    OPERATOR_TOO_NEW: 'Only users who have been operators for 24 hours settle by hand.',
+    OPERATOR_TOO_NEW: 'Both operators must have been operators for at least 24 hours.',
     NOT_UNSETTLED: 'This no longer waits for a person: the wallet has decided.',
-    SETTLEMENT_OPEN: 'Another proposal waits already. Confirm or withdraw it first.',
+    SETTLEMENT_OPEN: 'Another proposal is already open. Confirm or withdraw it first.',
     SETTLEMENT_NOT_OPEN: 'The proposal has expired, or somebody decided about it already.',
   } as Readonly<Record<string, string>>,
   otherRefusal: 'The settlement was refused, and nothing changed.',

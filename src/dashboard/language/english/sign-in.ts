@@ -21,7 +21,7 @@ export const signIn = {
     submit: 'Continue',
     wrong: {
       title: 'Wrong code',
-      body: 'A code works once, for 30 seconds. Wait for the next one.',
+      body: 'Codes change every 30 seconds, and each works once. Wait for the next one.',
     },
     other: 'Sign in with another account',
     recoveryLeft: (count: number) =>
