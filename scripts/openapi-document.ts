@@ -11,7 +11,7 @@ import { createLogger } from '../src/platform/logger.ts';
 import { createApiRequestLog } from '../src/rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../src/rest-facade/app.ts';
 import { createEndedOrders } from '../src/rest-facade/ended-orders.ts';
-import { createWaitingPlaces } from '../src/rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../src/rest-facade/waiting-slots.ts';
 
 /** Addresses for reading. Each gateway's own document has its own. */
 const publicUrls = { production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' };
@@ -34,7 +34,7 @@ export async function readOpenApiDocument(): Promise<unknown> {
     environment: 'production',
     orders,
     endedOrders,
-    waitingPlaces: createWaitingPlaces(1),
+    waitingSlots: createWaitingSlots(1),
     refunds: createClient(RefundService, nobody),
     orderStories: createClient(OrderStoryService, nobody),
     webhooks: createClient(WebhookService, nobody),

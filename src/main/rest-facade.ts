@@ -15,7 +15,7 @@ import { createEndedOrders } from '../rest-facade/ended-orders.ts';
 import { addFacadeMetrics } from '../rest-facade/facade-metrics.ts';
 import { createOrderStreams } from '../rest-facade/order-streams.ts';
 import { readRestFacadeSettings } from '../rest-facade/settings.ts';
-import { createWaitingPlaces } from '../rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../rest-facade/waiting-slots.ts';
 import { createHttpMetrics } from '../platform/http/http-metrics.ts';
 import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
@@ -79,10 +79,10 @@ const publicUrls = () => ({
   production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
   sandbox: config.GATEHOUSE_REST_SANDBOX_URL ?? sandbox.listeningOrigin,
 });
-const waitingPlaces = createWaitingPlaces(config.GATEHOUSE_WAITING_REQUESTS);
+const waitingSlots = createWaitingSlots(config.GATEHOUSE_WAITING_REQUESTS);
 addFacadeMetrics(metrics, {
-  waitingPlaces,
-  placesInAll: config.GATEHOUSE_WAITING_REQUESTS,
+  waitingSlots,
+  slotsInAll: config.GATEHOUSE_WAITING_REQUESTS,
   endedOrders,
 });
 const shared = {
@@ -92,7 +92,7 @@ const shared = {
   webhooks: createClient(WebhookService, webhooksTransport),
   streams,
   endedOrders,
-  waitingPlaces,
+  waitingSlots,
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),
   publicUrls,

@@ -157,7 +157,7 @@ const served = await Promise.all(
 );
 
 /** The slots for payments, and as many for reversals. */
-const placesOf = ({ maxInFlight }: (typeof served)[number]): number => 2 * maxInFlight;
+const slotsOf = ({ maxInFlight }: (typeof served)[number]): number => 2 * maxInFlight;
 addBrokerMetrics(metrics, bus);
 walletMetrics.show(
   served.map((one) => ({
@@ -165,7 +165,7 @@ walletMetrics.show(
     environment: one.settings.environment,
     read: () => ({
       inFlight: one.meter.read().inFlight,
-      places: placesOf(one),
+      slots: slotsOf(one),
       isCircuitOpen: one.breaker.allows() !== 'all',
     }),
   })),
@@ -302,7 +302,7 @@ const reporting = reportWalletStatus(
       environment: environments[one.settings.environment],
       meter: one.meter,
       breaker: one.breaker,
-      places: placesOf(one),
+      slots: slotsOf(one),
       ask: () => one.askUntil(stopping.signal),
     })),
     logger,

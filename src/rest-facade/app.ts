@@ -37,7 +37,7 @@ import { invalidRequest } from './request-failure.ts';
 import { logWhenOver } from './request-log.ts';
 import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 import { addWelcome } from './welcome.ts';
 import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
 
@@ -50,9 +50,9 @@ export interface RestFacadeOptions {
   readonly webhooks: Pick<Client<typeof WebhookService>, 'explainOrderDeliveries'>;
   /** The streams to core for both environments. */
   readonly streams: Pick<OrderStreams, 'send'>;
-  /** The stream of ended orders, and the places of waiting requests, for both environments. */
+  /** The stream of ended orders, and the slots of waiting requests, for both environments. */
   readonly endedOrders: EndedOrders;
-  readonly waitingPlaces: WaitingPlaces;
+  readonly waitingSlots: WaitingSlots;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly health: Client<typeof Health>;
   /** The public base URLs for the reference, read at its first request. */
@@ -179,7 +179,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   const calls = createOrderCalls({ orders, streams, nowMs });
   const waitUntilEnded = createOrderWaits({
     endedOrders: options.endedOrders,
-    places: options.waitingPlaces,
+    slots: options.waitingSlots,
     draining: options.draining,
   });
   const refuseWhen = createRefusals();

@@ -3,7 +3,7 @@ import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import { RequestFailure } from './request-failure.ts';
-import type { WaitingPlaces } from './waiting-places.ts';
+import type { WaitingSlots } from './waiting-slots.ts';
 
 export interface OrderWait {
   /** The order as it was read just now. */
@@ -23,7 +23,7 @@ export type WaitUntilEnded = (wait: OrderWait) => Promise<Order>;
 
 export interface OrderWaitParts {
   readonly endedOrders: EndedOrders;
-  readonly places: WaitingPlaces;
+  readonly slots: WaitingSlots;
   readonly draining: AbortSignal;
 }
 
@@ -33,11 +33,11 @@ const readAgainMs = 500;
 
 const isEnded = ({ status }: Order): boolean => status !== OrderStatus.PENDING;
 
-export function createOrderWaits({ endedOrders, places, draining }: OrderWaitParts): WaitUntilEnded {
+export function createOrderWaits({ endedOrders, slots, draining }: OrderWaitParts): WaitUntilEnded {
   return async ({ order, timeoutMs, read, left }) => {
     const over = AbortSignal.any([left, draining]);
     if (isEnded(order) || timeoutMs === 0 || over.aborted) return order;
-    const free = places.take(order.merchantId);
+    const free = slots.take(order.merchantId);
     if (free === undefined)
       throw new RequestFailure(
         { kind: 'too_many_requests', retryAfterSeconds, limit: 'waiting' },

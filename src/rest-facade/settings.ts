@@ -1,6 +1,6 @@
 import { certificatesForTokens, clientSettings } from '../contract/shared-settings.ts';
 import { addresses, httpUrl, networks } from '../platform/settings/address-settings.ts';
-import { places, port, wholeNumber } from '../platform/settings/number-settings.ts';
+import { slotCount, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { metricsSettings, processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
@@ -17,7 +17,7 @@ const settings = {
   // Two a second. A misconfigured client stays below it, and an attacker cannot find a 256-bit key at that rate.
   GATEHOUSE_RATE_LIMIT_FAILED_KEYS: wholeNumber({ default: 120 }),
   // One merchant gets half of them.
-  GATEHOUSE_WAITING_REQUESTS: places({ default: 20_000 }),
+  GATEHOUSE_WAITING_REQUESTS: slotCount({ default: 20_000 }),
   GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
   GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),

@@ -2,8 +2,8 @@
 export interface MerchantShare {
   /** Merchants that have reached their limit. */
   readonly full: () => string[];
-  /** How many of `places` can be used by the other merchants, without any of them exceeding its limit. */
-  readonly free: (places: number) => number;
+  /** How many of `slots` can be used by the other merchants, without any of them exceeding its limit. */
+  readonly free: (slots: number) => number;
   readonly take: (merchantId: string) => void;
   readonly giveBack: (merchantId: string) => void;
 }
@@ -12,8 +12,8 @@ export interface MerchantShare {
  * Reserves a quarter of a wallet's slots from the merchant that has all the others. So one merchant's hanging payments
  * do not block another's.
  */
-export function createMerchantShare(places: number): MerchantShare {
-  const most = Math.max(1, Math.floor(places * 0.75));
+export function createMerchantShare(slots: number): MerchantShare {
+  const most = Math.max(1, Math.floor(slots * 0.75));
   const taken = new Map<string, number>();
   return {
     full: () => [...taken].filter(([, count]) => count >= most).map(([merchantId]) => merchantId),

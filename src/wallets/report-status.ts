@@ -18,7 +18,7 @@ export interface ReportedWallet {
   readonly meter: WalletMeter;
   readonly breaker: WalletBreaker;
   /** The number of work items that may run concurrently. */
-  readonly places: number;
+  readonly slots: number;
   /** Checks the wallet's health, within a short time. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
@@ -47,7 +47,7 @@ export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal):
   });
 }
 
-async function describe({ wallet, environment, meter, breaker, places, ask }: ReportedWallet) {
+async function describe({ wallet, environment, meter, breaker, slots, ask }: ReportedWallet) {
   const health = await ask();
   const { calls, failures, p50Ms, p99Ms, inFlight } = meter.read();
   return {
@@ -61,7 +61,7 @@ async function describe({ wallet, environment, meter, breaker, places, ask }: Re
     ...(p50Ms === undefined ? {} : { latencyP50: durationFromMs(p50Ms) }),
     ...(p99Ms === undefined ? {} : { latencyP99: durationFromMs(p99Ms) }),
     inFlight,
-    places,
+    places: slots,
   };
 }
 

@@ -9,7 +9,7 @@ export interface ShownWallet {
   readonly environment: string;
   readonly read: () => {
     readonly inFlight: number;
-    readonly places: number;
+    readonly slots: number;
     readonly isCircuitOpen: boolean;
   };
 }
@@ -58,7 +58,7 @@ export function createWalletMetrics({
         'Payments and reversals that this process works on now.',
         (of) => of.read().inFlight,
       );
-      addGauge('work_places', 'Payments and reversals that it works on at most.', (of) => of.read().places);
+      addGauge('work_places', 'Payments and reversals that it works on at most.', (of) => of.read().slots);
       addGauge(
         'circuit_open',
         'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',

@@ -16,7 +16,7 @@ import { linkNotUsable, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import { lockUserByEmail } from './find-user.ts';
 import { invitationRefusal } from './invite-user.ts';
-import type { Place } from './invite-user.ts';
+import type { OfferedMembership } from './invite-user.ts';
 import { recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
@@ -48,7 +48,7 @@ export async function acceptInvitation(
   const account = await em.findOne(UserRow, { emailKey: link.emailKey });
   const proof = await prove(parts, link, account, acceptance, by, signal);
   try {
-    return await takePlace(parts, acceptance.token, proof, by);
+    return await acceptMembership(parts, acceptance.token, proof, by);
   } catch (error) {
     // A concurrent call accepted another invitation of this address. The address now has an account and a password.
     if (account === null && error instanceof UniqueConstraintViolationException)
@@ -94,13 +94,13 @@ async function prove(
   return { name: proof.name, language: acceptance.language, passwordHash };
 }
 
-async function takePlace(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
+async function acceptMembership(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
   const { database, newId, now } = parts;
   return database.fork().transactional(async (em) => {
     const at = now();
     const link = await requireLink(em, 'INVITATION', token, at, { locked: true });
     const { merchantId, role } = link;
-    const place: Place =
+    const membership: OfferedMembership =
       merchantId == null || role == null ? undefined : { merchantId: publicId('mer', merchantId), role };
     const user =
       proof === 'has_account'
@@ -108,22 +108,26 @@ async function takePlace(parts: AccountParts, token: string, proof: Proof, by: A
         : await addUser(em, parts, link, proof, at);
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
     // The account was eligible when it was invited. It may have joined another merchant or the operators since.
-    if ((await invitationRefusal(em, user, place)) !== undefined) throw linkNotUsable();
-    if (place === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
+    if ((await invitationRefusal(em, user, membership)) !== undefined) throw linkNotUsable();
+    if (membership === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
     else
       em.create(MembershipRow, {
-        merchantId: storedId('mer', place.merchantId),
+        merchantId: storedId('mer', membership.merchantId),
         userId: user.id,
-        role: place.role,
+        role: membership.role,
         createdAt: at,
         updatedAt: at,
       });
     em.remove(link);
     recordAudit(em, newId, at, actingForThemselves(by, user.id), {
       action: 'user.accept_invitation',
-      merchantId: place?.merchantId,
+      merchantId: membership?.merchantId,
       targetId: publicId('usr', user.id),
-      details: { email: user.email, role: place?.role ?? 'OPERATOR', new_account: proof !== 'has_account' },
+      details: {
+        email: user.email,
+        role: membership?.role ?? 'OPERATOR',
+        new_account: proof !== 'has_account',
+      },
     });
     await em.flush();
     return readUser(em, user);

@@ -9,7 +9,7 @@ import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseId } from '../rpc/request-fields.ts';
-import type { Place } from './invite-user.ts';
+import type { OfferedMembership } from './invite-user.ts';
 
 const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
   [RoleMessage.OWNER]: 'OWNER',
@@ -36,12 +36,12 @@ export function parseHelpKind(help: HelpMessage): Result<HelpKind, Issue> {
     : ok(known);
 }
 
-/** Parses the place of an invitation: a merchant with a role, or the operators with neither. */
-export function parsePlace(request: {
+/** Parses what an invitation offers: a merchant with a role, or neither for an operator. */
+export function parseMembership(request: {
   readonly merchantId: string;
   readonly role: RoleMessage;
   readonly asOperator: boolean;
-}): Result<Place, Issue | readonly Issue[]> {
+}): Result<OfferedMembership, Issue | readonly Issue[]> {
   const { merchantId, role, asOperator } = request;
   if (asOperator) {
     if (merchantId !== '') return err({ field: 'merchant_id', issue: 'must be empty for an operator' });
@@ -49,11 +49,11 @@ export function parsePlace(request: {
       return err({ field: 'role', issue: 'must be empty for an operator' });
     return ok(undefined);
   }
-  const place = parseId('mer', merchantId, 'merchant_id');
+  const merchant = parseId('mer', merchantId, 'merchant_id');
   const known = parseRole(role, 'role');
-  if (!place.ok || !known.ok)
-    return err([place, known].flatMap((result) => (result.ok ? [] : [result.error])));
-  return ok({ merchantId: place.value, role: known.value });
+  if (!merchant.ok || !known.ok)
+    return err([merchant, known].flatMap((result) => (result.ok ? [] : [result.error])));
+  return ok({ merchantId: merchant.value, role: known.value });
 }
 
 /** Parses an optional language of the pages. The default is English. */

@@ -14,7 +14,7 @@ import {
   parseHelpKind,
   parseLanguage,
   parseOptionalSessionHash,
-  parsePlace,
+  parseMembership,
   parseRole,
   parseValidity,
 } from './account-fields.ts';
@@ -49,19 +49,19 @@ export function accountService(parts: AccountParts): RpcService {
     AccountService,
     {
       async inviteUser(request, context) {
-        const { email, place, validForMs } = valuesOrThrow(
+        const { email, membership, validForMs } = valuesOrThrow(
           combine({
             email: parseEmail(request.email),
-            place: parsePlace(request),
+            membership: parseMembership(request),
             validForMs: parseValidity(request.validFor, invitationLife),
           }),
         );
         annotate(context, { merchant_id: request.merchantId });
         const caller = callerOf(context);
         const inviter = caller.role === 'dashboard' ? caller.actor : '';
-        const merchantId = place?.merchantId ?? '';
+        const merchantId = membership?.merchantId ?? '';
         await parts.tries.countInvitation({ inviter, emailKey: email.key, merchantId });
-        const terms = { email, place, validForMs, isByOperator: caller.role === 'operator' };
+        const terms = { email, membership, validForMs, isByOperator: caller.role === 'operator' };
         const made = await inviteUser(parts, terms, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
       },

@@ -12,8 +12,9 @@ import { makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
 
-/** A merchant with a role; undefined means the operators. */
-export type Place = { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole } | undefined;
+/** The membership that an invitation offers; undefined when it invites an operator. */
+export type OfferedMembership =
+  { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole } | undefined;
 
 export interface LinkMade {
   readonly token: string;
@@ -29,7 +30,7 @@ export interface InvitationSeen {
 
 export interface InvitationTerms {
   readonly email: EmailAddress;
-  readonly place: Place;
+  readonly membership: OfferedMembership;
   readonly validForMs: number;
   /** Whether an operator invites. Operators belong to no merchant, so the owners are notified of a new owner. */
   readonly isByOperator: boolean;
@@ -38,24 +39,24 @@ export interface InvitationTerms {
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
 
 /**
- * Invites an address to a place, and revokes its earlier invitation to the same place. Errors: NOT_FOUND
+ * Invites an address to a merchant or as an operator, and revokes its earlier invitation to the same. Errors: NOT_FOUND
  * MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
  */
 export async function inviteUser(
   { database, newId, now, randomBytes }: Parts,
-  { email, place, validForMs, isByOperator }: InvitationTerms,
+  { email, membership, validForMs, isByOperator }: InvitationTerms,
   by: Actor,
 ): Promise<LinkMade> {
   return database.fork().transactional(async (em) => {
     // Concurrent invitations would not find each other, so they are serialised.
-    const where = `invitations:${place?.merchantId ?? ''}:${email.key}`;
+    const where = `invitations:${membership?.merchantId ?? ''}:${email.key}`;
     await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [where]);
-    if (place !== undefined) await requireMerchantRow(em, place.merchantId);
-    await refuseMember(em, email, place);
+    if (membership !== undefined) await requireMerchantRow(em, membership.merchantId);
+    await refuseMember(em, email, membership);
     const at = now();
     const { token, hash } = makeLinkToken(randomBytes);
     const expiresAt = new Date(at.getTime() + validForMs);
-    const merchantId = place === undefined ? null : storedId('mer', place.merchantId);
+    const merchantId = membership === undefined ? null : storedId('mer', membership.merchantId);
     await em.nativeDelete(AccountLinkRow, { kind: 'INVITATION', emailKey: email.key, merchantId });
     em.create(AccountLinkRow, {
       hash,
@@ -63,18 +64,22 @@ export async function inviteUser(
       email: email.text,
       emailKey: email.key,
       merchantId,
-      role: place?.role ?? null,
+      role: membership?.role ?? null,
       removesTotp: false,
       createdAt: at,
       expiresAt,
     });
     recordAudit(em, newId, at, by, {
       action: 'user.invite',
-      merchantId: place?.merchantId,
+      merchantId: membership?.merchantId,
       targetId: email.text,
-      details: { email: email.text, role: place?.role ?? 'OPERATOR', expires_at: expiresAt.toISOString() },
+      details: {
+        email: email.text,
+        role: membership?.role ?? 'OPERATOR',
+        expires_at: expiresAt.toISOString(),
+      },
     });
-    if (isByOperator && place?.role === 'OWNER') await tellOwners(em, newId, at, place.merchantId);
+    if (isByOperator && membership?.role === 'OWNER') await tellOwners(em, newId, at, membership.merchantId);
     return { token, expiresAt };
   });
 }
@@ -91,7 +96,7 @@ async function tellOwners(
   for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
 }
 
-/** The place of an invitation. Errors: NOT_FOUND LINK_NOT_USABLE. */
+/** What an invitation offers. Errors: NOT_FOUND LINK_NOT_USABLE. */
 export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
   const em = database.fork();
   const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
@@ -108,29 +113,33 @@ async function requireMerchantRow(em: EntityManager, merchantId: PublicId<'mer'>
  * Refuses an address that the inviter already sees in the list of users. All other addresses are invited in the same
  * way, so an invitation does not reveal which addresses have an account. Operators see the users of all merchants.
  */
-async function refuseMember(em: EntityManager, { key, text }: EmailAddress, place: Place): Promise<void> {
+async function refuseMember(
+  em: EntityManager,
+  { key, text }: EmailAddress,
+  membership: OfferedMembership,
+): Promise<void> {
   const user = await em.findOne(UserRow, { emailKey: key });
-  if (user === null || (place !== undefined && user.isOperator)) return;
-  const refusal = await invitationRefusal(em, user, place);
+  if (user === null || (membership !== undefined && user.isOperator)) return;
+  const refusal = await invitationRefusal(em, user, membership);
   if (refusal !== undefined) throw rpcError('ALREADY_A_MEMBER', `${text} ${refusal}`);
 }
 
-/** Why an account cannot join a place; undefined when it can. */
+/** Why an account cannot accept an invitation; undefined when it can. */
 export async function invitationRefusal(
   em: EntityManager,
   user: UserRow,
-  place: Place,
+  membership: OfferedMembership,
 ): Promise<string | undefined> {
   if (user.isOperator)
-    return place === undefined
+    return membership === undefined
       ? 'is an operator already'
       : 'is an operator, who sees every merchant and belongs to none';
-  if (place === undefined) {
-    const places = await em.count(MembershipRow, { userId: user.id });
-    return places === 0
+  if (membership === undefined) {
+    const memberships = await em.count(MembershipRow, { userId: user.id });
+    return memberships === 0
       ? undefined
       : 'belongs to a merchant, and operators belong to none; take them off it first, or invite another address';
   }
-  const known = { userId: user.id, merchantId: storedId('mer', place.merchantId) };
+  const known = { userId: user.id, merchantId: storedId('mer', membership.merchantId) };
   return (await em.count(MembershipRow, known)) === 0 ? undefined : 'belongs to this merchant already';
 }

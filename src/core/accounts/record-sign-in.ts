@@ -12,7 +12,7 @@ import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 /** The proof of identity at a sign-in. */
 export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
 
-const placeOf = (remoteAddress: string): Readonly<Record<string, string>> =>
+const originOf = (remoteAddress: string): Readonly<Record<string, string>> =>
   ipaddr.isValid(remoteAddress) ? { remote_address: ipaddr.process(remoteAddress).toString() } : {};
 
 /** Records a sign-in with its origin, in the unit of work that stores its time. */
@@ -26,7 +26,7 @@ export async function recordSignIn(
 ): Promise<void> {
   await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
     action: 'session.begin',
-    details: { proof, ...placeOf(remoteAddress) },
+    details: { proof, ...originOf(remoteAddress) },
   });
 }
 
@@ -60,7 +60,7 @@ export async function recordingRefusal<T>(
         reason,
         emailKey,
         user,
-        details: placeOf(remoteAddress),
+        details: originOf(remoteAddress),
       });
     }
     throw error;

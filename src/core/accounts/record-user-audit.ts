@@ -19,9 +19,9 @@ export async function recordUserAudit(
   user: Pick<UserRow, 'id' | 'email'>,
   { action, details = {} }: Pick<AuditedChange, 'action'> & Partial<Pick<AuditedChange, 'details'>>,
 ): Promise<void> {
-  const places = await em.find(MembershipRow, { userId: user.id });
+  const memberships = await em.find(MembershipRow, { userId: user.id });
   const merchants =
-    places.length === 0 ? [undefined] : places.map((place) => publicId('mer', place.merchantId));
+    memberships.length === 0 ? [undefined] : memberships.map(({ merchantId }) => publicId('mer', merchantId));
   const targetId = publicId('usr', user.id);
   for (const merchantId of merchants) {
     recordAudit(em, newId, at, by, {

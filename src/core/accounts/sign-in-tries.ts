@@ -13,7 +13,7 @@ export interface Trial {
   readonly remoteAddress: string;
 }
 
-/** The inviter, the invited address and its place. */
+/** The inviter, the invited address and its merchant. */
 export interface InvitationTry {
   /** The inviting person: "usr_…"; empty for a program, whose service token names no person. */
   readonly inviter: string;
@@ -62,9 +62,9 @@ const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
   const network = networkOf(remoteAddress);
   const known = `known/${emailKey}/${network}`;
   const here = { what: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
-  const place = { what: `place/${network}`, max: 50, windowSeconds: 15 * minute };
+  const wholeNetwork = { what: `place/${network}`, max: 50, windowSeconds: 15 * minute };
   const account = { what: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
-  return { network, known, here, place, account };
+  return { network, known, here, wholeNetwork, account };
 };
 
 /**
@@ -92,16 +92,16 @@ export function createSignInTries(pool: Pool): SignInTries {
   const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
     async countPassword(trial) {
-      const { network, known, here, place, account } = limitsOf(trial, await renewedTimes(trial));
+      const { network, known, here, wholeNetwork, account } = limitsOf(trial, await renewedTimes(trial));
       await count(here);
-      if (network !== '') await count(place);
+      if (network !== '') await count(wholeNetwork);
       if (!(await isRemembered(pool, known))) await count(account);
     },
     async passwordWasRight(trial) {
-      const { network, known, here, place, account } = limitsOf(trial, await renewedTimes(trial));
+      const { network, known, here, wholeNetwork, account } = limitsOf(trial, await renewedTimes(trial));
       await forgetTries(pool, here);
       // A sign-in to one's own account gives no more tries at other accounts.
-      if (network !== '') await giveTryBack(pool, place);
+      if (network !== '') await giveTryBack(pool, wholeNetwork);
       if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
       if (network !== '') await remember(pool, known, knownSeconds);
     },

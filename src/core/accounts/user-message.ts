@@ -50,7 +50,10 @@ export function userMessage(user: User): UserMessage {
     isOperator: user.isOperator,
     isDisabled: user.isDisabled,
     isTotpEnabled: user.isTotpEnabled,
-    memberships: user.memberships.map(({ role, ...place }) => ({ ...place, role: roleNumbers[role] })),
+    memberships: user.memberships.map(({ role, ...membership }) => ({
+      ...membership,
+      role: roleNumbers[role],
+    })),
     createTime: timestampFromDate(user.createdAt),
   });
   if (user.lastSignInAt !== null) message.lastSignInTime = timestampFromDate(user.lastSignInAt);

@@ -12,7 +12,7 @@ export const wholeNumber = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
-export const places = makeExactValidator<number>((input) => {
+export const slotCount = makeExactValidator<number>((input) => {
   if (!/^[0-9]{1,7}$/.test(input) || Number(input) < 2)
     throw new EnvError('must be a whole number from 2 to 9999999');
   return Number(input);

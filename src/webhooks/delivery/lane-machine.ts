@@ -103,7 +103,7 @@ export interface LaneTerms {
   /** The number of deliveries of this lane that may be in flight, given the demand of other lanes. */
   readonly share: number;
   /** Whether a concurrency slot is free. */
-  readonly hasPlace: boolean;
+  readonly hasSlot: boolean;
 }
 
 /** The delay after a delivery that could not be sent. It prevents a busy loop. */
@@ -193,7 +193,7 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
 /** The next action on a lane; undefined while the lane waits for an event. */
 export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined {
   const [delivery] = lane.ready;
-  if (delivery !== undefined && terms.hasPlace && wantsPlace(lane, terms)) return { type: 'send', delivery };
+  if (delivery !== undefined && terms.hasSlot && wantsSlot(lane, terms)) return { type: 'send', delivery };
   if (wantsHeads(lane)) return { type: 'read' };
   const [attempt] = lane.ended;
   const isBackingOff = isCircuitOpen(lane);
@@ -207,7 +207,7 @@ export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined
 }
 
 /** Whether the lane would send a delivery now if a slot were free. */
-export const wantsPlace = (
+export const wantsSlot = (
   { stage, ready, sendingIds, inFlightLimit, beginUntilMs }: Lane,
   { share, nowMs }: Pick<LaneTerms, 'share' | 'nowMs'>,
 ): boolean =>

@@ -13,10 +13,10 @@ import {
   mayBegin,
   nextAction,
   wantedHeads,
-  wantsPlace,
+  wantsSlot,
 } from './lane-machine.ts';
 import type { Lane, LaneAction, LaneEvent, LaneTerms, LeaseState } from './lane-machine.ts';
-import { createPlaces } from './places.ts';
+import { createSlots } from './slots.ts';
 import type { LaneReleaseTerms, Settled, Settlement } from './settle-lanes.ts';
 import { settleWithRetries } from './settle-with-retries.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
@@ -81,7 +81,7 @@ const expiredStatements = 20;
  */
 export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const { store, metrics, logger, random, maxInFlight, deadlineMs, onLanesDue, cut, abandon } = parts;
-  const places = createPlaces(maxInFlight);
+  const slots = createSlots(maxInFlight);
   const lanes = new Map<string, HeldLane>();
   /** Lanes that want to send and wait for a slot, in order of waiting time. */
   const waiting = new Set<HeldLane>();
@@ -127,8 +127,8 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
 
   const termsOf = ({ key }: HeldLane): LaneTerms => ({
     nowMs: performance.now(),
-    share: places.share(key.merchantId),
-    hasPlace: places.isFree(key.merchantId),
+    share: slots.share(key.merchantId),
+    hasSlot: slots.isFree(key.merchantId),
   });
 
   const act = (held: HeldLane): void => {
@@ -138,7 +138,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       action = nextAction(held.state, termsOf(held))
     )
       begin(held, action);
-    if (wantsPlace(held.state, termsOf(held))) waiting.add(held);
+    if (wantsSlot(held.state, termsOf(held))) waiting.add(held);
   };
 
   const serveWaiting = (): void => {
@@ -152,7 +152,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     switch (action.type) {
       case 'send':
         apply(held, { type: 'send_began', deliveryId: action.delivery.id });
-        places.take(held.key.merchantId);
+        slots.take(held.key.merchantId);
         void send(held, action.delivery);
         break;
       case 'read':
@@ -179,7 +179,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       databaseTime,
       cut,
     });
-    places.giveBack(held.key.merchantId);
+    slots.giveBack(held.key.merchantId);
     logUnsent(held, delivery, attempted);
     post(held, eventOf(delivery.id, attempted));
     serveWaiting();
@@ -290,10 +290,10 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     const { merchantId } = held.key;
     waiting.delete(held);
     toRead.delete(held);
-    const madeRoom = places.lanesLeft() === 0 || places.isFull(merchantId);
+    const madeRoom = slots.lanesLeft() === 0 || slots.isFull(merchantId);
     // This process may have claimed the lane again before the result of its earlier release arrived.
     if (lanes.get(held.text) === held) lanes.delete(held.text);
-    places.removeLane(merchantId);
+    slots.removeLane(merchantId);
     if (madeRoom) onLanesDue();
   };
   const noteEmpty = (): void => {
@@ -305,13 +305,13 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
 
   return {
     room() {
-      const left = places.lanesLeft();
+      const left = slots.lanesLeft();
       // A silent endpoint occupies its slot for the whole deadline. So half of the slots are reserved for proven lanes.
       const unhealthyLeft = Math.max(0, Math.floor(maxInFlight / 2) - countUnhealthy());
       return {
         lanes: left,
         lanesInTrouble: Math.min(Math.ceil(left / 2), unhealthyLeft),
-        exceptMerchantIds: places.fullMerchants(),
+        exceptMerchantIds: slots.fullMerchants(),
       };
     },
     adopt(claimed, askedAtMs) {
@@ -324,9 +324,9 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
           heldSinceMs: performance.now(),
           state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(askedAtMs) }),
         };
-        const isTooMany = isStopping || places.isFull(key.merchantId);
+        const isTooMany = isStopping || slots.isFull(key.merchantId);
         lanes.set(held.text, held);
-        places.addLane(key.merchantId);
+        slots.addLane(key.merchantId);
         if (isTooMany) post(held, { type: 'stop' });
         else act(held);
       }
@@ -349,7 +349,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
           post(each, { type: 'lost' });
           continue;
         }
-        const isSliceOver = performance.now() - each.heldSinceMs > sliceMs && places.isCrowded();
+        const isSliceOver = performance.now() - each.heldSinceMs > sliceMs && slots.isCrowded();
         const mustDrain = own.isPaused || isSliceOver;
         post(each, { type: 'renewed', beginUntilMs: beginUntil(askedAtMs), mustDrain });
       }

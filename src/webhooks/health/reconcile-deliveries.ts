@@ -77,7 +77,7 @@ async function walkList(round: Round): Promise<void> {
   let isDone = cursor === end;
   while (!isDone && !stop.aborted) {
     const page = await listEvents(orders, cursor, stop);
-    if (page === 'no such place') {
+    if (page === 'no such cursor') {
       cursor = '';
       continue;
     }

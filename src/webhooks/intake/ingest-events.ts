@@ -14,7 +14,7 @@ import { followChain } from './follow-chain.ts';
 import { listEvents, listPageSize } from './list-events.ts';
 import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
-import type { PlacedEvent, ReaderPosition } from './reader-position.ts';
+import type { EventAtCursor, ReaderPosition } from './reader-position.ts';
 import { occurredAt } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
@@ -105,7 +105,7 @@ async function ingestBatch(
 ): Promise<void> {
   const links = received.events.map(linkOf);
   const { next, isWhole } = followChain(position.cursor(), links, position.isKnown);
-  const events = isWhole ? next.map(placedEvent).filter((event) => event !== undefined) : [];
+  const events = isWhole ? next.map(eventAtCursor).filter((event) => event !== undefined) : [];
   if (isWhole && events.length === next.length) await advance(events, 'the broker', position, parts);
   else if (await catchUp(0, position, parts, stop)) await ingestUnlisted(links, position, parts);
   else return;
@@ -123,7 +123,7 @@ async function ingestUnlisted(
 ): Promise<void> {
   const unlisted = links
     .filter(({ cursor }) => cursor !== '' && !position.isKnown(cursor))
-    .map(placedEvent)
+    .map(eventAtCursor)
     .filter((event) => event !== undefined);
   const deliveries = await position.add(unlisted);
   if (deliveries === 0) return;
@@ -141,7 +141,7 @@ const linkOf = (received: ReceivedEvent) => ({
 });
 
 /** Undefined for bytes that are not an event. The event is then read from core's list. */
-function placedEvent({ cursor, received }: ReturnType<typeof linkOf>): PlacedEvent | undefined {
+function eventAtCursor({ cursor, received }: ReturnType<typeof linkOf>): EventAtCursor | undefined {
   try {
     return {
       cursor,
@@ -173,7 +173,7 @@ async function catchUp(
 ): Promise<boolean> {
   for (;;) {
     const page = await askCore(position.cursor(), parts, stop);
-    if (page === 'no such place') {
+    if (page === 'no such cursor') {
       parts.logger.error(
         "core does not know the cursor of the last event, as after a restore; reading core's events from the start",
       );
@@ -199,7 +199,7 @@ function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
 }
 
 async function advance(
-  events: readonly PlacedEvent[],
+  events: readonly EventAtCursor[],
   source: 'the broker' | "core's list",
   position: ReaderPosition,
   { traces, onDeliveries, logger }: IntakeParts,
@@ -216,7 +216,7 @@ async function askCore(
   afterCursor: string,
   { orders, logger }: IntakeParts,
   signal: AbortSignal,
-): Promise<ListedEvents | 'no such place' | undefined> {
+): Promise<ListedEvents | 'no such cursor' | undefined> {
   try {
     return await listEvents(orders, afterCursor, signal);
   } catch (error) {

@@ -5,7 +5,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 
 /** An event and its cursor in core's list. */
-export interface PlacedEvent {
+export interface EventAtCursor {
   readonly cursor: string;
   readonly event: OrderEvent;
   /** The header of the broker's message, for an event that came by it. */
@@ -19,9 +19,9 @@ export interface ReaderPosition {
   /** Whether the event at this cursor was certainly read. Only the latest cursors are remembered. */
   readonly isKnown: (cursor: string) => boolean;
   /** Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. */
-  readonly advance: (events: readonly PlacedEvent[]) => Promise<number>;
+  readonly advance: (events: readonly EventAtCursor[]) => Promise<number>;
   /** Writes the deliveries of events elsewhere in the list, without moving. Returns the number of new deliveries. */
-  readonly add: (events: readonly PlacedEvent[]) => Promise<number>;
+  readonly add: (events: readonly EventAtCursor[]) => Promise<number>;
   /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
   /** Records that the list had no more events. */
@@ -53,13 +53,13 @@ export async function openReaderPosition(
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
   let movedAt = 0;
-  const owedOf = (events: readonly PlacedEvent[]): Promise<readonly OwedDelivery[]> =>
+  const owedOf = (events: readonly EventAtCursor[]): Promise<readonly OwedDelivery[]> =>
     writer.owed(
       events.map(({ event }) => event),
       'possible',
       client,
     );
-  const move = async (events: readonly PlacedEvent[], to: string): Promise<number> => {
+  const move = async (events: readonly EventAtCursor[], to: string): Promise<number> => {
     const owed = await owedOf(events);
     const created = await writer.write(owed, { reader, cursor: to }, client);
     cursor = to;

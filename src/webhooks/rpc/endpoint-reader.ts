@@ -40,7 +40,7 @@ export interface EndpointFilter {
   readonly onlyInTrouble: boolean;
   /** Whether webhook endpoints are listed too. */
   readonly withWebhookEndpoints: boolean;
-  /** Only endpoints after this position, as `placeOf` returns it. */
+  /** Only endpoints after this position, as `positionOf` returns it. */
   readonly after: string | undefined;
   readonly limit: number;
 }
@@ -54,10 +54,10 @@ export interface EndpointReader {
 const states = ['PAUSED', 'RESTING', 'OPEN'] as const satisfies EndpointState[];
 
 /** The position of an endpoint in the list of all. */
-export const placeOf = ({ state, merchantId, environment, endpoint }: StoredEndpoint): string =>
+export const positionOf = ({ state, merchantId, environment, endpoint }: StoredEndpoint): string =>
   `${states.indexOf(state)} ${merchantId} ${environment} ${endpoint}`;
 
-export const isPlace = (text: string): boolean => /^[012] \S+ (?:SANDBOX|PRODUCTION) \S+$/.test(text);
+export const isPosition = (text: string): boolean => /^[012] \S+ (?:SANDBOX|PRODUCTION) \S+$/.test(text);
 
 const rank = `case when paused_at is not null then 0 when resting_until is not null then 1 else 2 end`;
 
@@ -113,14 +113,14 @@ interface Row
 /** The statement that reads one page. */
 export function listStatement(filter: EndpointFilter) {
   const { merchantId, environment, onlyInTrouble, withWebhookEndpoints, after, limit } = filter;
-  const [place = null, ...key] = after?.split(' ') ?? [];
+  const [rank = null, ...key] = after?.split(' ') ?? [];
   const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
   return {
     text: onlyInTrouble ? listInTrouble : listAll,
     values: [
       merchantId ?? null,
       environment ?? null,
-      place,
+      rank,
       afterMerchant,
       afterEnvironment,
       afterEndpoint,
@@ -146,9 +146,9 @@ export function createEndpointReader(pool: Pool): EndpointReader {
   };
 }
 
-const endpointOf = ({ rank: place, pendingCount, ...row }: Row): StoredEndpoint => ({
+const endpointOf = ({ rank, pendingCount, ...row }: Row): StoredEndpoint => ({
   ...row,
-  state: states[place] ?? 'OPEN',
+  state: states[rank] ?? 'OPEN',
   pendingCount: BigInt(pendingCount),
   lastStatusCode: statusOf(row.lastAttemptResult, row.lastResult),
 });

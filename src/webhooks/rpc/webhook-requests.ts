@@ -18,7 +18,7 @@ import { isPublicId } from '../../contract/public-id.ts';
 import type { LaneKey, SecretOwner } from '../domain/delivery.ts';
 import type { RedeliveryRequest } from '../redeliveries/redelivery-store.ts';
 import type { DeliveryFilter, OrderKey } from './delivery-reader.ts';
-import { isPlace } from './endpoint-reader.ts';
+import { isPosition } from './endpoint-reader.ts';
 import type { EndpointFilter } from './endpoint-reader.ts';
 import { readFields } from './request-fields.ts';
 import type { TestEvent } from './send-test-event.ts';
@@ -155,7 +155,7 @@ export function endpointsToList(request: ListEndpointsRequest): {
     environment: fields.optionalEnvironment(environment),
     onlyInTrouble,
     withWebhookEndpoints,
-    after: fields.pageToken(request.pageToken, key, isPlace),
+    after: fields.pageToken(request.pageToken, key, isPosition),
     limit: fields.pageSize(request.pageSize),
   }));
   return { filter, key };

@@ -22,7 +22,7 @@ import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { createEndpointChanges } from './change-endpoint.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
 import type { OrderKey, StoredDelivery } from './delivery-reader.ts';
-import { createEndpointReader, placeOf } from './endpoint-reader.ts';
+import { createEndpointReader, positionOf } from './endpoint-reader.ts';
 import type { StoredEndpoint } from './endpoint-reader.ts';
 import { listenToEvents } from './listen-to-events.ts';
 import { requireMerchant } from './require-merchant.ts';
@@ -217,8 +217,8 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       async listEndpoints(request) {
         const { filter, key } = requests.endpointsToList(request);
         const listed = await endpoints.list({ ...filter, limit: filter.limit + 1 });
-        const places = listed.map((endpoint) => ({ id: placeOf(endpoint), endpoint }));
-        const page = pageOf(places, filter.limit, key);
+        const positioned = listed.map((endpoint) => ({ id: positionOf(endpoint), endpoint }));
+        const page = pageOf(positioned, filter.limit, key);
         return {
           endpoints: page.items.map(({ endpoint }) => endpointMessage(endpoint)),
           nextPageToken: page.nextPageToken,

@@ -13,7 +13,7 @@ import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts
 import { buildRestFacade } from '../../../src/rest-facade/app.ts';
 import type { RestFacadeOptions } from '../../../src/rest-facade/app.ts';
 import { createEndedOrders } from '../../../src/rest-facade/ended-orders.ts';
-import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 
 /**
@@ -41,7 +41,7 @@ export interface ScriptedServices {
 export async function startFacadeOverRpc(
   services: ScriptedServices,
   overrides: Partial<
-    Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs' | 'trustedProxies' | 'waitingPlaces'>
+    Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs' | 'trustedProxies' | 'waitingSlots'>
   > = {},
 ): Promise<FacadeOverRpc> {
   const transport = createRouterTransport((router: ConnectRouter) => {
@@ -77,7 +77,7 @@ export async function startFacadeOverRpc(
     environment: 'sandbox',
     orders,
     endedOrders,
-    waitingPlaces: createWaitingPlaces(1_000),
+    waitingSlots: createWaitingSlots(1_000),
     refunds: createClient(RefundService, transport),
     orderStories: createClient(OrderStoryService, transport),
     webhooks: createClient(WebhookService, transport),

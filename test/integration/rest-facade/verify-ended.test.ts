@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
         },
       },
     },
-    { nowMs: () => performance.now() + elapsedMs, waitingPlaces: createWaitingPlaces(0) },
+    { nowMs: () => performance.now() + elapsedMs, waitingSlots: createWaitingSlots(0) },
   );
 });
 beforeEach(() => {

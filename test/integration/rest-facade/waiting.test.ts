@@ -6,7 +6,7 @@ import { pushable } from 'it-pushable';
 import type { Pushable } from 'it-pushable';
 import { OrderSchema, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { rpcError } from '../../../src/contract/error-reason.ts';
-import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
@@ -161,9 +161,9 @@ describe('a request that waits', () => {
     expect(statusIn(await verify(facade, 'late'))).toBe('PENDING');
   });
 
-  test('takes a place until its client disconnects, and one merchant cannot take all places', async () => {
+  test('takes a slot until its client disconnects, and one merchant cannot take all slots', async () => {
     const core = scriptedCore();
-    facade = await startFacadeOverRpc(core.services, { waitingPlaces: createWaitingPlaces(3) });
+    facade = await startFacadeOverRpc(core.services, { waitingSlots: createWaitingSlots(3) });
     const { url, log } = facade;
     const client = new AbortController();
     const leaving = fetch(`${url}/api/v1/verify`, {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { waitSecondsOf } from '../../../src/rest-facade/wait-preference.ts';
-import { createWaitingPlaces } from '../../../src/rest-facade/waiting-places.ts';
+import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 
 describe('the seconds of a Prefer header', () => {
   test.each([
@@ -36,14 +36,14 @@ describe('the seconds of a Prefer header', () => {
   });
 });
 
-describe('places of waiting requests', () => {
-  test('one merchant gets half of the places, and two get a third each', () => {
+describe('slots of waiting requests', () => {
+  test('one merchant gets half of the slots, and two get a third each', () => {
     const takenBy = (total: number, merchants: readonly string[]): number[] => {
-      const places = createWaitingPlaces(total);
+      const slots = createWaitingSlots(total);
       const taken = merchants.map(() => 0);
       for (let round = 0; round < total; round += 1)
         merchants.forEach((merchant, index) => {
-          if (places.take(merchant) !== undefined) taken[index] = (taken[index] ?? 0) + 1;
+          if (slots.take(merchant) !== undefined) taken[index] = (taken[index] ?? 0) + 1;
         });
       return taken;
     };
@@ -55,7 +55,7 @@ describe('places of waiting requests', () => {
     const step = fc.record({ merchant: fc.integer({ min: 0, max: 5 }), frees: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 8, max: 60 }), (steps, total) => {
-        const places = createWaitingPlaces(total);
+        const slots = createWaitingSlots(total);
         const held: (() => void)[] = [];
         for (const { merchant, frees } of steps) {
           if (frees) {
@@ -64,15 +64,15 @@ describe('places of waiting requests', () => {
             free?.();
             continue;
           }
-          const free = places.take(String(merchant));
+          const free = slots.take(String(merchant));
           if (free !== undefined) held.push(free);
         }
         expect(held.length).toBeLessThan(total);
-        const free = places.take('new');
+        const free = slots.take('new');
         expect(free).toBeDefined();
         free?.();
         for (const each of held) each();
-        expect(createWaitingPlaces(total).take('new')).toBeDefined();
+        expect(createWaitingSlots(total).take('new')).toBeDefined();
       }),
     );
   });

@@ -98,7 +98,7 @@ test('no more pieces are under way than allowed, and the next are taken as soon 
       return true;
     },
   });
-  await waitUntil('all places are taken', () => gates.length === 4);
+  await waitUntil('all slots are taken', () => gates.length === 4);
 
   gates[0]?.open();
   await waitUntil('the free place is taken', () => gates.length === 5);

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { createMerchantShare } from '../../../src/wallets/merchant-share.ts';
 
-/** A share of which one merchant has so many places. */
-function shareOf(places: number, taken: number) {
-  const share = createMerchantShare(places);
+/** A share of which one merchant has so many slots. */
+function shareOf(slots: number, taken: number) {
+  const share = createMerchantShare(slots);
   for (let count = 0; count < taken; count += 1) share.take('one');
   return share;
 }
 
-test('a merchant alone may have three quarters of the places', () => {
+test('a merchant alone may have three quarters of the slots', () => {
   expect(shareOf(32, 0).free(32)).toBe(24);
   expect(shareOf(32, 20).free(12)).toBe(4);
   expect(shareOf(32, 23).full()).toEqual([]);
@@ -21,7 +21,7 @@ test('what is left is for all but the merchant who has so many', () => {
   expect(share.free(8)).toBe(8);
 });
 
-test('places that were given back can be had again', () => {
+test('slots that were given back can be had again', () => {
   const share = shareOf(32, 24);
 
   share.giveBack('one');
@@ -30,6 +30,6 @@ test('places that were given back can be had again', () => {
   expect(share.free(9)).toBe(1);
 });
 
-test.each([1, 2, 3, 4])('of %d places at least one can be had', (places) => {
-  expect(shareOf(places, 0).free(places)).toBeGreaterThanOrEqual(1);
+test.each([1, 2, 3, 4])('of %d slots at least one can be had', (slots) => {
+  expect(shareOf(slots, 0).free(slots)).toBeGreaterThanOrEqual(1);
 });

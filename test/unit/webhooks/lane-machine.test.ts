@@ -15,7 +15,7 @@ import { failuresBeforeRest, maxInFlight } from '../../../src/webhooks/domain/la
 
 const random = (): number => 0.5;
 const endedAt = new Date('2026-11-22T10:00:00Z');
-const terms = { nowMs: 0, share: maxInFlight, hasPlace: true };
+const terms = { nowMs: 0, share: maxInFlight, hasSlot: true };
 
 const delivery = (id: string): OutgoingDelivery => ({
   merchantId: 'mer_1',
@@ -99,8 +99,8 @@ function shown(action: LaneAction | undefined): string {
 describe('the next action', () => {
   const sending = after(lane({ heads: ['a'] }), sendBegan('a'));
   test.each<[string, Lane, Partial<typeof terms>, string]>([
-    ['with a delivery and a place', lane({ heads: ['a'] }), {}, 'send a'],
-    ['without a place', lane({ heads: ['a'] }), { hasPlace: false }, 'wait'],
+    ['with a delivery and a slot', lane({ heads: ['a'] }), {}, 'send a'],
+    ['without a slot', lane({ heads: ['a'] }), { hasSlot: false }, 'wait'],
     ['without a share', lane({ heads: ['a'] }), { share: 0 }, 'wait'],
     ['when the lease ends before an attempt would', lane({ heads: ['a'] }), { nowMs: 1_000 }, 'wait'],
     ['with nothing to send', lane(), {}, 'release'],

@@ -90,18 +90,18 @@ export async function readOrder(em: EntityManager, row: OrderRow): Promise<Order
 export async function readOrders(em: EntityManager, rows: readonly OrderRow[]): Promise<OrderInFull[]> {
   const latest = await readLatestAttempts(em, rows);
   const orders = rows.map((row) => orderOf(row, latest.get(row.latestAttemptId ?? '') ?? null));
-  const withPast = rows.filter((_, place) => hasPast(orders[place]));
+  const withPast = rows.filter((_, index) => hasPast(orders[index]));
   const attemptsOf = await readAttempts(
     em,
     withPast.filter(({ attemptCount }) => attemptCount > 1),
   );
   const straysOf = await readStrayMoney(em, withPast);
-  return orders.map((order, place) => ({
+  return orders.map((order, index) => ({
     ...order,
-    earlierAttempts: (attemptsOf.get(rows[place]?.id ?? '') ?? [])
+    earlierAttempts: (attemptsOf.get(rows[index]?.id ?? '') ?? [])
       .map(attemptOf)
       .filter(({ id }) => id !== order.latestAttempt?.id),
-    strayMoney: straysOf.get(rows[place]?.id ?? '') ?? [],
+    strayMoney: straysOf.get(rows[index]?.id ?? '') ?? [],
   }));
 }
 

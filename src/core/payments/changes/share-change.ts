@@ -87,14 +87,14 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
 
     const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
       // The index of the call that changes each order.
-      const places = new Map<OrderRow['id'], number>();
+      const callOf = new Map<OrderRow['id'], number>();
       const take = async (em: EntityManager): Promise<Shared[]> => {
         const free: (Traced<Call> & Locked)[] = [];
         const names = calls.map(({ call }) => nameOf(call));
-        for (const [place, row] of (await orders.free(em, names)).entries()) {
-          const call = calls[place];
-          if (call === undefined || row === undefined || places.has(row.id)) continue;
-          places.set(row.id, place);
+        for (const [index, row] of (await orders.free(em, names)).entries()) {
+          const call = calls[index];
+          if (call === undefined || row === undefined || callOf.has(row.id)) continue;
+          callOf.set(row.id, index);
           free.push({ row, ...call });
         }
         if (free.length === 0) return [];
@@ -106,8 +106,8 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
       };
       try {
         const answers = await commit(take, now, callerOf, change);
-        const byPlace = new Map([...places.values()].map((place, index) => [place, answers[index]]));
-        return calls.map((_, place) => byPlace.get(place) ?? leftOut);
+        const byCall = new Map([...callOf.values()].map((index, nth) => [index, answers[nth]]));
+        return calls.map((_, index) => byCall.get(index) ?? leftOut);
       } catch (error) {
         if (calls.length === 1 || isDatabaseUnavailable(error)) throw error;
         return calls.map(() => leftOut);

@@ -31,7 +31,7 @@ import type { SettlementState } from '../../rpc/settlement-message.ts';
 import type { SettledSubject } from './settlement-subject.ts';
 import type { Proposal, Settlements } from './settlements.ts';
 import { readUnsettled } from './unsettled.sql.ts';
-import type { UnsettledMoney, UnsettledPlace } from './unsettled.sql.ts';
+import type { UnsettledMoney, UnsettledPosition } from './unsettled.sql.ts';
 
 const reasonLength = 500;
 const referenceLength = 100;
@@ -53,14 +53,14 @@ export function settlementService({ database, settlements, now }: SettlementServ
           combine({
             merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
             limit: parsePageSize(request.pageSize),
-            after: parsePlace(request.pageToken, key),
+            after: parsePosition(request.pageToken, key),
           }),
         );
         const stored = merchantId === undefined ? undefined : storedId('mer', merchantId);
         const filter = { merchantId: stored, limit: limit + 1, after };
         const { items: found, counts } = await readUnsettled(database.pool, filter);
-        const placed = found.map((item) => ({ id: placeOf(item), item }));
-        const { items, nextPageToken } = pageOf(placed, limit, key);
+        const positioned = found.map((item) => ({ id: positionOf(item), item }));
+        const { items, nextPageToken } = pageOf(positioned, limit, key);
         const proposals = await openProposals(items.map(({ item }) => item));
         return {
           unsettled: items.map(({ item }) => unsettledMessage(item, proposals.get(item.id))),
@@ -155,9 +155,9 @@ export function settlementService({ database, settlements, now }: SettlementServ
 }
 
 /** The position of an item in the list: the time since which it waits, and its id. */
-const placeOf = ({ since, id }: UnsettledMoney): string => `${since.getTime()}/${id}`;
+const positionOf = ({ since, id }: UnsettledMoney): string => `${since.getTime()}/${id}`;
 
-function parsePlace(token: string, filter: unknown): Result<UnsettledPlace | undefined, Issue> {
+function parsePosition(token: string, filter: unknown): Result<UnsettledPosition | undefined, Issue> {
   if (token === '') return ok(undefined);
   const [, since, id = ''] = /^([0-9]{1,15})\/(.*)$/.exec(readPageToken(token, filter) ?? '') ?? [];
   const uuid = uuidOfId(id);

@@ -20,7 +20,7 @@ export interface UnsettledMoney {
 }
 
 /** The position of an item in the list, with its stored id. */
-export interface UnsettledPlace {
+export interface UnsettledPosition {
   readonly since: Date;
   readonly id: string;
 }
@@ -59,7 +59,7 @@ export async function readUnsettled(
   }: {
     readonly merchantId: StoredId<'mer'> | undefined;
     readonly limit: number;
-    readonly after?: UnsettledPlace | undefined;
+    readonly after?: UnsettledPosition | undefined;
   },
 ): Promise<Unsettled> {
   const rows = await runStatement<Row>(pool, {

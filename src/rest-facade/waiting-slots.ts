@@ -1,16 +1,16 @@
 /** The requests that may wait at the same time. */
-export interface WaitingPlaces {
-  /** Takes a place for the merchant and returns the function that frees it; undefined when the merchant may take no more. */
+export interface WaitingSlots {
+  /** Takes a slot for the merchant and returns the function that frees it; undefined when the merchant may take no more. */
   readonly take: (merchantId: string) => (() => void) | undefined;
   /** How many are taken. */
   readonly taken: () => number;
 }
 
 /**
- * A merchant may take another place while there are more free places than it holds. So a single merchant gets half of all
- * places, and two get a third each. Some places always stay free for the next merchant.
+ * A merchant may take another slot while there are more free slots than it holds. So a single merchant gets half of all
+ * slots, and two get a third each. Some slots always stay free for the next merchant.
  */
-export function createWaitingPlaces(total: number): WaitingPlaces {
+export function createWaitingSlots(total: number): WaitingSlots {
   const taken = new Map<string, number>();
   let all = 0;
   return {

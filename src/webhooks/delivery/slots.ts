@@ -5,7 +5,7 @@ const maxPerMerchant = 16;
 const sharedPart = 0.75;
 
 /** The concurrency slots of this process, by merchant. */
-export interface Places {
+export interface Slots {
   readonly addLane: (merchantId: string) => void;
   readonly removeLane: (merchantId: string) => void;
   /** The merchants that have reached their limit of lanes in this process. */
@@ -23,17 +23,17 @@ export interface Places {
   readonly giveBack: (merchantId: string) => void;
 }
 
-interface MerchantPlaces {
+interface MerchantSlots {
   lanes: number;
   taken: number;
 }
 
-export function createPlaces(maxInFlight: number): Places {
-  const merchants = new Map<string, MerchantPlaces>();
+export function createSlots(maxInFlight: number): Slots {
+  const merchants = new Map<string, MerchantSlots>();
   let lanes = 0;
   let taken = 0;
-  const of = (merchantId: string): MerchantPlaces => merchants.get(merchantId) ?? { lanes: 0, taken: 0 };
-  const change = (merchantId: string, by: MerchantPlaces): void => {
+  const of = (merchantId: string): MerchantSlots => merchants.get(merchantId) ?? { lanes: 0, taken: 0 };
+  const change = (merchantId: string, by: MerchantSlots): void => {
     const before = of(merchantId);
     const after = { lanes: before.lanes + by.lanes, taken: before.taken + by.taken };
     lanes += by.lanes;

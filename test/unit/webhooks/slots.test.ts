@@ -1,34 +1,34 @@
 import { describe, expect, test } from '@jest/globals';
-import { createPlaces } from '../../../src/webhooks/delivery/places.ts';
-import type { Places } from '../../../src/webhooks/delivery/places.ts';
+import { createSlots } from '../../../src/webhooks/delivery/slots.ts';
+import type { Slots } from '../../../src/webhooks/delivery/slots.ts';
 
 const times = (count: number, what: () => void): void => Array.from({ length: count }).forEach(what);
-const withLanes = (maxInFlight: number, merchantIds: readonly string[]): Places => {
-  const places = createPlaces(maxInFlight);
-  merchantIds.forEach((id) => places.addLane(id));
-  return places;
+const withLanes = (maxInFlight: number, merchantIds: readonly string[]): Slots => {
+  const slots = createSlots(maxInFlight);
+  merchantIds.forEach((id) => slots.addLane(id));
+  return slots;
 };
 const merchants = (count: number): string[] => Array.from({ length: count }, (_, index) => `mer_${index}`);
 
-describe('places', () => {
+describe('slots', () => {
   test('are sixteen for one merchant, over all its lanes', () => {
-    const places = withLanes(256, ['mer_a', 'mer_a', 'mer_b']);
+    const slots = withLanes(256, ['mer_a', 'mer_a', 'mer_b']);
 
-    times(16, () => places.take('mer_a'));
+    times(16, () => slots.take('mer_a'));
 
-    expect(places.isFree('mer_a')).toBe(false);
-    expect(places.isFree('mer_b')).toBe(true);
-    places.giveBack('mer_a');
-    expect(places.isFree('mer_a')).toBe(true);
+    expect(slots.isFree('mer_a')).toBe(false);
+    expect(slots.isFree('mer_b')).toBe(true);
+    slots.giveBack('mer_a');
+    expect(slots.isFree('mer_a')).toBe(true);
   });
 
   test('are no more for all than the process has', () => {
-    const places = withLanes(20, merchants(3));
+    const slots = withLanes(20, merchants(3));
 
-    times(10, () => places.take('mer_0'));
-    times(10, () => places.take('mer_1'));
+    times(10, () => slots.take('mer_0'));
+    times(10, () => slots.take('mer_1'));
 
-    expect(places.isFree('mer_2')).toBe(false);
+    expect(slots.isFree('mer_2')).toBe(false);
   });
 
   test('are shared by a merchant among its lanes, and by all lanes, with a quarter left for newcomers', () => {
@@ -39,11 +39,11 @@ describe('places', () => {
   });
 
   test('are full for a merchant with sixteen lanes, until one is given up', () => {
-    const places = withLanes(256, [...Array<string>(16).fill('mer_a'), 'mer_b']);
+    const slots = withLanes(256, [...Array<string>(16).fill('mer_a'), 'mer_b']);
 
-    expect(places.fullMerchants()).toEqual(['mer_a']);
-    places.removeLane('mer_a');
-    expect(places.fullMerchants()).toEqual([]);
+    expect(slots.fullMerchants()).toEqual(['mer_a']);
+    slots.removeLane('mer_a');
+    expect(slots.fullMerchants()).toEqual([]);
   });
 
   test('are crowded when three quarters of them are lanes', () => {
