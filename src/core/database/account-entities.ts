@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
 import { idOf, schema, time } from './columns.ts';
 
-/* The people who use the dashboard, as they are stored. What is said at the head of entities.ts holds here too. */
+/* The people who use the dashboard, as they are stored. The note at the head of entities.ts applies here too. */
 
 export type MemberRole = 'OWNER' | 'DEVELOPER' | 'VIEWER';
 export type Language = 'en' | 'am';

@@ -212,7 +212,7 @@ export const WalletExchangeRow = defineEntity({
   tableName: 'wallet_exchanges',
   schema,
   properties: {
-    /** That of no merchant for a payment that a payer started. */
+    /** The id of no merchant for a payment that a payer started. */
     merchantId: idOf<'mer'>().primary(),
     paymentAttemptId: idOf<'pat' | 'ppm'>().primary(),
     id: p.uuid().primary(),

@@ -32,7 +32,7 @@ export interface EventFeed {
 const foreignCursor =
   'belongs to another database server, or to a later state of this one; start again without a cursor';
 const pageSize = 200;
-/** Promised at least every 15 seconds. */
+/** How often a message is sent without events. The contract promises one at least every 15 seconds. */
 const signOfLifeMs = 10_000;
 /** How soon events without a signal are found. */
 const idleMs = 500;

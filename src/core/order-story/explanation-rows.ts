@@ -21,7 +21,7 @@ import type { NameInEnvironment } from '../rpc/order-key.ts';
 /** The rows that decide what an order waits for. */
 export interface ExplanationRows {
   readonly order: Order;
-  /** That of the order's last event. */
+  /** The cursor of the order's last event. */
   readonly lastEvent: EventCursor;
   readonly latestAttempt: PaymentAttemptRow | null;
   /** Newest first, and so are the lists below. */

@@ -44,7 +44,7 @@ export interface AttemptStory {
 
 export interface OrderStory {
   readonly order: Order;
-  /** That of the order's last event. */
+  /** The cursor of the order's last event. */
   readonly lastEvent: EventCursor;
   /** The row of the latest attempt; null before the first. */
   readonly latestAttempt: PaymentAttemptRow | null;

@@ -21,7 +21,7 @@ export interface KeptExchanges {
   readonly stored?: number;
 }
 
-/** The attempt that exchanges belong to, or the payment that a payer started, with the id of no merchant. */
+/** The attempt that exchanges belong to, or the payer-started payment, whose merchantId is that of no merchant. */
 export interface ExchangeOwner {
   readonly merchantId: StoredId<'mer'>;
   readonly id: StoredId<'pat' | 'ppm'>;

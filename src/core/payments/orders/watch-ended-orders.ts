@@ -5,7 +5,7 @@ import type { OrderEventType } from '../../domain/order.ts';
 import type { ChangedOrders } from '../../events/changed-orders.ts';
 import { untilAborted } from '../../../platform/until-aborted.ts';
 
-/** Promised at least every 15 seconds. */
+/** How often a message is sent without ids. The contract promises one at least every 15 seconds. */
 const signOfLifeMs = 10_000;
 
 const endings: ReadonlySet<OrderEventType> = new Set<OrderEventType>(['COMPLETED', 'FAILED', 'EXPIRED']);

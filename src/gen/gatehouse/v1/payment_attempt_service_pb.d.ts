@@ -171,7 +171,7 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   promptUntil?: Timestamp | undefined;
 
   /**
-   * When it was leased, by core's clock. prompt_until is by the same clock, which may differ from the caller's.
+   * When it was leased, by the database's clock. prompt_until is by the same clock, which may differ from the caller's.
    *
    * @generated from field: google.protobuf.Timestamp lease_time = 13;
    */

@@ -512,7 +512,7 @@ export enum RecoveryCause {
   UNSPECIFIED = 0,
 
   /**
-   * The database is on another server, timeline or place than when a core last used it.
+   * The database is on another server, timeline or path than when a core last used it.
    *
    * @generated from enum value: RECOVERY_CAUSE_NEW_HOME = 1;
    */

@@ -1998,7 +1998,7 @@ export enum DeliveryState {
   DELIVERED = 2,
 
   /**
-   * Abandoned: its schedule ended without a 2xx. It can be redelivered.
+   * Abandoned: its schedule ended without a 2xx, or its webhook endpoint was deleted. Only the first can be redelivered.
    *
    * @generated from enum value: DELIVERY_STATE_GIVEN_UP = 3;
    */
@@ -2469,8 +2469,8 @@ export declare const WebhookService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Reads the deliveries of one order, each with its attempts. There are none before the order ends, for an order without a
-   * receiver, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Reads the deliveries of one order, each with its attempts. There are none before the first event that has a
+   * webhook, for an order without a receiver, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetOrderDeliveries
    */
