@@ -69,8 +69,8 @@ const forgetIntervalMs = 60 * 60_000;
 const eraseIntervalMs = 10_000;
 const redeliveryIdleMs = 1_000;
 const deletionIdleMs = 5_000;
-/** Clients of a stream disconnect after about a minute of silence. */
-const signOfLifeMs = 15_000;
+/** The contract promises a message at least every 15 seconds. */
+const signOfLifeMs = 10_000;
 
 const config = readSettingsOrExit(readWebhooksSettings);
 const { instance, logger } = startLogging('webhooks', config);
