@@ -71,7 +71,7 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
     { head: 'TIME' },
     { head: 'ACTOR', atMost: 20 },
     { head: 'CHANGE' },
-    { head: 'DETAILS', gives: true },
+    { head: 'DETAILS', wraps: true },
   ];
   const rows = page.items.map((entry) => [
     showTime(entry.createTime),

@@ -133,7 +133,7 @@ export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse
   const left = (delivery?.attemptCount ?? 0) - shown.length;
   return [
     'Attempts, newest first',
-    table([{ head: '' }, { head: '', gives: true }], rows),
+    table([{ head: '' }, { head: '', wraps: true }], rows),
     ...(left > 0 ? [`… and ${left} before that (the latest ${attempts.length}: --json)`] : []),
   ].join('\n');
 }

@@ -106,7 +106,7 @@ function describe(findings: readonly Finding[]): Output {
         check,
         advice === '' ? detail : `${detail}\n${markLines(advice, '> ')}`,
       ]);
-    return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', gives: true }], rows)}`;
+    return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', wraps: true }], rows)}`;
   });
   const worst = (['failed', 'warning', 'ok'] as const).find((result) => count(result) > 0) ?? 'ok';
   const summary = {

@@ -164,7 +164,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
 
 function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {
   const columns = [
-    { head: 'API KEY, LABEL', gives: true },
+    { head: 'API KEY, LABEL', wraps: true },
     { head: 'ENVIRONMENT' },
     { head: 'BEGINS WITH, SCOPES' },
     { head: 'STATE', atMost: 20 },

@@ -116,6 +116,6 @@ export function onMerchantAnd(
 
 const invalidArgument = { code: 'commander.invalidArgument', exitCode: 1 };
 
-/** The id also of no merchant, because commands take it. */
+/** A merchant's id. The id of no merchant is shown too, because commands accept it. */
 export const showMerchant = ({ merchantId }: { readonly merchantId: string }): string =>
   merchantId === noMerchantId ? `${merchantId} (no merchant)` : merchantId;

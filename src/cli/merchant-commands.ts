@@ -170,7 +170,7 @@ async function list(merchants: Merchants, options: PageOptions): Promise<Output>
   });
   const columns = [
     { head: 'MERCHANT' },
-    { head: 'NAME', gives: true },
+    { head: 'NAME', wraps: true },
     { head: 'STATUS' },
     { head: 'PRODUCTION' },
     { head: 'CREATED' },

@@ -236,15 +236,15 @@ async function list(clients: MerchantWallets, merchantId: string, environment: E
   const columns = [
     { head: 'WALLET' },
     { head: 'STATE' },
-    { head: 'PAYMENT OPTIONS', gives: true },
+    { head: 'PAYMENT OPTIONS', wraps: true },
     { head: 'NEW PAYMENTS USE' },
   ];
   const accountColumns = [
     { head: 'ACCOUNT' },
     { head: 'WALLET' },
     { head: 'STATE' },
-    { head: 'CREDENTIALS', gives: true },
-    { head: 'VALUES', gives: true },
+    { head: 'CREDENTIALS', wraps: true },
+    { head: 'VALUES', wraps: true },
     { head: 'ADDED' },
   ];
   const accounts = wallets.flatMap((wallet) => wallet.accounts);
@@ -288,7 +288,7 @@ async function showFields(
       `the wallet ${id} is not configured in ${showEnvironment(environment)}`,
       'See the wallets: gatehouse wallet list',
     );
-  const columns = [{ head: 'FIELD' }, { head: 'KIND' }, { head: 'MEANING', gives: true }];
+  const columns = [{ head: 'FIELD' }, { head: 'KIND' }, { head: 'MEANING', wraps: true }];
   const rows = wallet.accountFields.map(({ name, secret, choices, description }) => [
     name,
     secret ? 'secret' : choices.length > 0 ? choices.join(' or ') : 'text',

@@ -126,7 +126,7 @@ const balanceColumns = [
   { head: 'STATEMENT' },
   { head: 'RECORDS' },
   { head: 'DIFFERENCE' },
-  { head: 'RECONCILIATION', gives: true },
+  { head: 'RECONCILIATION', wraps: true },
 ];
 
 const balanceRow =
@@ -146,7 +146,7 @@ const correctionColumns = [
   { head: 'WALLET' },
   { head: 'MERCHANT' },
   { head: 'CORRECTED' },
-  { head: 'SUMS BEFORE', gives: true },
+  { head: 'SUMS BEFORE', wraps: true },
   { head: 'RECONCILIATION' },
 ];
 
@@ -170,7 +170,7 @@ const sumsBefore = (before: MoneyDayCorrection): string =>
 const missingColumns = [
   { head: 'DAY' },
   { head: 'WALLET' },
-  { head: 'REASON', gives: true },
+  { head: 'REASON', wraps: true },
   { head: 'RECONCILIATION' },
 ];
 

@@ -187,7 +187,7 @@ async function list(orders: Orders, merchantId: string, options: ListOptions): P
     return { items: reply.orders, nextPageToken: reply.nextPageToken };
   });
   const columns = [
-    { head: 'ORDER NUMBER', gives: true },
+    { head: 'ORDER NUMBER', wraps: true },
     { head: 'STATUS' },
     { head: 'AMOUNT', right: true },
     { head: 'TYPE' },

@@ -27,7 +27,7 @@ export function showAttemptStatus({ status, declineReason }: PaymentAttempt): st
 
 export function showAttempts(attempts: readonly PaymentAttempt[], width: number): string {
   const columns = [
-    { head: 'ATTEMPT', gives: true },
+    { head: 'ATTEMPT', wraps: true },
     { head: 'STATUS' },
     { head: 'OPTION' },
     { head: 'PHONE' },
@@ -95,7 +95,7 @@ export function showTimeline(
   events: readonly OrderEvent[],
   width: number,
 ): string {
-  const columns = [{ head: 'TIME' }, { head: '#' }, { head: 'EVENT' }, { head: 'DETAILS', gives: true }];
+  const columns = [{ head: 'TIME' }, { head: '#' }, { head: 'EVENT' }, { head: 'DETAILS', wraps: true }];
   const rows = events.map((event) => [
     showTime(event.occurTime),
     String(event.sequence),

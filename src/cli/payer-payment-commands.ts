@@ -78,7 +78,7 @@ function show(payments: readonly PayerPayment[]): Output {
     { head: 'STATUS' },
     { head: 'REFERENCE, TRANSACTION' },
     { head: 'AMOUNT', right: true },
-    { head: 'REPORTED, RECORDED AS', gives: true },
+    { head: 'REPORTED, RECORDED AS', wraps: true },
   ];
   const rows = payments.map((payment) => [
     `${payment.payerPaymentId}\n${payment.wallet} ${showEnvironment(payment.environment)}`,

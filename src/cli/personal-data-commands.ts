@@ -105,7 +105,7 @@ async function list(client: CoreClients['personalData'], options: ListOptions): 
     { head: 'REQUEST' },
     { head: 'TIME, BY' },
     { head: 'ORDERS', right: true },
-    { head: 'NOT ERASED YET', gives: true },
+    { head: 'NOT ERASED YET', wraps: true },
   ];
   const rows = page.items.map((request) => [
     [request.erasureRequestId, request.merchantId].filter((text) => text !== '').join('\n'),

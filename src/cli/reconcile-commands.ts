@@ -229,7 +229,7 @@ function showDifferences(differences: readonly Difference[], width: number): str
     { head: '#', right: true },
     { head: 'STATEMENT' },
     { head: 'OUR RECORDS' },
-    { head: 'DIFFERENCE AND ACTION', gives: true },
+    { head: 'DIFFERENCE AND ACTION', wraps: true },
   ];
   const side = (amount: string, currency: string, status: string): string =>
     amount === '' && status === '' ? 'nothing' : `${amount} ${currency}\n${status}`;
@@ -260,7 +260,7 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
     { head: 'ENVIRONMENT' },
     { head: 'STATUS' },
     { head: 'DIFFERENCES', right: true },
-    { head: 'BY', gives: true },
+    { head: 'BY', wraps: true },
   ];
   const rows = page.items.map((reconciliation) => [
     reconciliation.reconciliationId,

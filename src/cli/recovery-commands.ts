@@ -127,7 +127,7 @@ function showOrders(page: {
     { head: 'ORDER NUMBER' },
     { head: 'ORDER' },
     { head: 'STATE' },
-    { head: 'RESULT', gives: true },
+    { head: 'RESULT', wraps: true },
   ];
   const rows = page.items.map((order) => [
     showEnvironment(order.environment),
@@ -229,7 +229,7 @@ function describe(recovery: Recovery | undefined): Output {
     { head: 'ENVIRONMENT' },
     { head: 'WALLET' },
     { head: 'STATE' },
-    { head: 'PROGRESS', gives: true },
+    { head: 'PROGRESS', wraps: true },
   ];
   return {
     json: { recovery: plainJson(RecoverySchema, recovery) },

@@ -26,4 +26,4 @@ export const showSentences = (sentences: readonly OperatorSentence[]): string =>
 /** The width of prose: it fits an ordinary terminal. */
 const proseWidth = 80;
 
-const wrap = (text: string): string => table([{ head: '', atMost: proseWidth, gives: true }], [[text]]);
+const wrap = (text: string): string => table([{ head: '', atMost: proseWidth, wraps: true }], [[text]]);

@@ -134,7 +134,7 @@ const showOutcome = ({ outcome }: Settlement): string => wordOf(SettlementOutcom
 
 function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
   const columns = [
-    { head: 'ID, ORDER, MERCHANT', gives: true },
+    { head: 'ID, ORDER, MERCHANT', wraps: true },
     { head: 'AMOUNT, OPTION', right: true },
     { head: 'WAITS SINCE' },
     { head: 'PROPOSAL' },
@@ -206,7 +206,7 @@ async function list(settlements: CoreClients['settlements'], options: ListOption
     { head: 'SETTLEMENT, SETTLES' },
     { head: 'OUTCOME, STATUS' },
     { head: 'BY' },
-    { head: 'PROPOSED, REFERENCE', gives: true },
+    { head: 'PROPOSED, REFERENCE', wraps: true },
   ];
   const rows = page.items.map((each) => [
     `${each.settlementId}\n${each.subject.value ?? ''}`,

@@ -88,7 +88,7 @@ export function showRefunds(
 ): string {
   const isOfOne = orders === 'of one order';
   const columns = [
-    { head: 'REFUND, NUMBER', gives: true },
+    { head: 'REFUND, NUMBER', wraps: true },
     { head: 'STATUS' },
     { head: 'AMOUNT', right: true },
     { head: isOfOne ? 'CREATED' : 'ORDER, CREATED' },

@@ -74,7 +74,7 @@ export async function straysOf(
 /** Lists the stray payments of an order's attempts, and the command that shows the details. */
 export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, width: number): string {
   const columns = [
-    { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
+    { head: 'STRAY PAYMENT, ATTEMPT', wraps: true },
     { head: 'STATUS' },
     { head: 'REASON' },
     { head: 'AMOUNT', right: true },
@@ -102,7 +102,7 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
     { head: 'STATUS' },
     { head: 'REASON' },
     { head: 'AMOUNT', right: true },
-    { head: 'FOUND, ANSWER', gives: true },
+    { head: 'FOUND, ANSWER', wraps: true },
   ];
   const rows = page.items.map((stray) => [
     `${stray.strayPaymentId}\n${showMerchant(stray)}`,

@@ -8,8 +8,8 @@ export interface Column {
   readonly head: string;
   /** Wider content is wrapped at this width, between words. */
   readonly atMost?: number;
-  /** Wrapped between words so that the table fits. At most one column of a table. */
-  readonly gives?: boolean;
+  /** Wrapped between words so that the table fits. Of several such columns, those on the left are narrowed first. */
+  readonly wraps?: boolean;
   /** Aligned to the right, for amounts. */
   readonly right?: boolean;
 }
@@ -49,19 +49,21 @@ function fit(
   rows: readonly (readonly string[])[],
   width: number,
 ): { readonly colWidths: readonly number[]; readonly fits: boolean } {
-  const measured = columns.map(({ head, atMost = Infinity, gives = false }, index) => {
+  const measured = columns.map(({ head, atMost = Infinity, wraps = false }, index) => {
     const cells = [head, ...rows.map((row) => row[index] ?? '')];
     const longest = longestWord(cells);
     const wanted = Math.max(longest, Math.min(naturalWidth(cells), atMost + gap));
-    return { least: gives ? longest : wanted, wanted };
+    return { least: wraps ? longest : wanted, wanted };
   });
   const sum = (widths: readonly number[]): number => widths.reduce((total, each) => total + each, 0) - gap;
   const needed = sum(measured.map(({ least }) => least));
-  const excess = sum(measured.map(({ wanted }) => wanted)) - Math.max(width, needed);
-  return {
-    colWidths: measured.map(({ least, wanted }) => (excess > 0 ? Math.max(least, wanted - excess) : wanted)),
-    fits: needed <= width,
-  };
+  let excess = sum(measured.map(({ wanted }) => wanted)) - Math.max(width, needed);
+  const colWidths = measured.map(({ least, wanted }) => {
+    const narrowed = excess > 0 ? Math.max(least, wanted - excess) : wanted;
+    excess -= wanted - narrowed;
+    return narrowed;
+  });
+  return { colWidths, fits: needed <= width };
 }
 
 /**
@@ -119,6 +121,6 @@ export const markLines = (text: string, mark: string): string => text.replace(/^
 /** Named values as lines, each after its name. Empty values are left out. */
 export const fields = (values: readonly (readonly [name: string, value: string])[]): string =>
   table(
-    [{ head: '' }, { head: '', gives: true }],
+    [{ head: '' }, { head: '', wraps: true }],
     values.filter(([, value]) => value !== ''),
   );

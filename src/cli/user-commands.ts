@@ -184,7 +184,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
       run(async ({ accounts }) => {
         const { requests } = await accounts.listAccountHelp({});
         const columns = [
-          { head: 'USER', gives: true },
+          { head: 'USER', wraps: true },
           { head: 'REQUEST' },
           { head: 'REQUESTED BY' },
           { head: 'EXPIRES' },
@@ -265,7 +265,7 @@ const describe = (user: User): Output => ({
 
 function list({ users, invitations }: ListUsersResponse, merchantId: string): Output {
   const columns = [
-    { head: 'EMAIL, NAME', gives: true },
+    { head: 'EMAIL, NAME', wraps: true },
     { head: 'ROLE' },
     { head: 'STATE', atMost: 26 },
     { head: 'CODES' },

@@ -100,7 +100,7 @@ async function listWallets(clients: CoreClients['wallets']): Promise<Output> {
     { head: 'WALLET' },
     { head: 'NAME' },
     { head: 'CONNECTOR' },
-    { head: 'OPTIONS', gives: true },
+    { head: 'OPTIONS', wraps: true },
     { head: 'CURRENCIES' },
     { head: 'ENVIRONMENTS' },
     { head: 'PHONES' },
@@ -144,7 +144,7 @@ function checkOutput(checked: readonly CheckedWallet[]): Output {
     { head: 'CREDENTIALS' },
     { head: 'HEALTH' },
     { head: 'PAYER-STARTED' },
-    { head: 'DETAIL', gives: true },
+    { head: 'DETAIL', wraps: true },
   ];
   const rows = checked.map(({ wallet, environment, credentials, health, detail, ...each }) => [
     wallet,
@@ -227,7 +227,7 @@ async function list(
     { head: 'P50', right: true },
     { head: 'P99', right: true },
     { head: 'IN FLIGHT', right: true },
-    { head: 'REPORTED', gives: true },
+    { head: 'REPORTED', wraps: true },
   ];
   const [first] = statuses;
   const noReports =

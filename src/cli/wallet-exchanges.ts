@@ -59,7 +59,7 @@ function tell(exchange: WalletExchange, longest: number): string {
     ...(requestBody === '' ? [] : [['  >', shorten(requestBody, longest)]]),
     ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
   ];
-  const columns = [{ head: '' }, { head: '', gives: true }];
+  const columns = [{ head: '' }, { head: '', wraps: true }];
   return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, lines)}`;
 }
 

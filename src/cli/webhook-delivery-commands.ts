@@ -179,7 +179,7 @@ function showDeliveries(deliveries: readonly Delivery[], width: number): string 
     { head: 'DELIVERY, ORDER NUMBER' },
     { head: 'STATE' },
     { head: 'EVENT, CREATED' },
-    { head: 'LAST RESULT', gives: true },
+    { head: 'LAST RESULT', wraps: true },
   ];
   const rows = deliveries.map((delivery) => [
     delivery.orderNumber === '' ? delivery.deliveryId : `${delivery.deliveryId}\n${delivery.orderNumber}`,

@@ -258,10 +258,10 @@ interface Listed {
 function list(merchantId: string, environment: Environment, listed: Listed): Output {
   const { webhookEndpoints, awaitedSecrets } = listed;
   const columns = [
-    { head: 'WEBHOOK ENDPOINT, URL', gives: true },
+    { head: 'WEBHOOK ENDPOINT, URL', wraps: true },
     { head: 'ENVIRONMENT' },
     { head: 'WAITING', right: true },
-    { head: 'TYPES, STATE', gives: true },
+    { head: 'TYPES, STATE', wraps: true },
   ];
   const rows = webhookEndpoints.map((endpoint) => [
     `${endpoint.webhookEndpointId}\n${printable(endpoint.url)}`,

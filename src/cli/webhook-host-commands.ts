@@ -122,7 +122,7 @@ async function list(
     { head: 'HOST, MERCHANT' },
     { head: 'ENVIRONMENT' },
     { head: 'WAITING', right: true },
-    { head: 'STATE, LAST RESULT', gives: true },
+    { head: 'STATE, LAST RESULT', wraps: true },
   ];
   const rows = page.items.map((endpoint) => [
     [endpoint.endpoint, endpoint.webhookEndpointId, endpoint.merchantId]

@@ -156,7 +156,7 @@ function list(secrets: readonly SigningSecret[], awaited: readonly AwaitedSecret
     { head: 'ENVIRONMENT' },
     { head: 'ENDS IN' },
     { head: 'CREATED' },
-    { head: 'STATE', gives: true },
+    { head: 'STATE', wraps: true },
   ];
   const rows = secrets.map((secret) => [
     secret.signingSecretId,

@@ -95,6 +95,6 @@ function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
   const answer = showAnswer(attempt).map((line) => ['', line]);
   // The empty first column makes the indent, because wrapping drops spaces within a cell.
-  const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', gives: true }], answer)];
+  const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', wraps: true }], answer)];
   return [`${verdict}: ${showResult(attempt)}${by}`, ...indented].join('\n');
 }

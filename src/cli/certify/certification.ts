@@ -72,7 +72,7 @@ function showPart(part: CertificationPart, checks: readonly CheckReport[], width
     const names = untested.filter(({ seen }) => seen === reason).map(({ name }) => name);
     return [`  ${marks.not_tested}`, 'not tested', `${reason}:\n${names.join(', ')}`];
   });
-  const columns = [{ head: '' }, { head: '' }, { head: '', gives: true }];
+  const columns = [{ head: '' }, { head: '' }, { head: '', wraps: true }];
   return `${titles[part]}\n${table(columns, [...rows, ...reasons], width)}`;
 }
 

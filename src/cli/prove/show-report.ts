@@ -33,7 +33,7 @@ export function showReport(report: ProveReport): string {
     ],
   ]);
   const invariants = table(
-    [{ head: 'RESULT' }, { head: 'INVARIANT', gives: true }, { head: 'SEEN', atMost: 40 }],
+    [{ head: 'RESULT' }, { head: 'INVARIANT', wraps: true }, { head: 'SEEN', atMost: 40 }],
     report.invariants.map(({ name, promise, result, seen }) => [
       resultWords[result],
       `${name}\n${promise}`,
@@ -61,7 +61,7 @@ function showFaults(all: readonly FaultResult[]): string {
       { head: 'LASTED', right: true },
       { head: 'ORDERS TAKEN', right: true },
       { head: 'SERVING AGAIN', right: true },
-      { head: 'HOW', gives: true },
+      { head: 'HOW', wraps: true },
     ],
     all.map((fault) => {
       const after = fault.serving_again_after_seconds;

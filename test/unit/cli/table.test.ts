@@ -15,18 +15,33 @@ test('columns stand under their heads, with no blanks at the ends of lines', () 
   expect(text).toBe('A  NAME          C\n1  short         x\n2  a bit longer');
 });
 
-test('the column that gives way is wrapped between words until the table fits 100 columns', () => {
+test('the column that wraps is wrapped between words until the table fits 100 columns', () => {
   const words = 'a fairly ordinary sentence '.repeat(8).trim();
 
-  const text = table([{ head: 'ID' }, { head: 'TEXT', gives: true }], [['x'.repeat(30), words]]);
+  const text = table([{ head: 'ID' }, { head: 'TEXT', wraps: true }], [['x'.repeat(30), words]]);
 
   expect(widest(text)).toBeLessThanOrEqual(100);
   expect(text.replace(/\s+/g, ' ')).toContain(words);
 });
 
+test('of two columns that wrap, the second keeps the width that the first has given up', () => {
+  const words = (count: number): string => 'word '.repeat(count).trim();
+
+  const text = table(
+    [
+      { head: 'A', wraps: true },
+      { head: 'B', wraps: true },
+    ],
+    [[words(8), words(14)]],
+  );
+
+  expect(widest(text)).toBeLessThanOrEqual(100);
+  expect(text).toContain(words(14));
+});
+
 const people = {
   columns: [
-    { head: 'EMAIL, NAME', gives: true },
+    { head: 'EMAIL, NAME', wraps: true },
     { head: 'ROLE' },
     { head: 'STATE', atMost: 26 },
     { head: 'LAST SIGNED IN' },
@@ -51,7 +66,7 @@ test.each([20, 40, 60, 80, 100, 120, 200])(
       table(
         [
           { head: 'ACTOR', atMost: 10 },
-          { head: 'URL', gives: true },
+          { head: 'URL', wraps: true },
         ],
         [['sara@shop.example', url]],
         width,
