@@ -90,7 +90,7 @@ function recorded(request: ErasureRequest, phone: string): Output {
       ...(waitingCount > 0n
         ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
         : []),
-      'Backups still contain the data. After a restore, repeat the requests that were made since the backup.',
+      'Backups still contain the data. Keep this request outside the gateway, because a restore may lose it. To see that after a restore: gatehouse restore status',
     ].join('\n'),
   };
 }

@@ -35,6 +35,7 @@ interface AcceptOptions {
   readonly wallet?: string;
   readonly environment?: Environment;
   readonly conflicts?: true;
+  readonly erasures?: true;
   readonly reason: string;
 }
 
@@ -79,6 +80,10 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .option(
       '--conflicts',
       "record that you have settled the orders that cannot be rebuilt; core's log names them",
+    )
+    .option(
+      '--erasures',
+      'record that you have repeated the requests for erasure of the lost time, or that there were none',
     )
     .requiredOption('--reason <text>', 'what you have compared, for the audit log')
     .action((options: AcceptOptions) =>
@@ -148,14 +153,17 @@ function showOrders(page: {
   };
 }
 
-function subjectOf({ wallet, environment, conflicts }: AcceptOptions) {
-  if (conflicts === true && wallet === undefined) return { case: 'conflicts', value: true } as const;
-  if (conflicts === undefined && wallet !== undefined && environment !== undefined)
+function subjectOf({ wallet, environment, conflicts, erasures }: AcceptOptions) {
+  if (conflicts === true && erasures === undefined && wallet === undefined)
+    return { case: 'conflicts', value: true } as const;
+  if (erasures === true && conflicts === undefined && wallet === undefined)
+    return { case: 'erasures', value: true } as const;
+  if (conflicts === undefined && erasures === undefined && wallet !== undefined && environment !== undefined)
     return { case: 'wallet', value: { wallet, environment } } as const;
   throw new CliError(
     exitCodes.invalidInput,
     'the subject of the decision is missing',
-    'Give --wallet and --environment, or --conflicts.',
+    'Give either --wallet and --environment, or --conflicts, or --erasures.',
   );
 }
 
@@ -217,6 +225,7 @@ function describe(recovery: Recovery | undefined): Output {
     ['Events of the broker', streamText(recovery)],
     ['Rebuilt', `${recovery.rebuiltOrderCount} orders, ${recovery.rebuiltEventCount} events`],
     ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
+    ['Erasures', erasuresText(recovery)],
     ['Finished', showTime(recovery.finishTime)],
   ]);
   const rows = recovery.wallets.map((wallet) => [
@@ -236,6 +245,11 @@ function describe(recovery: Recovery | undefined): Output {
     text: (width) => (rows.length === 0 ? summary : `${summary}\n\n${table(columns, rows, width)}`),
   };
 }
+
+const erasuresText = ({ erasuresLostFromTime }: Recovery): string =>
+  erasuresLostFromTime === undefined
+    ? 'an operator has repeated the requests of the lost time'
+    : `requests since ${showTime(erasuresLostFromTime)} are lost; repeat them with gatehouse personal-data erase --phone <number>, then: gatehouse restore accept --erasures --reason <text>`;
 
 const conflictText = (count: number, acceptedBy: string): string =>
   count === 0

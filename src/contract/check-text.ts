@@ -153,11 +153,20 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
   }
 }
 
-function recoveryText({ closedEnvironments, unclaimedPaymentCount }: Facts<'recovery'>): Text {
+function recoveryText({
+  closedEnvironments,
+  unclaimedPaymentCount,
+  erasuresLostFromTime,
+}: Facts<'recovery'>): Text {
   if (closedEnvironments.length > 0)
     return [
       `the database was restored, and ${closedEnvironments.length === 1 ? 'one environment takes' : 'both environments take'} no payments yet`,
       'see what Gatehouse waits for: gatehouse restore status',
+    ];
+  if (erasuresLostFromTime !== undefined)
+    return [
+      `the database was restored, and requests for erasure since ${timestampDate(erasuresLostFromTime).toISOString()} are lost`,
+      'repeat them: gatehouse personal-data erase --phone <number>. Then: gatehouse restore accept --erasures --reason <text>',
     ];
   return unclaimedPaymentCount === 0n
     ? ['payments are taken']

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { newRandomId } from '../../src/contract/public-id.ts';
+import { findEndedPeriods } from '../../src/core/erasure/ended-periods.ts';
 import { startInline } from '../support/inline-process.ts';
 import { loseDatabase } from '../support/lose-database.ts';
 import { sharedStack } from '../support/shared-stack.ts';
@@ -72,6 +74,22 @@ const published = async (): Promise<number> => {
     select count(*)::integer as count from core.order_events e, core.event_relay r where (e.xid, e.position) <= (r.xid, r.position)`);
   return (rows[0] as { readonly count: number }).count;
 };
+
+/** The orders that are due for erasure when core looks for ended periods in 31 days. */
+async function dueInAMonth(): Promise<readonly unknown[]> {
+  const pool = new pg.Pool({ connectionString: stack.databaseUrl });
+  try {
+    const now = () => new Date(Date.now() + 31 * 24 * 60 * 60_000);
+    const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now };
+    await findEndedPeriods(parts, { aborted: false });
+    const { rows } = await pool.query<{ order_number: string }>(`
+      select order_number from core.erasures_due due join core.orders o
+      on o.merchant_id = due.merchant_id and o.environment = due.environment and o.id = due.order_id order by order_number`);
+    return rows.map((row) => row.order_number);
+  } finally {
+    await pool.end();
+  }
+}
 
 const orders = 'core.orders.copy.gz';
 const manifest = 'manifest.json';
@@ -222,11 +240,16 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
   await register('AFTER-1');
   await register('TAKEN-1');
   await waitUntil('the broker has the orders', async () => (await published()) === 3);
+  expect(await dueInAMonth()).toEqual(['AFTER-1', 'BEFORE-1', 'TAKEN-1']);
+  const erase = ['personal-data', 'erase', '--phone', '0901110001'];
+  expect((await cli.run(...erase)).stdout).toContain('gatehouse restore status');
   await stack.cores[0]?.stop();
   await loseDatabase(stack.databaseUrl);
   const restored = await cli.run('restore', '--from', backup);
   expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('complete and undamaged') });
   expect(restored.stdout).toContain('gatehouse restore status');
+  expect((await query('select from core.erasures_due')).rows).toEqual([]);
+  expect(await dueInAMonth()).toEqual(['BEFORE-1']);
   // A shop's other order has taken the number, as when payments were taken before the restore was noticed.
   await query(`
     insert into core.orders select (jsonb_populate_record(o, '{"id": "${randomUUID()}", "order_number": "TAKEN-1"}')).*
@@ -265,7 +288,18 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(half.stdout).toContain('accepted by');
     for (const wallet of ['walleta', 'walletb'])
       await cli.json('restore', 'accept', '--wallet', wallet, '--environment', 'production', ...reason);
-    expect((await cli.run('restore', 'status')).stdout).toMatch(/Payments +taken/);
+    const open = await cli.run('restore', 'status');
+    expect(open.stdout).toMatch(/Payments +taken/);
+
+    expect(await cli.json('personal-data', 'requests')).toMatchObject({ erasure_requests: [] });
+    expect(open.stdout).toMatch(/Erasures +requests since .+ are lost/);
+    expect((await cli.run('doctor')).stdout).toMatch(/warn +recovery/);
+    const acceptErasures = ['restore', 'accept', '--erasures', '--reason', 'repeated one request'];
+    expect(await cli.run(...acceptErasures, '--conflicts')).toMatchObject({ exitCode: 2 });
+    await cli.json(...erase);
+    expect((await cli.run(...acceptErasures)).stdout).not.toContain('are lost');
+    expect(await cli.run(...acceptErasures)).toMatchObject({ exitCode: 4 });
+    expect((await cli.run('doctor')).stdout).toMatch(/ok +recovery/);
 
     const report = ['restore', 'report', '--merchant', merchantId];
     const all = await cli.json(...report);
@@ -311,7 +345,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(begun.stdout).toMatch(/Restored +an operator began it/);
     await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);
     const audit = await query("select action from core.audit_entries where action like 'recovery.%'");
-    expect(audit.rows).toHaveLength(6);
+    expect(audit.rows).toHaveLength(7);
   } finally {
     await core.stop();
   }

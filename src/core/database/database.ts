@@ -35,6 +35,7 @@ import { Migration036MoneyDays } from './migrations/migration-036-money-days.ts'
 import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
 import { Migration040RecoveredOrders } from './migrations/migration-040-recovered-orders.ts';
 import { Migration041MoneyDayCorrections } from './migrations/migration-041-money-day-corrections.ts';
+import { Migration042RecoveryErasures } from './migrations/migration-042-recovery-erasures.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -79,6 +80,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration037Erasure,
         Migration040RecoveredOrders,
         Migration041MoneyDayCorrections,
+        Migration042RecoveryErasures,
       ],
       migrationLock: 7_142_001,
     },

@@ -21,6 +21,8 @@ export const RecoveryRow = defineEntity({
     rebuiltEvents: p.integer().default(0),
     conflictingOrders: p.integer().default(0),
     conflictsAcceptedBy: p.text().default(''),
+    /** Who has repeated the requests for erasure of the lost time. Payments do not wait for it. */
+    erasuresAcceptedBy: p.text().default(''),
     closed: p.array().columnType('text[]').$type<Environment[]>(),
     finishedAt: time().nullable(),
   },

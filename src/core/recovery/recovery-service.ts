@@ -128,6 +128,9 @@ function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubjec
     case 'conflicts':
       if (subject.value) return ok({ type: 'conflicts' });
       return err({ field: 'conflicts', issue: 'must be true or absent' });
+    case 'erasures':
+      if (subject.value) return ok({ type: 'erasures' });
+      return err({ field: 'erasures', issue: 'must be true or absent' });
     case undefined:
       return err({ field: 'subject', issue: requiredIssue });
   }
@@ -177,6 +180,9 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
   rebuiltEventCount: recovery.rebuiltEvents,
   conflictingOrderCount: recovery.conflictingOrders,
   conflictsAcceptedBy: recovery.conflictsAcceptedBy,
+  ...(recovery.erasuresLostFrom === undefined
+    ? {}
+    : { erasuresLostFromTime: timestampFromDate(recovery.erasuresLostFrom) }),
   closedEnvironments: recovery.closed.map((environment) => environmentNumbers[environment]),
   ...(recovery.finishedAt == null ? {} : { finishTime: timestampFromDate(recovery.finishedAt) }),
   wallets: recovery.wallets.map((check) => ({

@@ -14,12 +14,15 @@ import { beginRecovery } from './begin-recovery.ts';
 /** A recovery with its wallets: the rows themselves. */
 export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly wallets: readonly Omit<RecoveryWalletRow, symbol>[];
+  /** Requests for erasure since then are lost, also those of earlier recoveries; undefined when they were repeated. */
+  readonly erasuresLostFrom: Date | undefined;
 }
 
 /** What an operator has compared or settled. */
 export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
-  | { readonly type: 'conflicts' };
+  | { readonly type: 'conflicts' }
+  | { readonly type: 'erasures' };
 
 export interface RecoveryStore {
   /** The recovery in progress, otherwise the latest one. */
@@ -64,13 +67,39 @@ export function createRecoveryStore({
       { recoveryId: row.id },
       { orderBy: { environment: 'desc', wallet: 'asc' } },
     );
-    return { ...row, wallets: found.map((wallet) => ({ ...wallet })) };
+    const [unrepeated] = await em.find(
+      RecoveryRow,
+      { erasuresAcceptedBy: '' },
+      { orderBy: { lostFrom: 'asc' }, limit: 1 },
+    );
+    return {
+      ...row,
+      wallets: found.map((wallet) => ({ ...wallet })),
+      erasuresLostFrom: unrepeated?.lostFrom,
+    };
   };
   const readWritten = async (em: EntityManager): Promise<StoredRecovery> => {
     await em.flush();
     const written = await read(em);
     if (written === undefined) throw new Error('the recovery is not there after it was written');
     return written;
+  };
+  const acceptErasures = async (
+    em: EntityManager,
+    reason: string,
+    by: Actor,
+  ): Promise<Result<StoredRecovery, 'not_waiting'>> => {
+    const rows = await em.find(RecoveryRow, { erasuresAcceptedBy: '' }, { orderBy: { lostFrom: 'asc' } });
+    const [first] = rows;
+    if (first === undefined) return err('not_waiting');
+    for (const row of rows) row.erasuresAcceptedBy = by.actor;
+    recordAudit(em, newId, await readClock(em), by, {
+      action: 'recovery.accept',
+      merchantId: undefined,
+      targetId: first.id,
+      details: { reason, erasures_since: first.lostFrom.toISOString() },
+    });
+    return ok(await readWritten(em));
   };
   return {
     latest: () => read(database.fork()),
@@ -106,6 +135,7 @@ export function createRecoveryStore({
 
     accept: (subject, reason, by) =>
       database.fork().transactional(async (em) => {
+        if (subject.type === 'erasures') return acceptErasures(em, reason, by);
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
         if (subject.type === 'wallet') {

@@ -35,7 +35,7 @@ export const ofChecks: typeof english = {
   recovery: {
     name: 'ማገገም',
     good: 'ክፍያዎች ይቀበላሉ።',
-    bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ ዋሌቶቹ እስኪታወቁ ድረስ ክፍያዎች ይጠብቃሉ። የሚጎድለውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
+    bad: 'ዳታቤዙ ከመጠባበቂያ ቅጂ ተመልሷል፤ የሚቀር ሥራ አለ። የሚጎድለውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
   },
   eventRelay: {
     name: 'የክስተቶች ማስተላለፍ',

@@ -38,7 +38,7 @@ export const ofChecks = {
   recovery: {
     name: 'Recovery',
     good: 'Payments are taken.',
-    bad: 'The database was restored, and payments wait until the wallets are known. See what is missing on the command line: gatehouse restore status',
+    bad: 'The database was restored, and a step is missing. See it on the command line: gatehouse restore status',
   },
   eventRelay: {
     name: 'Event relay',

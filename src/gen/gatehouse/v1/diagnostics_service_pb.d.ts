@@ -379,6 +379,13 @@ export declare type RecoveryFacts = Message<"gatehouse.v1.RecoveryFacts"> & {
    * @generated from field: int64 unclaimed_payment_count = 2;
    */
   unclaimedPaymentCount: bigint;
+
+  /**
+   * Requests for erasure since this time are lost. Absent when an operator has repeated them.
+   *
+   * @generated from field: google.protobuf.Timestamp erasures_lost_from_time = 3;
+   */
+  erasuresLostFromTime?: Timestamp | undefined;
 };
 
 /**
@@ -888,6 +895,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_LOGS_VALUES = 18;
    */
   LOGS_VALUES = 18,
+
+  /**
+   * The database was restored, and no operator has repeated the requests for erasure of the lost time.
+   *
+   * @generated from enum value: CHECK_FINDING_ERASURES_LOST = 19;
+   */
+  ERASURES_LOST = 19,
 }
 
 /**

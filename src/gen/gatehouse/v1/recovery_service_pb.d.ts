@@ -211,6 +211,13 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
    * @generated from field: repeated gatehouse.v1.RecoveredWallet wallets = 13;
    */
   wallets: RecoveredWallet[];
+
+  /**
+   * Requests for erasure since this time are lost, of this and earlier recoveries. Absent when an operator has repeated them.
+   *
+   * @generated from field: google.protobuf.Timestamp erasures_lost_from_time = 14;
+   */
+  erasuresLostFromTime?: Timestamp | undefined;
 };
 
 /**
@@ -320,6 +327,15 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
      */
     value: boolean;
     case: "conflicts";
+  } | {
+    /**
+     * True: the operator has repeated the requests for erasure since erasures_lost_from_time. Payments do not wait for this. It can
+     * also be recorded when the recovery has finished.
+     *
+     * @generated from field: bool erasures = 4;
+     */
+    value: boolean;
+    case: "erasures";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -699,7 +715,8 @@ export declare const RecoveryService: GenService<{
   },
   /**
    * Records that an operator has looked where core cannot: at a wallet without a complete statement, or at orders that cannot be
-   * rebuilt. Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision.
+   * rebuilt. Or that the operator has repeated the requests for erasure of the lost time.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.AcceptRecovery
    */
