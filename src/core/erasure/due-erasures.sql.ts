@@ -17,6 +17,8 @@ export interface WaitingOrder {
 export interface DueOrder {
   readonly merchantId: string;
   readonly orderId: string;
+  /** Whether a person asked for it. Otherwise its period has ended. */
+  readonly isRequested: boolean;
   /** Whether copies that were on their way at the first erasure are still to be searched for. */
   readonly needsRepeat: boolean;
 }
@@ -25,7 +27,7 @@ export interface DueOrder {
 export function readDue(pool: Pool | PoolClient, limit: number): Promise<DueOrder[]> {
   return runStatement<DueOrder>(pool, {
     text: `
-select merchant_id as "merchantId", order_id as "orderId",
+select merchant_id as "merchantId", order_id as "orderId", request_id is not null as "isRequested",
   request_id is not null and obstacle <> 'LATE_COPIES' as "needsRepeat"
 from core.erasures_due
 where due_at <= now() and merchant_id = (select merchant_id from core.erasures_due where due_at <= now() order by due_at limit 1)

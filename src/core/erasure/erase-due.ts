@@ -25,12 +25,12 @@ async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase
   try {
     return await eraseOrders(parts, orders);
   } catch (error) {
-    const { merchantId, orderIds } = orders;
+    const { merchantId, orderIds, requestedIds } = orders;
     const [only] = orderIds;
     if (orderIds.length > 1) {
       const results: Erasure[] = [];
       for (const orderId of orderIds)
-        results.push(await eraseOneByOneIfNeeded(parts, { merchantId, orderIds: [orderId] }));
+        results.push(await eraseOneByOneIfNeeded(parts, { merchantId, orderIds: [orderId], requestedIds }));
       return {
         erased: results.flatMap(({ erased }) => erased),
         obstacles: new Map(results.flatMap(({ obstacles }) => [...obstacles])),
@@ -54,7 +54,8 @@ export function createEraseDue(parts: EraseDueParts): (stop: AbortSignal) => Pro
     if (first === undefined) return 0;
     const { merchantId } = first;
     const orderIds = due.map(({ orderId }) => orderId);
-    const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds });
+    const requestedIds = new Set(due.flatMap(({ orderId, isRequested }) => (isRequested ? [orderId] : [])));
+    const { erased, obstacles } = await eraseOneByOneIfNeeded(parts, { merchantId, orderIds, requestedIds });
     const again = new Set(due.flatMap(({ orderId, needsRepeat }) => (needsRepeat ? [orderId] : [])));
     const [unfinished, finished] = [
       erased.filter((id) => again.has(id)),

@@ -26,6 +26,8 @@ export interface EraseParts {
 export interface OrdersToErase {
   readonly merchantId: string;
   readonly orderIds: readonly string[];
+  /** Those of them that a person asked for. Answers to idempotency keys are searched for these only. */
+  readonly requestedIds: ReadonlySet<string>;
 }
 
 export interface Erasure {
@@ -38,7 +40,10 @@ export interface Erasure {
  * Erases the personal data of orders in every table, in one transaction. An order that may still change is not erased yet. An
  * order with an event that differs from its seal is not erased either, because the erasure would hide the change.
  */
-export function eraseOrders(parts: EraseParts, { merchantId, orderIds }: OrdersToErase): Promise<Erasure> {
+export function eraseOrders(
+  parts: EraseParts,
+  { merchantId, orderIds, requestedIds }: OrdersToErase,
+): Promise<Erasure> {
   return inTransaction(
     parts.database.pool,
     ["set local lock_timeout = '2s'", "set local gatehouse.erasing = 'on'"],
@@ -62,6 +67,7 @@ export function eraseOrders(parts: EraseParts, { merchantId, orderIds }: OrdersT
           orderId,
           sealed: sealed.get(orderId) ?? [],
           events: read.get(orderId) ?? [],
+          isRequested: requestedIds.has(orderId),
         });
       return { erased: ready(), obstacles };
     },
@@ -93,12 +99,13 @@ interface OneOrder {
   /** Its events in order, as stored and as read. */
   readonly sealed: readonly SealedEvent[];
   readonly events: readonly OrderEvent[];
+  readonly isRequested: boolean;
 }
 
 async function eraseOrder(
   client: PoolClient,
   { erasureKey, now }: EraseParts,
-  { merchantId, orderId, sealed, events }: OneOrder,
+  { merchantId, orderId, sealed, events, isRequested }: OneOrder,
 ): Promise<void> {
   const at = now();
   const erased = sealed.flatMap((event, index) => {
@@ -135,7 +142,8 @@ values ($1, $2, $3, $4, $5, $6, $7)`,
   // An order without events is a finding of `audit verify`, and is not touched.
   if (environment === undefined) return;
   const orderNumber = events.findLast(({ order }) => order !== undefined)?.order?.orderNumber ?? '';
-  await eraseRows(client, { merchantId, orderId, environment, orderNumber, attemptIds: attemptsIn(events) });
+  const attemptIds = attemptsIn(events);
+  await eraseRows(client, { merchantId, orderId, environment, orderNumber, attemptIds, isRequested });
 }
 
 async function writeEvents(

@@ -13,6 +13,8 @@ export interface OrderParts {
   readonly orderId: string;
   readonly orderNumber: string;
   readonly attemptIds: readonly string[];
+  /** Whether a person asked for the erasure. */
+  readonly isRequested: boolean;
 }
 
 const dayMs = 24 * 60 * 60_000;
@@ -60,7 +62,10 @@ const requests = `
 update core.api_requests set request_body = '${erasedText}', response_body = '${erasedText}'
 where merchant_id = $1 and environment = $2 and order_number = $3 and order_number <> ''`;
 
-/** The answers of some hours. A repeated request is compared with the order instead. */
+/**
+ * A repeated request is compared with the order instead. This reads all answers of the merchant, so an order whose period has ended goes
+ * without it: the answers expire within 24 hours.
+ */
 const answers = `
 delete from core.idempotency_keys
 where merchant_id = $1 and environment = $2 and position(convert_to($3, 'UTF8') in answer) > 0`;
@@ -73,7 +78,7 @@ interface Part {
 
 /** Erases the personal data of an order outside of its events. The transaction has locked the order. */
 export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<void> {
-  const { merchantId, orderId, environment, orderNumber, attemptIds } = parts;
+  const { merchantId, orderId, environment, orderNumber, attemptIds, isRequested } = parts;
   const run = <Row extends object = object>(text: string, values: unknown[]): Promise<Row[]> =>
     runStatement<Row>(client, { text, values });
   await run(order, [merchantId, orderId, environment]);
@@ -88,7 +93,7 @@ export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<
   await eraseAudit(run, merchantId, 'rfd', refunded);
   await eraseAudit(run, merchantId, 'stl', settled);
   await run(requests, [merchantId, environment, maskSensitive(orderNumber)]);
-  await run(answers, [merchantId, environment, publicId('ord', orderId as StoredId<'ord'>)]);
+  if (isRequested) await run(answers, [merchantId, environment, publicId('ord', orderId as StoredId<'ord'>)]);
 }
 
 async function eraseAudit(

@@ -60,6 +60,7 @@ const eraseNow = ({ merchantId, orderId }: { readonly merchantId: string; readon
   eraseOrders(parts(), {
     merchantId: storedId('mer', merchantId),
     orderIds: [storedId('ord', orderId)],
+    requestedIds: new Set<string>(),
   });
 
 async function paidOrder(phone: string, orderNumber = 'PAID') {
