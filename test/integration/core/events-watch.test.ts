@@ -16,7 +16,7 @@ const poolSize = 12;
 
 type Orders = Client<typeof OrderService>;
 
-const stack = sharedStack({ ownProcesses: true, cores: 2, facades: 0 });
+const stack = sharedStack({ cores: 2, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const database = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;

@@ -24,7 +24,7 @@ let orderCount = 0;
 const opened: (() => void)[] = [];
 const started: GatehouseProcess[] = [];
 
-const stack = sharedStack({ ownProcesses: true, cores: 2, facades: 0 });
+const stack = sharedStack({ cores: 2, facades: 0 });
 beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
 });

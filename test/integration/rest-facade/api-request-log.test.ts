@@ -17,8 +17,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 let stack: Stack;
 let log: Client<typeof RequestLogService>;
 beforeAll(async () => {
-  // Hundreds of requests at once, which need time of their own.
-  stack = await startStack({ ownProcesses: true });
+  stack = await startStack();
   log = stack.client(RequestLogService, 'dashboard');
 });
 afterAll(() => stack.stop());
