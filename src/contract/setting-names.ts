@@ -80,12 +80,17 @@ const testPrefix = 'GATEHOUSE_TEST_';
 
 /**
  * One sentence about each variable of the environment that looks like a setting and is none. Nothing reads such a variable, so a
- * misspelt setting would have no effect without a word. It is no error, because another version may know it.
+ * misspelt setting would have no effect without a word. It is no error, because another version may know it. `others` are names that the
+ * operator chose.
  */
-export function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
+export function unknownSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  others: readonly string[] = [],
+): string[] {
+  const isKnown = (name: string): boolean => known.has(name) || others.includes(name);
   return Object.keys(environment)
     .filter((name) => name.startsWith('GATEHOUSE_') && !name.startsWith(testPrefix))
-    .filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))
+    .filter((name) => !isKnown(name) && !isKnown(name.replace(/_FILE$/, '')))
     .sort()
     .map((name) => `${name} is not a setting and has no effect${adviceOn(name)}`);
 }

@@ -88,7 +88,7 @@ import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
-import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
+import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { walletService } from '../core/wallets/wallet-service.ts';
@@ -114,7 +114,7 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
     wallets: walletsOf(configured, refundsOfConnector),
   };
 });
-const { instance, logger } = startLogging('core', config);
+const { instance, logger } = startLogging('core', config, secretNames(configuredWallets));
 const { tracing, part: tracingPart } = await startTracing('core', config, { instance, logger });
 
 const serverTls = openServerTls(config, [], logger);

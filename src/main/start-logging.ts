@@ -13,7 +13,7 @@ export interface Logging {
 
 /**
  * Makes a process log to its standard output under its name, such as "core". An unhandled error is then logged before
- * it ends the process.
+ * it ends the process. `walletSecrets`: the variables that configured wallets name.
  */
 export function startLogging(
   name: string,
@@ -21,6 +21,7 @@ export function startLogging(
     readonly GATEHOUSE_INSTANCE: string | undefined;
     readonly GATEHOUSE_LOG_LEVEL: string;
   },
+  walletSecrets: readonly string[] = [],
 ): Logging {
   const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
   const logger = createLogger(
@@ -31,7 +32,7 @@ export function startLogging(
   const complain = (text: unknown): void =>
     logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js reported an error');
   setLogger({ error: complain, info: complain, debug: complain });
-  for (const sentence of unknownSettings(process.env)) logger.warn(sentence);
+  for (const sentence of unknownSettings(process.env, walletSecrets)) logger.warn(sentence);
   return { instance, logger };
 }
 

@@ -27,7 +27,7 @@ import { createAccountConnectors } from '../wallets/account-connectors.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
-import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
+import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { payerPaymentWork } from '../wallets/payer-payment-work.ts';
@@ -64,13 +64,14 @@ const healthTimeoutMs = 5_000;
 /** For an access token, the heartbeat and a page of the statement, besides payments and reversals. */
 const connectionsBeside = 3;
 
-const { config, wallets } = readSettingsOrExit((environment) => {
+const { config, wallets, secrets } = readSettingsOrExit((environment) => {
   const settings = readWalletsSettings(environment);
   const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
-  const wallets = walletSettings(readWallets({ file, json }), connectorKinds, environment);
-  return { config: settings, wallets };
+  const configured = readWallets({ file, json });
+  const wallets = walletSettings(configured, connectorKinds, environment);
+  return { config: settings, wallets, secrets: secretNames(configured) };
 });
-const { instance, logger } = startLogging('wallets', config);
+const { instance, logger } = startLogging('wallets', config, secrets);
 const { tracing, part: tracingPart } = await startTracing('wallets', config, { instance, logger });
 const tls = openTls(config, config.GATEHOUSE_CORE_ADDRESSES, logger);
 const transport = createGrpcTransport({

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { TObject } from '@sinclair/typebox';
-import { mistakeIn } from '../contract/wallets-file/read-wallets-file.ts';
+import { isSecretReference, mistakeIn } from '../contract/wallets-file/read-wallets-file.ts';
 import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
 import { secretReference } from '../contract/wallets-file/wallets-schema.ts';
 import type { EnvironmentName, WalletEnvironment } from '../contract/wallets-file/wallets-schema.ts';
@@ -85,7 +85,7 @@ function settingsOf(
   const settings = Object.fromEntries(
     Object.entries(entry.settings).map(([key, value]) => [
       key,
-      isReference(value) ? secretAt(['settings', key], value.secret) : value,
+      isSecretReference(value) ? secretAt(['settings', key], value.secret) : value,
     ]),
   );
   const wrong = mistakeIn(wallet, [...path, 'settings'], kind.settings, settings);
@@ -135,9 +135,6 @@ export function asConfigured(schema: TObject): TObject {
   });
   return { ...schema, properties: Object.fromEntries(properties) };
 }
-
-const isReference = (value: unknown): value is { readonly secret: string } =>
-  typeof value === 'object' && value !== null && 'secret' in value && typeof value.secret === 'string';
 
 /** The text of a secret, from the process's environment or its file. */
 function readSecret(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -105,6 +105,15 @@ describe('the one command, started, stopped and started again', () => {
         hasMetrics: true,
       });
     }
+  });
+
+  test('warns of nothing in the logs of its processes', async () => {
+    const warnings: string[] = [];
+    for (const name of await readdir(join(dataFolder, 'logs'))) {
+      const log = await readFile(join(dataFolder, 'logs', name), 'utf8');
+      warnings.push(...log.split('\n').filter((line) => /"level":"(?:warn|error|fatal)"/.test(line)));
+    }
+    expect(warnings).toEqual([]);
   });
 
   test('keeps secrets, keys and logs to their owner', async () => {

@@ -66,6 +66,18 @@ export function readWallets({ file, json }: WalletsSource): readonly ConfiguredW
   });
 }
 
+/** A setting of a connector that names its secret (`secretReference`). */
+export const isSecretReference = (value: unknown): value is { readonly secret: string } =>
+  typeof value === 'object' && value !== null && 'secret' in value && typeof value.secret === 'string';
+
+/** The environment variables that configured wallets name as their secrets. The operator chooses these names. */
+export const secretNames = (wallets: readonly WalletEntry[]): string[] =>
+  wallets
+    .flatMap(({ environments }) => Object.values(environments))
+    .flatMap(({ settings, callbacks }) => [...Object.values(settings), callbacks?.api_key])
+    .filter(isSecretReference)
+    .map(({ secret }) => secret);
+
 /** Checks a part of the configuration against its own schema, such as the settings of a connector. */
 export function mistakeIn(
   wallet: ConfiguredWallet,

@@ -236,7 +236,7 @@ export function demoWalletsJson(
   return JSON.stringify({ wallets });
 }
 
-/** The secrets that the configuration names, as variables of the wallets process. */
+/** The secrets of the simulated wallets, as variables of the wallets process. */
 export const demoWalletVariables = (secrets: WalletSecrets): Readonly<Record<string, string>> =>
   Object.fromEntries(
     demoWallets.flatMap((wallet) =>

@@ -3,7 +3,7 @@ import { readCheckoutSettings } from '../../checkout/settings.ts';
 import { readCoreSettings } from '../../core/settings.ts';
 import { readDashboardSettings } from '../../dashboard/settings.ts';
 import { readRestFacadeSettings } from '../../rest-facade/settings.ts';
-import { readWallets } from '../../contract/wallets-file/read-wallets-file.ts';
+import { readWallets, secretNames } from '../../contract/wallets-file/read-wallets-file.ts';
 import {
   demoCurrencies,
   demoWalletVariables,
@@ -186,10 +186,15 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
       settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] || addresses.walletCallback,
     GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
     ...walletsSource(settings),
-    ...demoWalletVariables(secrets.simulated_wallets),
   };
-  readWalletsSettings(env);
-  return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);
+  const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = readWalletsSettings(env);
+  // An operator's own file may name secrets of the simulated wallets too.
+  const named = new Set(secretNames(readWallets({ file, json })));
+  const ofSimulated = Object.entries(demoWalletVariables(secrets.simulated_wallets));
+  return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, {
+    ...env,
+    ...Object.fromEntries(ofSimulated.filter(([name]) => named.has(name))),
+  });
 }
 
 /** A shop in development usually runs on this machine. */

@@ -34,3 +34,10 @@ test('known settings are silent, also with their values in files', () => {
   const all = settingNames.flatMap((name) => [name, `${name}_FILE`]);
   expect(unknownSettings(Object.fromEntries(all.map((name) => [name, 'x'])))).toEqual([]);
 });
+
+test('names that the operator chose for the secrets of wallets are silent, also in files', () => {
+  const environment = { GATEHOUSE_ACME_KEY: 'x', GATEHOUSE_ACME_PIN_FILE: 'x', GATEHOUSE_OTHER_KEY: 'x' };
+  expect(unknownSettings(environment, ['GATEHOUSE_ACME_KEY', 'GATEHOUSE_ACME_PIN'])).toEqual([
+    'GATEHOUSE_OTHER_KEY is not a setting and has no effect',
+  ]);
+});
