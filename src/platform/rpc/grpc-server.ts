@@ -23,11 +23,11 @@ import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { serverCredentials } from './grpc-credentials.ts';
-import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller } from './known-caller.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
+import { unknownCalls } from './unknown-calls.ts';
 import { untilDrained } from './until-drained.ts';
 
 /** The largest message that is received or sent. A full batch of the largest orders is smaller. */
@@ -49,8 +49,10 @@ export interface GrpcServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
-  /** Large messages of other callers are refused before they are decoded. Undefined when all callers are known. */
+  /** Messages of other callers are not read. Undefined when all callers are known. */
   readonly isKnownCaller?: IsKnownCaller | undefined;
+  /** Whether a method, by its path, is open to anyone. Then other callers may send small messages. */
+  readonly isOpen?: (path: string) => boolean;
   readonly tls?: ServerTls | undefined;
   readonly logger: Logger;
 }
@@ -63,7 +65,8 @@ export async function startGrpcServer({
   host,
   port,
   services,
-  isKnownCaller,
+  isKnownCaller = () => true,
+  isOpen = () => false,
   tls,
   logger,
 }: GrpcServerOptions): Promise<GrpcServer> {
@@ -74,10 +77,15 @@ export async function startGrpcServer({
     // Closes the connection of a peer that does not answer a ping, because its machine or network is lost.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
+    interceptors: [
+      unknownCalls({
+        isKnown: (metadata, call) => isKnownCaller(authorizationOf(metadata), peerOf(call)),
+        isOpen,
+      }),
+    ],
   });
   raiseStreamResetLimits(server);
-  for (const spec of services)
-    server.addService(definitionOf(spec), implementationOf(spec, isKnownCaller, logger));
+  for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
   const boundPort = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
       `${host.includes(':') ? `[${host}]` : host}:${port}`,
@@ -144,13 +152,9 @@ function definitionOf({ service, methods }: ServiceImplSpec): ServiceDefinition 
   return Object.fromEntries(entries);
 }
 
-function implementationOf(
-  { methods }: ServiceImplSpec,
-  isKnownCaller: IsKnownCaller | undefined,
-  logger: Logger,
-): UntypedServiceImplementation {
+function implementationOf({ methods }: ServiceImplSpec, logger: Logger): UntypedServiceImplementation {
   return Object.fromEntries(
-    Object.values(methods).map((spec) => [spec.method.name, callHandler(spec, isKnownCaller, logger)]),
+    Object.values(methods).map((spec) => [spec.method.name, callHandler(spec, logger)]),
   );
 }
 
@@ -160,18 +164,8 @@ type AnyHandler =
   | handleServerStreamingCall<Buffer, Message>
   | handleBidiStreamingCall<Buffer, Message>;
 
-function callHandler(
-  spec: MethodImplSpec,
-  isKnownCaller: IsKnownCaller | undefined,
-  logger: Logger,
-): AnyHandler {
-  const input = (bytes: Buffer, { requestHeader, values }: HandlerContext): Message => {
-    const isKnown = (): boolean =>
-      isKnownCaller?.(requestHeader.get('authorization'), values.get(peerCertificateKey)) !== false;
-    if (bytes.length > maxUnknownCallerBytes && !isKnown())
-      throw rpcError('INVALID_SERVICE_TOKEN', unknownCallerAdvice);
-    return decode(spec.method.input, bytes);
-  };
+function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
+  const input = (bytes: Buffer): Message => decode(spec.method.input, bytes);
   const output = (init: MessageInit): Message => create(spec.method.output, init);
   type Reply = Parameters<handleUnaryCall<Buffer, Message>>[1];
   // grpc-js does not catch errors of a handler. So every error, including one while reading the call, becomes its status.
@@ -199,40 +193,25 @@ function callHandler(
   switch (spec.kind) {
     case 'unary': {
       const handler: handleUnaryCall<Buffer, Message> = (call, reply) => {
-        answerOnce((context) => spec.impl(input(call.request, context), context), call, reply);
+        answerOnce((context) => spec.impl(input(call.request), context), call, reply);
       };
       return handler;
     }
     case 'client_streaming': {
       const handler: handleClientStreamingCall<Buffer, Message> = (call, reply) => {
-        answerOnce(
-          (context) =>
-            spec.impl(
-              messagesOf(call, (bytes) => input(bytes, context)),
-              context,
-            ),
-          call,
-          reply,
-        );
+        answerOnce((context) => spec.impl(messagesOf(call, input), context), call, reply);
       };
       return handler;
     }
     case 'server_streaming': {
       const handler: handleServerStreamingCall<Buffer, Message> = (call) => {
-        void pump((context) => spec.impl(input(call.request, context), context), call);
+        void pump((context) => spec.impl(input(call.request), context), call);
       };
       return handler;
     }
     case 'bidi_streaming': {
       const handler: handleBidiStreamingCall<Buffer, Message> = (call) => {
-        void pump(
-          (context) =>
-            spec.impl(
-              messagesOf(call, (bytes) => input(bytes, context)),
-              context,
-            ),
-          call,
-        );
+        void pump((context) => spec.impl(messagesOf(call, input), context), call);
       };
       return handler;
     }
@@ -307,7 +286,7 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
 }
 
 /** grpc-js names the certificate only if it counts. */
-function peerOf(call: AnyCall): PeerCertificate {
+function peerOf(call: Pick<AnyCall, 'getAuthContext'>): PeerCertificate {
   const { sslPeerCertificate } = call.getAuthContext();
   return sslPeerCertificate === undefined
     ? noPeerCertificate
@@ -320,6 +299,11 @@ const longestTimerMs = 2 ** 31 - 1;
 function remainingMs(deadline: Date | number): number | undefined {
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
   return Number.isFinite(at) ? Math.min(Math.max(0, at - Date.now()), longestTimerMs) : undefined;
+}
+
+function authorizationOf(metadata: Metadata): string | null {
+  const [value] = metadata.get('authorization');
+  return typeof value === 'string' ? value : null;
 }
 
 function headersOf(metadata: Metadata): Headers {

@@ -41,16 +41,16 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
     descriptions.map(({ typeName }) => typeName),
     { isServing: () => !draining.aborted && isServing(), isDraining: () => draining.aborted },
   );
+  const all = [...services, health, ...reflectionServices(descriptions)];
   const served = {
     host,
-    services: [...services, health, ...reflectionServices(descriptions)].map((each) =>
-      guard(each, { ...options, peers: tls?.peers }),
-    ),
+    services: all.map((each) => guard(each, { ...options, peers: tls?.peers })),
     isKnownCaller: createIsKnownCaller(options.tokens, tls?.peers),
     tls,
     logger,
   };
-  const grpc = await startGrpcServer({ ...served, port: ports.grpc });
+  const open = new Set(all.flatMap(openPathsOf));
+  const grpc = await startGrpcServer({ ...served, port: ports.grpc, isOpen: (path) => open.has(path) });
   const connect = await startConnectServer({ ...served, port: ports.connect, pages });
   return {
     addresses: { grpc: grpc.address, connect: connect.address },
@@ -59,3 +59,9 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
     },
   };
 }
+
+/** The paths of the methods that anyone may call. */
+const openPathsOf = ({ spec, access }: RpcService): string[] =>
+  Object.entries(spec.methods)
+    .filter(([name]) => access.get(name) === 'anyone')
+    .map(([, { method }]) => `/${method.parent.typeName}/${method.name}`);

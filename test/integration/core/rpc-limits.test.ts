@@ -224,8 +224,12 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
   const noMessage = Buffer.alloc(8 * 1024, 0xff);
   const frame = Buffer.concat([Buffer.from([0, 0, 0, noMessage.length >> 8, 0]), noMessage]);
 
-  /** The status of a call over gRPC with these bytes. */
-  async function statusOf(path: string, headers: Record<string, string>): Promise<unknown> {
+  /** The status of a call over gRPC that sends these bytes, and then nothing more. */
+  async function statusOf(
+    path: string,
+    headers: Record<string, string>,
+    bytes: Uint8Array = frame,
+  ): Promise<unknown> {
     const session = connectHttp2(`http://${stack.addresses[0]!}`);
     const call = session.request({
       ':method': 'POST',
@@ -234,17 +238,30 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
       te: 'trailers',
       ...headers,
     });
-    call.end(frame);
+    call.write(bytes);
+    if (bytes === frame) call.end();
     const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
     session.close();
     call.resume();
     return answer['grpc-status'];
   }
 
+  // Anyone may ask for the health, in a small message.
+  test.each([
+    [`${service}/BatchRegisterOrders`, '16'],
+    [`${service}/WatchOrderEvents`, '16'],
+    [`${service}/StreamOrderBatches`, '16'],
+    ['grpc.health.v1.Health/Check', '8'],
+  ])('is refused before it has arrived: %s over gRPC', async (path, refused) => {
+    const unknown = { authorization: `Bearer ${'x'.repeat(43)}` };
+    expect(await statusOf(path, unknown, frame.subarray(0, 6))).toBe(refused);
+    expect(await statusOf(path, unknown)).toBe(refused);
+    expect(await statusOf(path, {}, frame.subarray(0, 6))).toBe(refused);
+  });
+
   test.each([`${service}/BatchRegisterOrders`, 'grpc.health.v1.Health/Check'])(
-    'is refused before it is decoded: %s over gRPC',
+    'is read from a known caller: %s over gRPC',
     async (path) => {
-      expect(await statusOf(path, { authorization: `Bearer ${'x'.repeat(43)}` })).toBe('16');
       expect(await statusOf(path, { authorization: `Bearer ${stack.tokens.reader}` })).toBe('3');
     },
   );

@@ -1,0 +1,74 @@
+import { ServerInterceptingCall } from '@grpc/grpc-js';
+import type { ServerInterceptor } from '@grpc/grpc-js';
+import { maxUnknownCallerBytes } from './known-caller.ts';
+
+type Call = Parameters<ServerInterceptor>[1];
+type Listener = Parameters<Call['start']>[0];
+type CallMetadata = Parameters<Listener['onReceiveMetadata']>[0];
+
+export interface UnknownCallsOptions {
+  readonly isKnown: (metadata: CallMetadata, call: Pick<Call, 'getAuthContext'>) => boolean;
+  /** Whether a method, by its path, is open to anyone. */
+  readonly isOpen: (path: string) => boolean;
+}
+
+/**
+ * Reads no message of a caller that will be refused, because grpc-js keeps an incomplete message in memory, up to 4 MiB for each of thousands
+ * of calls. The method gets an empty message instead, and its guard refuses the call. Methods that are open to anyone get small messages.
+ */
+export const unknownCalls =
+  ({ isKnown, isOpen }: UnknownCallsOptions): ServerInterceptor =>
+  (method, call) =>
+    new UnreadUnlessKnown(call, (metadata) => {
+      if (isKnown(metadata, call)) return false;
+      if (!isOpen(method.path)) return true;
+      limitMessages(call, maxUnknownCallerBytes);
+      return false;
+    });
+
+const emptyMessage = Buffer.alloc(0);
+
+class UnreadUnlessKnown extends ServerInterceptingCall {
+  readonly #state: { isRefused: boolean; reads: number };
+  #listener: Listener | undefined;
+
+  constructor(call: Call, isRefused: (metadata: CallMetadata) => boolean) {
+    const state = { isRefused: false, reads: 0 };
+    super(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            state.isRefused = isRefused(metadata);
+            pass(metadata);
+          },
+        }),
+    });
+    this.#state = state;
+  }
+
+  override start(listener: Listener): void {
+    this.#listener = listener;
+    super.start(listener);
+  }
+
+  override startRead(): void {
+    if (!this.#state.isRefused) {
+      super.startRead();
+      return;
+    }
+    this.#state.reads += 1;
+    if (this.#state.reads === 1) this.#listener?.onReceiveMessage(emptyMessage);
+    else this.#listener?.onReceiveHalfClose();
+  }
+}
+
+/**
+ * grpc-js has one limit for all calls of a server. So that of the call is set in its decoder.
+ * @throws when this version has no such decoder
+ */
+function limitMessages(call: Call, bytes: number): void {
+  const decoder: unknown = Reflect.get(call, 'decoder');
+  if (typeof decoder !== 'object' || decoder === null || !('maxReadMessageLength' in decoder))
+    throw new Error('this version of grpc-js does not keep the limit of a message where it is expected');
+  decoder.maxReadMessageLength = bytes;
+}
