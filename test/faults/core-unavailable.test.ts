@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -44,7 +44,7 @@ test('a facade without a core answers the documented error at once, and recovers
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
   expect(await answers[0]?.json()).toEqual({ code: 500, message: 'Internal server error' });
 
-  replacement = await startProcess('core', {
+  replacement = await startInline('core', {
     ...stack.coreSettings,
     GATEHOUSE_CORE_GRPC_PORT: stack.addresses[0]?.split(':').at(-1) ?? '',
   });

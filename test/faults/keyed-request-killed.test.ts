@@ -63,7 +63,7 @@ async function startCommitSilencer(databaseUrl: string) {
 }
 
 test('a keyed request whose core was killed after the commit gets the stored answer when it is repeated', async () => {
-  const stack = await startStack({ ownProcesses: ['core'], cores: 1, facades: 1 });
+  const stack = await startStack({ cores: 1, facades: 1 });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();
   const desk = await openPaymentDesk(stack);
@@ -102,7 +102,7 @@ test('a keyed request whose core was killed after the commit gets the stored ans
       'select id, latest_attempt_id from core.orders where order_number = $1',
       [order_number],
     );
-  await stack.cores[0]?.stop('SIGKILL');
+  await stack.cores[0]?.stop();
   const core = await startInPlace({ GATEHOUSE_DATABASE_URL: silencer.url });
   await untilReached();
 

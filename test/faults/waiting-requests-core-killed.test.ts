@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { startProcess } from '../support/gatehouse-process.ts';
+import { startInline } from '../support/inline-process.ts';
 import { registration } from '../support/order-requests.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -18,13 +18,14 @@ const environment = Environment.SANDBOX;
 
 test('requests that wait for orders are answered although the only core of their facade is killed', async () => {
   const stack = await startStack({
-    ...{ ownProcesses: true, cores: 1, facades: 1 },
+    ...{ ownProcesses: ['core'], cores: 1, facades: 1 },
     settings: { GATEHOUSE_METRICS_PORT: '0' },
   });
   cleanUps.push(() => stack.stop());
   const { id: merchantId, testKey } = await stack.createMerchant();
   // The facade does not know this core, so it can notice only what its own core tells it.
-  const elsewhere = await stack.startCore();
+  const elsewhere = await startInline('core', stack.coreSettings);
+  cleanUps.push(() => elsewhere.stop());
   const address = String(elsewhere.ready['grpc']);
   const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
   cleanUps.push(() => transport.close());
@@ -60,7 +61,7 @@ test('requests that wait for orders are answered although the only core of their
 
   await stack.cores[0]?.stop('SIGKILL');
   await end(20, 40);
-  const replacement = await startProcess('core', {
+  const replacement = await startInline('core', {
     ...stack.coreSettings,
     GATEHOUSE_CORE_GRPC_PORT: stack.addresses[0]?.split(':').at(-1) ?? '',
   });

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -18,13 +19,16 @@ let merchantId: string;
 let core: GatehouseProcess;
 let orderCount = 0;
 
-const stack = sharedStack({ ownProcesses: true, facades: 0 });
+const stack = sharedStack({ facades: 0 });
 beforeAll(async () => {
   merchantId = (await stack.createMerchant()).id;
 });
 
 beforeEach(async () => {
-  core = await stack.startCore();
+  core = await startProcess('core', stack.coreSettings);
+});
+afterEach(async () => {
+  await core.stop();
 });
 
 const cleanUps = sharedClosers();
