@@ -55,8 +55,7 @@ let apiKey: string;
 
 beforeAll(async () => {
   stack = await startStack({
-    // Their logs have what grpc-js complains of and what Node warns of: a server and a client of gRPC are enough.
-    ownProcesses: ['core', 'rest-facade'],
+    ownProcesses: true,
     wallets: 1,
     checkouts: 1,
     dashboards: 1,
