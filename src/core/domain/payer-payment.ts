@@ -17,14 +17,16 @@ export type PayerPaymentStatus =
 
 /**
  * The order that a typed reference names. Phones and people change capitals, so another spelling counts if no order has exactly
- * this one. Undefined without such an order, and when several orders have it: a guess could give one merchant another's money.
+ * this one. Undefined without such an order, and when several orders have it. Also undefined when orders of several merchants have
+ * it in any capitals: a guess could give one merchant another's money.
  */
-export function orderNamed<Numbered extends Pick<Order, 'orderNumber'>>(
+export function orderNamed<Numbered extends Pick<Order, 'merchantId' | 'orderNumber'>>(
   orders: readonly Numbered[],
   reference: string,
 ): Numbered | undefined {
-  const exact = orders.filter(({ orderNumber }) => orderNumber === reference);
   const alike = orders.filter(({ orderNumber }) => orderNumber.toUpperCase() === reference.toUpperCase());
+  if (new Set(alike.map(({ merchantId }) => merchantId)).size > 1) return undefined;
+  const exact = alike.filter(({ orderNumber }) => orderNumber === reference);
   const named = exact.length > 0 ? exact : alike;
   return named.length === 1 ? named[0] : undefined;
 }

@@ -14,25 +14,41 @@ import { buildAttempt, buildOrder, buildStrayMoney, expiresAt } from './build-or
 const inTime = new Date(expiresAt.getTime() - 1);
 const exact = { amount: '100.50', currency: 'ETB' };
 
+const { merchantId } = buildOrder();
+const otherMerchantId = 'mer_00000000000000000000000009' as const;
+
 describe('the order that a typed reference names', () => {
   test.each<[string, readonly string[], string, number | undefined]>([
     ['the same text', ['A-1', 'A-2'], 'A-1', 0],
     ['other capitals, when no order has the same text', ['INV-7'], 'inv-7', 0],
     ['the same text before other capitals', ['inv-7', 'INV-7'], 'INV-7', 1],
     ['none: no order has it', ['A-1'], 'A-2', undefined],
-    ['none: two merchants have it', ['A-1', 'A-1'], 'A-1', undefined],
+    ['none: two orders have it', ['A-1', 'A-1'], 'A-1', undefined],
     ['none: two orders have it in other capitals', ['aB', 'Ab'], 'AB', undefined],
   ])('%s', (_name, numbers, reference, index) => {
-    const orders = numbers.map((orderNumber) => ({ orderNumber }));
+    const orders = numbers.map((orderNumber) => ({ merchantId, orderNumber }));
 
     expect(orderNamed(orders, reference)).toBe(index === undefined ? undefined : orders[index]);
+  });
+
+  test.each([
+    ['the same capitals', 'inv-7'],
+    ['other capitals', 'INV-7'],
+  ])('is none when another merchant has the number in %s, whichever the payer types', (_name, number) => {
+    const orders = [
+      { merchantId, orderNumber: 'inv-7' },
+      { merchantId: otherMerchantId, orderNumber: number },
+    ];
+
+    expect(orderNamed(orders, 'inv-7')).toBeUndefined();
+    expect(orderNamed(orders, 'INV-7')).toBeUndefined();
   });
 
   test('is the only one that differs in nothing but capitals, whatever the references', () => {
     const number = fc.stringMatching(/^[a-cA-C1]{1,3}$/);
     fc.assert(
       fc.property(fc.array(number, { maxLength: 6 }), number, (numbers, reference) => {
-        const orders = numbers.map((orderNumber) => ({ orderNumber }));
+        const orders = numbers.map((orderNumber) => ({ merchantId, orderNumber }));
         const named = orderNamed(orders, reference);
         const same = orders.filter(({ orderNumber }) => orderNumber === reference);
         const alike = orders.filter(
