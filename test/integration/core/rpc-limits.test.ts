@@ -241,8 +241,8 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     call.write(bytes);
     if (bytes === frame) call.end();
     const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
-    session.close();
-    call.resume();
+    // The call may still be open on this side.
+    session.on('error', () => undefined).destroy();
     return answer['grpc-status'];
   }
 
@@ -257,6 +257,16 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     expect(await statusOf(path, unknown, frame.subarray(0, 6))).toBe(refused);
     expect(await statusOf(path, unknown)).toBe(refused);
     expect(await statusOf(path, {}, frame.subarray(0, 6))).toBe(refused);
+  });
+
+  test('is refused with the reason, also when it is 3 MiB, and many come at once', async () => {
+    const client = plainGrpcClient(stack.addresses[0]!, 'x'.repeat(43));
+    const large = plainRegistration({ reason: 'x'.repeat(3 * 1024 * 1024) });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.call(service, 'RegisterOrder', large)),
+    );
+    client.close();
+    expect(answers.map(({ error }) => error?.code)).toEqual(answers.map(() => 16));
   });
 
   test.each([`${service}/BatchRegisterOrders`, 'grpc.health.v1.Health/Check'])(
