@@ -5,7 +5,11 @@ import { ESLint } from 'eslint';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 /** One for all the tests: the compiler reads the project once. */
-const eslint = new ESLint({ cwd: root });
+const eslint = new ESLint({
+  cwd: root,
+  // With `CI=true` in its environment, the parser would take a file's text from the disk instead of the text given here.
+  overrideConfig: { languageOptions: { parserOptions: { disallowAutomaticSingleRunInference: true } } },
+});
 
 /**
  * The rules that a piece of code breaks when it stands in a folder. Linting with types needs a file that the compiler
@@ -16,10 +20,6 @@ async function rulesBroken(folder: string, code: string): Promise<readonly strin
   if (file === undefined) throw new Error(`${folder} has no TypeScript file to stand in for`);
   const filePath = join(root, folder, file);
   const [report] = await eslint.lintText(code, { filePath });
-  if (report?.messages.length === 0) {
-    const config = (await eslint.calculateConfigForFile(filePath)) as { rules?: object } | undefined;
-    throw new Error(`no rule is broken in ${filePath}, with the rules ${JSON.stringify(config?.rules)}`);
-  }
   return [...new Set(report?.messages.map(({ ruleId }) => ruleId ?? 'syntax'))].sort();
 }
 
