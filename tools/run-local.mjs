@@ -21,7 +21,8 @@ export function runLocal([program, ...args], { cwd = ROOT } = {}) {
       cwd,
       env: { ...process.env, PATH: path },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: STEP_LIMIT_MS,
+      // The option `timeout` would keep this process alive until then if the program is not installed.
+      signal: AbortSignal.timeout(STEP_LIMIT_MS),
     });
     const chunks = [];
     child.stdout.on('data', (chunk) => chunks.push(chunk));
