@@ -34,8 +34,15 @@ const count = async ({ query }: PaymentDesk, sql: string, values: unknown[] = []
 
 /** Leases whose worker was killed end now instead of after 45 s. */
 async function endLeases({ query }: PaymentDesk): Promise<void> {
-  await query(`update core.refunds set due_at = now() where due_at > now() and leased_until is not null`);
-  await query(`update webhooks.lanes set leased_until = now() where lease_id is not null`);
+  // What core and webhooks have locked now is not of the killed process, and waiting for it could end in a deadlock.
+  await query(
+    `update core.refunds set due_at = now() where id in (
+       select id from core.refunds where due_at > now() and leased_until is not null for update skip locked)`,
+  );
+  await query(
+    `update webhooks.lanes set leased_until = now() where (merchant_id, environment, endpoint) in (
+       select merchant_id, environment, endpoint from webhooks.lanes where lease_id is not null for update skip locked)`,
+  );
 }
 
 /** Retries happen now instead of after their pause. */

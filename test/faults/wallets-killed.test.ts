@@ -28,7 +28,9 @@ async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, p
 /** What is left of leases whose worker is dead ends now instead of after 45 s; living workers have theirs cut as well. */
 const endLeases = (desk: PaymentDesk): Promise<unknown> =>
   desk.query(
-    `update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now() and due_at is not null`,
+    // An attempt that core has locked now is not of the killed process, and waiting for it could end in a deadlock.
+    `update core.payment_attempts set leased_until = now(), due_at = now() where id in (
+       select id from core.payment_attempts where leased_until > now() and due_at is not null for update skip locked)`,
   );
 
 async function countPending(desk: PaymentDesk): Promise<number> {
