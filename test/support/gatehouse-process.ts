@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
+import { choosePorts } from '../../src/main/local/free-port.ts';
 import { heapFlags } from '../../src/main/local/heap-flags.ts';
 import { compileCache } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
@@ -36,7 +37,19 @@ export async function startProcess(
 ): Promise<GatehouseProcess> {
   const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
   const flags = ['core', 'rest-facade'].includes(name) ? heapFlags : [];
-  return startProgram(name, [process.execPath, ...flags, file], settings, folder);
+  return startProgram(name, [process.execPath, ...flags, file], await withPorts(settings), folder);
+}
+
+/**
+ * Chooses the ports that are set to 0. A test may start the process again with the same ports, and outgoing connections of other
+ * tests can take a port that the kernel chose.
+ */
+async function withPorts(
+  settings: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const open = Object.keys(settings).filter((name) => name.endsWith('_PORT') && settings[name] === '0');
+  const ports = await choosePorts(open.map((setting) => ({ setting, host: '127.0.0.1', port: 0 })));
+  return { ...settings, ...Object.fromEntries(open.map((name, index) => [name, String(ports[index])])) };
 }
 
 /** The same with any arguments of Node. */
