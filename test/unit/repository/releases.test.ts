@@ -31,7 +31,7 @@ test('every place that names the version names the one of the command line', asy
 });
 
 describe('a migration after the newest release', () => {
-  test('only expands the schema, and the later ones limit their locks', async () => {
+  test('only expands the schema, and limits its locks', async () => {
     const [newest] = ((await readJson('releases.json')) as Releases).releases;
     const released = newest?.migrations ?? { core: 0, webhooks: 0 };
 

@@ -6,6 +6,7 @@ export class Migration031Certifications extends Migration {
 
   override up(): void {
     this.addSql(`
+set local lock_timeout = '2s';
 create table core.certifications (
   merchant_id uuid not null references core.merchants (id),
   part text not null check (part in ('receiver', 'integration')),

@@ -5,6 +5,9 @@ export class Migration032ExplainRequests extends Migration {
   override readonly name = '032-explain-requests';
 
   override up(): void {
-    this.addSql(`alter type core.api_endpoint add value 'EXPLAIN';`);
+    this.addSql(`
+set local lock_timeout = '2s';
+alter type core.api_endpoint add value 'EXPLAIN';
+`);
   }
 }

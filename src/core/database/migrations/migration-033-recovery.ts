@@ -6,6 +6,7 @@ export class Migration033Recovery extends Migration {
 
   override up(): void {
     this.addSql(`
+set local lock_timeout = '2s';
 -- One row, which the first core writes. A copy of the database has the same row at another home.
 create table core.database_life (
   id boolean primary key default true check (id),

@@ -6,6 +6,7 @@ export class Migration035EventChain extends Migration {
 
   override up(): void {
     this.addSql(`
+set local lock_timeout = '2s';
 -- One row, which the first sealing writes. Every event up to this position is in a block.
 create table core.event_seal (
   id boolean primary key default true check (id),

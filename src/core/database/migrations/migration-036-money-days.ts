@@ -6,6 +6,7 @@ export class Migration036MoneyDays extends Migration {
 
   override up(): void {
     this.addSql(`
+set local lock_timeout = '2s';
 -- Written by each reconciliation of the day. The newest one replaces the rows of the ones before.
 create table core.money_days (
   environment core.environment not null,
