@@ -32,6 +32,13 @@ export const alerts: readonly Alert[] = [
     summary: 'The database was restored, and {{ $labels.environment }} takes no payments yet.',
   },
   {
+    name: 'GatehouseErasuresLost',
+    expr: 'max(gatehouse_recovery_erasures_lost) == 1',
+    for: '1h',
+    severity: 'ticket',
+    summary: 'The database was restored, and requests for erasure since its backup must be repeated.',
+  },
+  {
     name: 'GatehouseCertificateExpires',
     expr: 'gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 900',
     for: '1m',

@@ -27,7 +27,7 @@ export function addCoreMetrics(
   addBrokerMetrics(metrics, bus);
   addPoolMetrics(metrics, database.poolWatch);
   addWorkMetrics(metrics, database);
-  addRecoveryMetrics(metrics, gate);
+  addRecoveryMetrics(metrics, { database, gate });
   addMoneyMetrics(metrics, { database, wallets, now });
   addSealMetrics(metrics, database);
   addRelayMetrics(metrics, { database, stream: bus.stream, now });

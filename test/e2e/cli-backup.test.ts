@@ -294,12 +294,19 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(await cli.json('personal-data', 'requests')).toMatchObject({ erasure_requests: [] });
     expect(open.stdout).toMatch(/Erasures +requests since .+ are lost/);
     expect((await cli.run('doctor')).stdout).toMatch(/warn +recovery/);
+    // A reading is up to two seconds old.
+    const lostErasures = async () => {
+      const page = await fetch(`http://${String(core.ready['connect'])}/metrics`);
+      return /^gatehouse_recovery_erasures_lost (\d)$/m.exec(await page.text())?.[1];
+    };
+    await waitUntil('the metric shows lost requests', async () => (await lostErasures()) === '1');
     const acceptErasures = ['restore', 'accept', '--erasures', '--reason', 'repeated one request'];
     expect(await cli.run(...acceptErasures, '--conflicts')).toMatchObject({ exitCode: 2 });
     await cli.json(...erase);
     expect((await cli.run(...acceptErasures)).stdout).not.toContain('are lost');
     expect(await cli.run(...acceptErasures)).toMatchObject({ exitCode: 4 });
     expect((await cli.run('doctor')).stdout).toMatch(/ok +recovery/);
+    await waitUntil('the metric shows none', async () => (await lostErasures()) === '0');
 
     const report = ['restore', 'report', '--merchant', merchantId];
     const all = await cli.json(...report);
