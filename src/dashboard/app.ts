@@ -142,7 +142,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   await app.register(formbody);
   app.decorateRequest('dashboardFacts', null);
   app.decorateRequest('viewer', null);
-  app.decorateRequest('place', null);
+  app.decorateRequest('pageMerchant', null);
   app.decorateRequest('language', 'en');
   const noWallets = directoryOf([]);
   app.decorateRequest('wallets');

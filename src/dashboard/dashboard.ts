@@ -1,4 +1,4 @@
-import type { EnvironmentName } from './access/place.ts';
+import type { EnvironmentName } from './access/page-context.ts';
 import type { Assets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';

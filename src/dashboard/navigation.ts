@@ -1,4 +1,4 @@
-import type { EnvironmentName, Place } from './access/place.ts';
+import type { EnvironmentName, PageMerchant } from './access/page-context.ts';
 import type { shell } from './language/english/shell.ts';
 import { isAtLeast } from './access/viewer.ts';
 import type { Role, Viewer } from './access/viewer.ts';
@@ -84,18 +84,21 @@ export function merchantStart(merchantId: string, environment: EnvironmentName, 
 /** The links of the page's frame. */
 export function navigationOf(
   viewer: Viewer,
-  place: Place | undefined,
+  pageMerchant: PageMerchant | undefined,
   area: Area | undefined,
   words: Words,
   hasPage: HasPage,
 ): Navigation {
   // Pages without an environment link to the sandbox, so that no careless click changes real data.
-  const environment = place?.environment ?? 'sandbox';
-  const entries = place === undefined ? (viewer.isOperator ? operatorEntries : []) : merchantEntries;
+  const environment = pageMerchant?.environment ?? 'sandbox';
+  const entries = pageMerchant === undefined ? (viewer.isOperator ? operatorEntries : []) : merchantEntries;
   const shown = entries.filter(
     ({ route, role }) =>
       hasPage(route) &&
-      (role === undefined || place === undefined || place.role === 'operator' || isAtLeast(place.role, role)),
+      (role === undefined ||
+        pageMerchant === undefined ||
+        pageMerchant.role === 'operator' ||
+        isAtLeast(pageMerchant.role, role)),
   );
   const groups = new Map<string | undefined, NavigationItem[]>();
   for (const entry of shown) {
@@ -104,30 +107,30 @@ export function navigationOf(
     groups.set(title, items);
     items.push({
       area: entry.area,
-      href: hrefOf(entry.route, place?.merchantId ?? '', environment),
+      href: hrefOf(entry.route, pageMerchant?.merchantId ?? '', environment),
       text: words.nav[entry.area],
       current: entry.area === area,
     });
   }
   const here = shown.find((entry) => entry.area === area && entry.route.includes(':environment'));
-  const home = place === undefined ? undefined : (here?.route ?? inEnvironment);
+  const home = pageMerchant === undefined ? undefined : (here?.route ?? inEnvironment);
   return {
     groups: [...groups].map(([title, items]) => ({ title, items })),
     environments:
-      place === undefined || home === undefined
+      pageMerchant === undefined || home === undefined
         ? []
         : (['sandbox', 'production'] as const).map((name) => ({
             name,
             text: words.environments[name],
             href: hasPage(home)
-              ? hrefOf(home, place.merchantId, name)
-              : merchantStart(place.merchantId, name, hasPage),
-            current: name === place.environment,
+              ? hrefOf(home, pageMerchant.merchantId, name)
+              : merchantStart(pageMerchant.merchantId, name, hasPage),
+            current: name === pageMerchant.environment,
           })),
     merchants: viewer.memberships.map(({ merchantId, merchantName }) => ({
       name: merchantName,
       href: merchantStart(merchantId, environment, hasPage),
-      current: merchantId === place?.merchantId,
+      current: merchantId === pageMerchant?.merchantId,
     })),
   };
 }

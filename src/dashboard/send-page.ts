@@ -3,7 +3,7 @@ import { ownPath } from '../platform/http/own-path.ts';
 import { languages } from '../platform/language/language.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { Assets } from './assets.ts';
-import { pathIn } from './access/place.ts';
+import { pathIn } from './access/page-context.ts';
 import { shell as amharic } from './language/amharic/shell.ts';
 import { shell as english } from './language/english/shell.ts';
 import { navigationOf } from './navigation.ts';
@@ -38,7 +38,7 @@ export type SendPage = (request: FastifyRequest, reply: FastifyReply, page: Page
 
 export function createSendPage(render: Render, assets: Assets, hasPage: HasPage): SendPage {
   return (request, reply, page) => {
-    const { language, viewer, place } = request;
+    const { language, viewer, pageMerchant } = request;
     const words = shellWords[language];
     const other = languages.find((code) => code !== language) ?? language;
     const html = render(page.template, {
@@ -63,12 +63,12 @@ export function createSendPage(render: Render, assets: Assets, hasPage: HasPage)
       },
       formToken: reply.generateCsrf(),
       viewer,
-      place,
-      home: place === null ? '/' : pathIn(place),
+      pageMerchant,
+      home: pageMerchant === null ? '/' : pathIn(pageMerchant),
       navigation:
         viewer === null || page.isAlone === true
           ? undefined
-          : navigationOf(viewer, place ?? undefined, page.area, words, hasPage),
+          : navigationOf(viewer, pageMerchant ?? undefined, page.area, words, hasPage),
       flash: takeFlash(request),
       requestId: request.id,
       hasAccountPage: hasPage('/account'),

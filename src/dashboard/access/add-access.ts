@@ -7,8 +7,8 @@ import { isAtLeast } from './viewer.ts';
 import type { Viewer } from './viewer.ts';
 import type { AccessRule } from './access-rule.ts';
 import { ownPath } from './own-path.ts';
-import { isEnvironmentName } from './place.ts';
-import type { EnvironmentName, Place } from './place.ts';
+import { isEnvironmentName } from './page-context.ts';
+import type { PageMerchant } from './page-context.ts';
 
 export interface AccessOptions {
   readonly rules: Readonly<Record<string, AccessRule>>;
@@ -61,9 +61,10 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     if (request.viewer === null) return sendToSignIn('sign-in', request, reply);
     if (rule.who === 'operator' && !request.viewer.isOperator) throw notFound('NOT_AN_OPERATOR');
     if (rule.who === 'member') {
-      const place = await findPlace(request, request.viewer, options);
-      request.place = place;
-      const isEnough = place.role === 'operator' ? rule.operators : isAtLeast(place.role, rule.role);
+      const pageMerchant = await findPageMerchant(request, request.viewer, options);
+      request.pageMerchant = pageMerchant;
+      const isEnough =
+        pageMerchant.role === 'operator' ? rule.operators : isAtLeast(pageMerchant.role, rule.role);
       if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
     }
     const provedAt = request.session.data?.provedAt ?? 0;
@@ -75,11 +76,11 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
   });
 }
 
-async function findPlace(
+async function findPageMerchant(
   request: FastifyRequest,
   { memberships, isOperator }: Viewer,
   { merchants }: AccessOptions,
-): Promise<Place> {
+): Promise<PageMerchant> {
   const { merchantId = '', environment } = request.params as {
     readonly merchantId?: string;
     readonly environment?: string;
@@ -87,16 +88,10 @@ async function findPlace(
   if (environment !== undefined && !isEnvironmentName(environment)) throw notFound('UNKNOWN_ENVIRONMENT');
   const member = memberships.find((membership) => membership.merchantId === merchantId);
   logFacts(request, { merchantId });
-  if (member !== undefined) return place(merchantId, member.merchantName, environment, member.role);
+  if (member !== undefined)
+    return { merchantId, merchantName: member.merchantName, environment, role: member.role };
   if (!isOperator) throw notFound('NOT_A_MEMBER');
   if (!/^mer_[a-z0-9]{1,60}$/.test(merchantId)) throw notFound('MERCHANT_NOT_FOUND');
   const { merchant } = await merchants.getMerchant({ merchantId }, callOptions(request));
-  return place(merchantId, merchant?.name ?? '', environment, 'operator');
+  return { merchantId, merchantName: merchant?.name ?? '', environment, role: 'operator' };
 }
-
-const place = (
-  merchantId: string,
-  merchantName: string,
-  environment: EnvironmentName | undefined,
-  role: Place['role'],
-): Place => ({ merchantId, merchantName, environment, role });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { durationText } from '../../platform/language/duration-text.ts';
-import { viewerOf } from '../access/place.ts';
+import { viewerOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { viewerOf } from '../access/place.ts';
+import { viewerOf } from '../access/page-context.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
@@ -49,7 +49,7 @@ export function showAccount(
       notice,
       isOperator,
       isTotpEnabled,
-      places: memberships.map(({ merchantName, role }) => ({ merchantName, role: roles[role] })),
+      memberships: memberships.map(({ merchantName, role }) => ({ merchantName, role: roles[role] })),
     },
   });
 }

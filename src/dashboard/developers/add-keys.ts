@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
@@ -51,7 +51,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   ): Promise<FastifyReply> => {
     const { language } = request;
     const words = wordsFor(request, dictionary);
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const keys = await panel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
       return keyRows(apiKeys, words, { language, timeZone, now: now() });
@@ -62,12 +62,12 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
       title: words.title,
       area: 'keys',
       words,
-      self: pathIn(place, 'keys'),
+      self: pathIn(pageMerchant, 'keys'),
       view: {
         keys,
         form,
-        path: pathIn(place, 'keys'),
-        mayChange: place.role !== 'operator' && isAtLeast(place.role, 'developer'),
+        path: pathIn(pageMerchant, 'keys'),
+        mayChange: pageMerchant.role !== 'operator' && isAtLeast(pageMerchant.role, 'developer'),
         overlaps: Object.entries(words.rotate.overlaps),
       },
     });
@@ -80,7 +80,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     replacedUntil: Moment | undefined,
   ): FastifyReply => {
     const words = wordsFor(request, dictionary);
-    const self = pathIn(placeOf(request), 'keys');
+    const self = pathIn(pageMerchantOf(request), 'keys');
     return sendPage(request, reply, {
       template: 'developers/key-made',
       title: words.made.title,
@@ -114,7 +114,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { status: 400 });
     const { secret, replaced } = await clients.apiKeys.rotateApiKey(
       {
-        merchantId: placeOf(request).merchantId,
+        merchantId: pageMerchantOf(request).merchantId,
         apiKeyId: keyIdOf(request),
         overlap: durationFromMs(overlapsMs[form.value.overlap]),
       },
@@ -130,7 +130,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const isAllowed = form.value.refunds === 'yes';
     const { apiKey } = await clients.apiKeys.setApiKeyScopes(
       {
-        merchantId: placeOf(request).merchantId,
+        merchantId: pageMerchantOf(request).merchantId,
         apiKeyId: keyIdOf(request),
         scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [],
       },
@@ -141,17 +141,17 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
       tone: 'good',
       text: isAllowed ? words.refunds.allowed(name) : words.refunds.forbidden(name),
     });
-    return reply.redirect(pathIn(placeOf(request), 'keys'), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);
   });
 
   app.post(`${path}/:keyId/revoke`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
-    const { merchantId } = placeOf(request);
+    const { merchantId } = pageMerchantOf(request);
     const { apiKey } = await clients.apiKeys.revokeApiKey(
       { merchantId, apiKeyId: keyIdOf(request) },
       callOptions(request),
     );
     flash(request, { tone: 'good', text: words.revoke.done(apiKey?.label || (apiKey?.prefix ?? '')) });
-    return reply.redirect(pathIn(placeOf(request), 'keys'), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);
   });
 }

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { quickStart as amharic } from '../language/amharic/quick-start.ts';
@@ -18,8 +18,8 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
   app.get('/m/:merchantId/:environment/quick-start', async (request, reply) => {
     const { code } = request.query as { readonly code?: unknown };
     const language = isSnippetLanguage(code) ? code : 'curl';
-    const place = placeOf(request);
-    const baseUrl = restUrls[place.environment ?? 'sandbox'];
+    const pageMerchant = pageMerchantOf(request);
+    const baseUrl = restUrls[pageMerchant.environment ?? 'sandbox'];
     const words = wordsFor(request, dictionary);
     const prefix = await panel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
@@ -29,7 +29,7 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
           revokeTime === undefined && (expireTime === undefined || timestampMs(expireTime) > nowMs),
       )?.prefix;
     });
-    const self = pathIn(place, 'quick-start');
+    const self = pathIn(pageMerchant, 'quick-start');
     return sendPage(request, reply, {
       template: 'developers/quick-start',
       title: words.title,
@@ -43,9 +43,9 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
         })),
         snippets: await readSnippets(language, baseUrl),
         prefix,
-        isProduction: place.environment === 'production',
-        keysPath: pathIn(place, 'keys'),
-        secretsPath: pathIn(place, 'webhooks/secrets'),
+        isProduction: pageMerchant.environment === 'production',
+        keysPath: pathIn(pageMerchant, 'keys'),
+        secretsPath: pathIn(pageMerchant, 'webhooks/secrets'),
         referenceUrl: `${baseUrl}/docs`,
       },
     });

@@ -1,7 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -36,7 +36,7 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
   const { clients, sendPage, timeZone } = dashboard;
   const { webhookEndpoints } = clients;
   const path = '/m/:merchantId/:environment/webhooks/endpoints';
-  const listPath = (request: FastifyRequest): string => pathIn(placeOf(request), 'webhooks/endpoints');
+  const listPath = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks/endpoints');
   const writingOf = (request: FastifyRequest): EndpointWriting => ({
     words: wordsFor(request, webhookWords),
     endpointWords: wordsFor(request, webhookEndpointWords),
@@ -44,7 +44,7 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
     timeZone,
   });
   const keyOf = (request: FastifyRequest) => ({
-    merchantId: placeOf(request).merchantId,
+    merchantId: pageMerchantOf(request).merchantId,
     webhookEndpointId: (request.params as { readonly endpointId: string }).endpointId,
   });
   const pageOf = (request: FastifyRequest): string =>
@@ -92,7 +92,7 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
       words: { ...writing.words, own: writing.endpointWords },
       self: listPath(request),
       view: {
-        path: pathIn(placeOf(request), 'webhooks'),
+        path: pathIn(pageMerchantOf(request), 'webhooks'),
         tab: 'endpoints',
         endpoints,
         form,
@@ -177,7 +177,7 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
       words: { ...writing.words, own: writing.endpointWords },
       self: pageOf(request),
       view: {
-        path: pathIn(placeOf(request), 'webhooks'),
+        path: pathIn(pageMerchantOf(request), 'webhooks'),
         self: pageOf(request),
         endpoint,
         mayChange: mayChangeWebhooks(request),
@@ -230,7 +230,7 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
     const { delivery } = await webhookEndpoints.testWebhookEndpoint(keyOf(request), callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, webhookWords).test.sent });
     const { deliveryId = '' } = delivery ?? {};
-    return reply.redirect(pathIn(placeOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
   });
 
   app.post(`${path}/:endpointId/rotate-secret`, async (request, reply) => {

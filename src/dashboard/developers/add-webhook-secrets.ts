@@ -1,7 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
@@ -33,7 +33,7 @@ export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): v
   const { clients, sendPage, timeZone } = dashboard;
   const { webhooks } = clients;
   const path = '/m/:merchantId/:environment/webhooks/secrets';
-  const selfOf = (request: FastifyRequest): string => pathIn(placeOf(request), 'webhooks/secrets');
+  const selfOf = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks/secrets');
   const requireUnchanged = async (request: FastifyRequest): Promise<void> => {
     const { signingSecrets } = await webhooks.listSigningSecrets(scopeOf(request), callOptions(request));
     requireSeen(request.body, seenOf(signingSecrets));
@@ -65,7 +65,7 @@ export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): v
       words,
       self: selfOf(request),
       view: {
-        path: pathIn(placeOf(request), 'webhooks'),
+        path: pathIn(pageMerchantOf(request), 'webhooks'),
         tab: 'secrets',
         secrets,
         choices: Object.entries(words.secrets.rotate.choices),

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
@@ -34,7 +34,7 @@ const pageSize = 50;
 const maxEndpoints = 100;
 
 export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
-  const { role } = placeOf(request);
+  const { role } = pageMerchantOf(request);
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
@@ -58,7 +58,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     const { words } = writing;
     const filter = readDeliveryFilter(request.query);
     const own = wordsFor(request, { en: endpointsInEnglish, am: endpointsInAmharic });
-    const self = pathIn(placeOf(request), 'webhooks');
+    const self = pathIn(pageMerchantOf(request), 'webhooks');
     const [awaited, endpoints, deliveries] = await Promise.all([
       panel(request, async (options) => {
         const { awaitedSecrets } = await webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
@@ -119,7 +119,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     }
     flash(request, { tone: 'good', text: words.test.sent });
     const { deliveryId = '' } = answer.value.delivery ?? {};
-    return reply.redirect(pathIn(placeOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
   });
 
   const requireState = async (request: FastifyRequest, endpoint: string): Promise<void> => {
@@ -140,7 +140,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     await requireState(request, endpoint);
     await webhooks.pauseEndpoint({ ...scopeOf(request), endpoint, reason }, callOptions(request));
     flash(request, { tone: 'good', text: words.endpoints.paused(endpoint) });
-    return reply.redirect(pathIn(placeOf(request), 'webhooks'), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), 'webhooks'), 303);
   });
 
   app.post(`${path}/endpoints/resume`, async (request, reply) => {
@@ -149,11 +149,11 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     await requireState(request, endpoint);
     await webhooks.resumeEndpoint({ ...scopeOf(request), endpoint }, callOptions(request));
     flash(request, { tone: 'good', text: words.endpoints.resumed(endpoint) });
-    return reply.redirect(pathIn(placeOf(request), 'webhooks'), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), 'webhooks'), 303);
   });
 
   const requestOf = (request: FastifyRequest) => ({
-    merchantId: placeOf(request).merchantId,
+    merchantId: pageMerchantOf(request).merchantId,
     deliveryId: (request.params as { readonly deliveryId: string }).deliveryId,
   });
   /** A delivery of the page's environment. One of the other environment is not found. */
@@ -171,7 +171,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
       panel(request, async () => deliveryStory(await getDelivery(request), writing)),
       panel(request, async (options) =>
         deliveryExplanation(await webhooks.explainDelivery(requestOf(request), options), writing, {
-          path: pathIn(placeOf(request), 'webhooks'),
+          path: pathIn(pageMerchantOf(request), 'webhooks'),
           mayChange: mayChangeWebhooks(request),
         }),
       ),
@@ -182,9 +182,9 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
       area: 'webhooks',
       words,
       view: {
-        path: pathIn(placeOf(request), 'webhooks'),
+        path: pathIn(pageMerchantOf(request), 'webhooks'),
         ordersPath: app.hasRoute({ method: 'GET', url: '/m/:merchantId/:environment/orders/:orderId' })
-          ? pathIn(placeOf(request), 'orders')
+          ? pathIn(pageMerchantOf(request), 'orders')
           : undefined,
         id: requestOf(request).deliveryId,
         story,
@@ -199,6 +199,6 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     await webhooks.redeliverDelivery(requestOf(request), callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, webhookWords).delivery.redelivered });
     const { deliveryId } = requestOf(request);
-    return reply.redirect(pathIn(placeOf(request), `webhooks/deliveries/${deliveryId}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
   });
 }

@@ -2,7 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { endpointState } from '../developers/delivery-words.ts';
@@ -92,7 +92,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       );
       const words = wordsFor(request, webhookEndpointWords);
-      const path = pathIn(placeOf(request), 'webhooks');
+      const path = pathIn(pageMerchantOf(request), 'webhooks');
       const { language } = request;
       return awaitedSecrets.map((each) => {
         const { text, href } = awaitedRow(each, words, { path, language });
@@ -127,7 +127,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
     });
 
   const mayDevelop = (request: FastifyRequest): boolean => {
-    const { role } = placeOf(request);
+    const { role } = pageMerchantOf(request);
     return role === 'operator' || isAtLeast(role, 'developer');
   };
 
@@ -160,7 +160,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/m/:merchantId/:environment', async (request, reply) => {
     const words = wordsFor(request, dictionary);
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
     const span: Span = isSpan(asked) ? asked : 'today';
     const [report, trouble, steps, waiting, awaited, recovery] = await Promise.all([
@@ -180,9 +180,9 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       styles: [assets.chartStyle.path],
       scripts: [assets.chartLibrary.path, assets.chart.path],
       view: {
-        path: pathIn(place),
+        path: pathIn(pageMerchant),
         spans: (Object.keys(spans) as Span[]).map((name) => ({
-          href: `${pathIn(place)}?span=${name}`,
+          href: `${pathIn(pageMerchant)}?span=${name}`,
           text: words.spans[name],
           current: name === span,
         })),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settlement, Unsettled } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { isPublicId, noMerchantId } from '../../contract/public-id.ts';
-import { viewerOf } from '../access/place.ts';
+import { viewerOf } from '../access/page-context.ts';
 import { ask, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';

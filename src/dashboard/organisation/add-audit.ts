@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf } from '../access/page-context.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { audit as amharic } from '../language/amharic/audit.ts';
@@ -16,8 +16,8 @@ const pageSize = 50;
 /** The pages of the audit log: of a merchant for its owners, and of the whole gateway for operators. */
 export function addAudit(app: FastifyInstance, dashboard: Dashboard): void {
   app.get('/m/:merchantId/audit', (request, reply) => {
-    const { merchantId, ...place } = placeOf(request);
-    const path = pathIn({ ...place, merchantId, environment: undefined }, 'audit');
+    const { merchantId, ...pageMerchant } = pageMerchantOf(request);
+    const path = pathIn({ ...pageMerchant, merchantId, environment: undefined }, 'audit');
     return showAudit(dashboard, request, reply, { merchantId, path });
   });
   app.get('/operator/audit', (request, reply) =>

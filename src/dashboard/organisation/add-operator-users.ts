@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccountHelp } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { viewerOf } from '../access/place.ts';
+import { viewerOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, viewerOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, viewerOf } from '../access/page-context.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
@@ -41,7 +41,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   const path = '/m/:merchantId/team';
   /** The team belongs to the merchant and has no environment. */
   const selfOf = (request: FastifyRequest): string =>
-    pathIn({ ...placeOf(request), environment: undefined }, 'team');
+    pathIn({ ...pageMerchantOf(request), environment: undefined }, 'team');
 
   const showTeam = async (
     request: FastifyRequest,
@@ -51,10 +51,10 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
     const { language } = request;
     const words = wordsFor(request, teamWords);
     const { roles } = shellWords[language];
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const { userId } = viewerOf(request);
     const members = await panel(request, async (options) =>
-      teamView(await accounts.listUsers({ merchantId: place.merchantId }, options), words, roles, {
+      teamView(await accounts.listUsers({ merchantId: pageMerchant.merchantId }, options), words, roles, {
         language,
         timeZone,
         userId,
@@ -72,7 +72,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
         form,
         notice,
         path: selfOf(request),
-        mayChange: place.role === 'owner',
+        mayChange: pageMerchant.role === 'owner',
         roles: Object.entries(words.roleHints),
         roleNames: (['owner', 'developer', 'viewer'] as const).map((role) => [role, roles[role]]),
       },
@@ -87,7 +87,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
       email: words.invite.wrongEmail,
     });
     if (!form.ok) return showTeam(request, reply, { form, status: 400 });
-    const { merchantId, merchantName } = placeOf(request);
+    const { merchantId, merchantName } = pageMerchantOf(request);
     const { email, role } = form.value;
     const answer = await ask(request, (options) =>
       accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
@@ -118,7 +118,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
     const answer = await ask(request, (options) =>
       accounts.changeMembership(
         {
-          merchantId: placeOf(request).merchantId,
+          merchantId: pageMerchantOf(request).merchantId,
           userId: userIdOf(request),
           role: roleNumbers[role],
           expectedRole: roleNumbers[seen],
@@ -138,7 +138,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const form = readForm(Someone, request.body, shellWords[request.language].forms);
       if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
-      const { merchantId } = placeOf(request);
+      const { merchantId } = pageMerchantOf(request);
       const { email } = form.value;
       const answer = await ask(request, (options) =>
         accounts.removeMembership({ merchantId, email }, options),

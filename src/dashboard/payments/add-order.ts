@@ -12,8 +12,8 @@ import type {
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { isPublicId } from '../../contract/public-id.ts';
 import { amountText } from '../../contract/amount-text.ts';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
-import type { Place } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import type { PageMerchant } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { attemptResult } from '../developers/delivery-words.ts';
@@ -52,7 +52,7 @@ export function orderIdOf({ params }: FastifyRequest): string {
 }
 
 export const mayChangeOrders = (request: FastifyRequest): boolean => {
-  const { role } = placeOf(request);
+  const { role } = pageMerchantOf(request);
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
@@ -71,12 +71,12 @@ const isCutShort = ({ deliveries, incomplete }: GetOrderDeliveriesResponse): boo
   incomplete || deliveries.some(({ delivery, attempts }) => attempts.length < (delivery?.attemptCount ?? 0));
 
 /** The form to redeliver; none while the delivery is pending. */
-const redelivery = (place: Place, delivery: Delivery | undefined) =>
+const redelivery = (pageMerchant: PageMerchant, delivery: Delivery | undefined) =>
   delivery === undefined || delivery.state === DeliveryState.PENDING
     ? []
     : [
         {
-          action: pathIn(place, `webhooks/deliveries/${delivery.deliveryId}/redeliver`),
+          action: pathIn(pageMerchant, `webhooks/deliveries/${delivery.deliveryId}/redeliver`),
           eventType: delivery.eventType,
         },
       ];
@@ -111,17 +111,17 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   const deliveryEntries = (request: FastifyRequest, found: readonly OrderDelivery[]): StoryEntry[] => {
     const words = wordsFor(request, webhookWords);
     return found.flatMap((each) => {
-      const href = pathIn(placeOf(request), `webhooks/deliveries/${each.delivery?.deliveryId ?? ''}`);
+      const href = pathIn(pageMerchantOf(request), `webhooks/deliveries/${each.delivery?.deliveryId ?? ''}`);
       return webhookEntries(each, href, (result) => attemptResult(result, words), writingOf(request));
     });
   };
 
   const apiRequestEntries = (request: FastifyRequest, orderNumber: string, found: readonly ApiRequest[]) => {
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
     const pages = {
-      one: ({ apiRequestId }: ApiRequest) => pathIn(place, `requests/${apiRequestId}`),
-      verifies: `${pathIn(place, 'requests')}?${verifies}`,
+      one: ({ apiRequestId }: ApiRequest) => pathIn(pageMerchant, `requests/${apiRequestId}`),
+      verifies: `${pathIn(pageMerchant, 'requests')}?${verifies}`,
     };
     return requestEntries(found, pages, writingOf(request));
   };
@@ -130,7 +130,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const orderId = orderIdOf(request);
     const words = wordsFor(request, dictionary);
     const writing = writingOf(request);
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const mayChange = mayChangeOrders(request);
     const [story, webhooks] = await Promise.all([
       storyOf(request, orderId, mayChange),
@@ -141,7 +141,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
     const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
     const entries = [
-      ...events.map((event) => eventEntry(event, writing, (id) => pathIn(place, `refunds/${id}`))),
+      ...events.map((event) => eventEntry(event, writing, (id) => pathIn(pageMerchant, `refunds/${id}`))),
       ...paymentAttempts.flatMap((attempt) => exchangeEntries(attempt, writing)),
       ...deliveryEntries(request, deliveries),
       ...apiRequestEntries(request, order.orderNumber, story.apiRequests),
@@ -160,8 +160,8 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       words,
       scripts: refunds.isOpen ? [assets.live.path] : [],
       view: {
-        path: pathIn(place, `orders/${orderId}`),
-        list: { href: pathIn(place, 'orders'), text: writing.words.title },
+        path: pathIn(pageMerchant, `orders/${orderId}`),
+        list: { href: pathIn(pageMerchant, 'orders'), text: writing.words.title },
         number: order.orderNumber,
         status: statusText(order.status, writing.words),
         amount: amountText(order.amount, order.currency, request.language),
@@ -177,7 +177,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
         story: storyItems(entries, writing),
         // Only developers may read the pages of requests and deliveries.
-        mayFollow: place.role === 'operator' || isAtLeast(place.role, 'developer'),
+        mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
         notices: [
           ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
           ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
@@ -187,7 +187,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         checkoutUrl,
         hasHiddenCheckout:
           !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
-        link: isLink(order) ? pathIn(place, `links/${orderId}`) : undefined,
+        link: isLink(order) ? pathIn(pageMerchant, `links/${orderId}`) : undefined,
         // Only operators may open the page of what waits for a person.
         settlements:
           request.viewer?.isOperator === true &&
@@ -199,7 +199,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         mayQueryWallet: mayChange && openAttempt(paymentAttempts) !== undefined,
         mayCancel:
           mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
-        redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(place, delivery)) : [],
+        redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(pageMerchant, delivery)) : [],
       },
     });
   };
@@ -227,7 +227,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       const busy = answer.refusal.reason === 'PAYMENT_IN_PROGRESS';
       flash(request, { tone: 'warn', text: busy ? words.inProgress : words.ended });
     }
-    return reply.redirect(pathIn(placeOf(request), `orders/${orderId}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `orders/${orderId}`), 303);
   });
 
   app.post(`${path}/query-wallet`, async (request, reply) => {
@@ -239,7 +239,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       await clients.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId }, callOptions(request));
     }
     flash(request, { tone: 'good', text: wordsFor(request, dictionary).actions.walletQueried });
-    return reply.redirect(pathIn(placeOf(request), `orders/${orderId}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `orders/${orderId}`), 303);
   });
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListOrdersResponse, OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { Client } from '@connectrpc/connect';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Panel } from '../ask.ts';
 import { csvPages } from '../csv/csv-pages.ts';
@@ -33,7 +33,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     const { language } = request;
     const writing = { words, language, timeZone, wallets: request.wallets };
     const search = readOrderSearch(request.query, timeZone);
-    const self = pathIn(placeOf(request), 'orders');
+    const self = pathIn(pageMerchantOf(request), 'orders');
     const found = await searchOrders(clients.orders, request, search);
     const errors = found.isThere && 'errors' in found.value ? found.value.errors : {};
     const answer = found.isThere && 'answer' in found.value ? found.value.answer : undefined;
@@ -75,7 +75,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
       );
     // The first page is read before the answer begins, so that an invalid search or an unavailable core gets an error page.
     const first = await read('');
-    const name = `orders-${placeOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    const name = `orders-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     const { start, lines } = ordersCsv(timeZone);
     return reply
       .header('content-disposition', `attachment; filename="${name}"`)

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toBuffer, toString } from 'qrcode';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
@@ -58,7 +58,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   app.get(path, async (request, reply) => {
     const words = wordsFor(request, dictionary);
     const { language } = request;
-    const self = pathIn(placeOf(request), 'links');
+    const self = pathIn(pageMerchantOf(request), 'links');
     const { page } = request.query as Readonly<Record<string, unknown>>;
     const pageToken = typeof page === 'string' ? page.slice(0, 2048) : '';
     const links = await panel(request, async (options) => {
@@ -92,7 +92,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   });
 
   const currenciesOf = async (request: FastifyRequest): Promise<readonly string[]> => {
-    const { merchantId } = placeOf(request);
+    const { merchantId } = pageMerchantOf(request);
     return (await clients.merchants.getMerchant({ merchantId }, callOptions(request))).currencies;
   };
 
@@ -103,7 +103,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   ): Promise<FastifyReply> => {
     const currencies = await currenciesOf(request);
     const words = wordsFor(request, dictionary);
-    const links = pathIn(placeOf(request), 'links');
+    const links = pathIn(pageMerchantOf(request), 'links');
     reply.code(status);
     return sendPage(request, reply, {
       template: 'payments/new-link',
@@ -161,14 +161,14 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       });
     }
     flash(request, { tone: 'good', text: words.made });
-    return reply.redirect(pathIn(placeOf(request), `links/${answer.value.order?.orderId ?? ''}`), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), `links/${answer.value.order?.orderId ?? ''}`), 303);
   });
 
   app.get(`${path}/:orderId`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
     const { language } = request;
     const { order, checkoutUrl } = await linkOf(request);
-    const self = pathIn(placeOf(request), `links/${order.orderId}`);
+    const self = pathIn(pageMerchantOf(request), `links/${order.orderId}`);
     const status = statusText(order.status, wordsFor(request, orderWords));
     return sendPage(request, reply, {
       template: 'payments/link',
@@ -178,8 +178,8 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       scripts: [assets.live.path],
       view: {
         path: self,
-        list: pathIn(placeOf(request), 'links'),
-        order: pathIn(placeOf(request), `orders/${order.orderId}`),
+        list: pathIn(pageMerchantOf(request), 'links'),
+        order: pathIn(pageMerchantOf(request), `orders/${order.orderId}`),
         number: order.orderNumber,
         amount: amountText(order.amount, order.currency, language),
         reason: order.reason,

@@ -2,7 +2,7 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { ApprovalLimit } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import { pathIn, placeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
@@ -33,13 +33,13 @@ interface Filled {
 export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: Dashboard): void {
   const path = '/m/:merchantId/refund-approval';
   const selfOf = (request: FastifyRequest): string =>
-    pathIn({ ...placeOf(request), environment: undefined }, 'refund-approval');
+    pathIn({ ...pageMerchantOf(request), environment: undefined }, 'refund-approval');
   const fieldName = ({ prefix }: Holder, currency: string): string => `${prefix}${currency}`;
   const nameOf = ({ role, currency }: Pick<ApprovalLimit, 'role' | 'currency'>): string =>
     fieldName(holders.find((holder) => holder.role === role) ?? holders[0], currency);
 
   const read = async (request: FastifyRequest) => {
-    const { merchantId } = placeOf(request);
+    const { merchantId } = pageMerchantOf(request);
     const { merchant, currencies } = await clients.merchants.getMerchant(
       { merchantId },
       callOptions(request),
@@ -53,7 +53,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
 
   const show = async (request: FastifyRequest, reply: FastifyReply, filled?: Filled) => {
     const words = wordsFor(request, refundWords).approval;
-    const { merchantId, role } = placeOf(request);
+    const { merchantId, role } = pageMerchantOf(request);
     const [{ merchant, limits, currencies }, owners] = await Promise.all([
       read(request),
       panel(request, async (options) => {
@@ -115,7 +115,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     const answer = await ask(request, (options) =>
       clients.merchants.updateMerchant(
         {
-          merchantId: placeOf(request).merchantId,
+          merchantId: pageMerchantOf(request).merchantId,
           expectedUpdateTime: timestampFromDate(seen),
           refundPolicy: { approvalLimits: set },
         },

@@ -4,7 +4,7 @@ import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
@@ -50,7 +50,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
   const { clients, sendPage, timeZone, randomBytes } = dashboard;
   const path = '/m/:merchantId/:environment/orders/:orderId/refund';
   const selfOf = (request: FastifyRequest): string =>
-    pathIn(placeOf(request), `orders/${orderIdOf(request)}/refund`);
+    pathIn(pageMerchantOf(request), `orders/${orderIdOf(request)}/refund`);
   const newNumber = (): string => `R-${randomBytes(6).toString('hex').toUpperCase()}`;
 
   const read = async (request: FastifyRequest) => {
@@ -82,7 +82,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
   const showForm = async (request: FastifyRequest, reply: FastifyReply, { form, status, refused }: Shown) => {
     const writing = refundWriting(request, timeZone);
     const { own, language } = writing;
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const number = form.values['refund_number'] ?? '';
     const [{ order, refundable }, earlier] = await Promise.all([read(request), existing(request, number)]);
     const write = (amount: string): string => amountText(amount, refundable.currency, language);
@@ -97,7 +97,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
       self: `${selfOf(request)}?number=${number}`,
       view: {
         path: selfOf(request),
-        order: { href: pathIn(place, `orders/${order.orderId}`), number: order.orderNumber },
+        order: { href: pathIn(pageMerchant, `orders/${order.orderId}`), number: order.orderNumber },
         // A whole payment has one amount, whatever a form says.
         form: {
           ...form,
@@ -108,7 +108,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
         },
         refused,
         not: why === undefined ? undefined : own.form.not[why],
-        already: earlier === undefined ? undefined : refundPath(place, earlier.refundId),
+        already: earlier === undefined ? undefined : refundPath(pageMerchant, earlier.refundId),
         left: own.form.left(write(refundable.left)),
         held: isHeld ? own.form.held(write(refundable.refunded), write(refundable.pending)) : undefined,
         currency: refundable.currency,
@@ -168,7 +168,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
       self: `${selfOf(request)}?number=${refund_number}`,
       view: {
         path: selfOf(request),
-        order: pathIn(placeOf(request), `orders/${order.orderId}`),
+        order: pathIn(pageMerchantOf(request), `orders/${order.orderId}`),
         lead: words.lead(write(amount), phone, option),
         approval: !isHeld
           ? undefined
@@ -203,7 +203,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     const { refund, repeated } = answer.value;
     const isAwaiting = refund?.status === RefundStatus.AWAITING_APPROVAL;
     if (!repeated) flash(request, { tone: 'good', text: isAwaiting ? own.madeAwaiting : own.made });
-    return reply.redirect(refundPath(placeOf(request), refund?.refundId ?? ''), 303);
+    return reply.redirect(refundPath(pageMerchantOf(request), refund?.refundId ?? ''), 303);
   });
 }
 

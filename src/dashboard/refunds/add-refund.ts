@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -37,8 +37,8 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get(path, async (request, reply) => {
     const writing = refundWriting(request, timeZone);
-    const place = placeOf(request);
-    const { merchantId, role } = place;
+    const pageMerchant = pageMerchantOf(request);
+    const { merchantId, role } = pageMerchant;
     const [refund, users] = await Promise.all([
       read(request),
       panel(request, async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users),
@@ -55,9 +55,9 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
       words,
       scripts: isOpenRefund(refund) ? [assets.live.path] : [],
       view: {
-        path: refundPath(place, refund.refundId),
-        list: pathIn(place, 'refunds'),
-        order: { href: pathIn(place, `orders/${refund.orderId}`), number: refund.orderNumber },
+        path: refundPath(pageMerchant, refund.refundId),
+        list: pathIn(pageMerchant, 'refunds'),
+        order: { href: pathIn(pageMerchant, `orders/${refund.orderId}`), number: refund.orderNumber },
         story,
         isOpen: isOpenRefund(refund),
         mayDecide: mayDecide(refund, request),
@@ -82,7 +82,7 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   const keyOf = (request: FastifyRequest) => ({
-    merchantId: placeOf(request).merchantId,
+    merchantId: pageMerchantOf(request).merchantId,
     refundId: refundIdOf(request),
   });
 
@@ -94,7 +94,7 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
       const isSame = answer.refusal.reason === 'SECOND_PERSON_NEEDED';
       flash(request, { tone: 'warn', text: isSame ? approve.samePerson : approve.decided });
     }
-    return reply.redirect(refundPath(placeOf(request), refundIdOf(request)), 303);
+    return reply.redirect(refundPath(pageMerchantOf(request), refundIdOf(request)), 303);
   };
 
   app.post(`${path}/approve`, async (request, reply) => {
@@ -127,6 +127,6 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
     await read(request);
     await clients.refunds.hastenRefund(keyOf(request), callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, refundWords).one.query.done });
-    return reply.redirect(refundPath(placeOf(request), refundIdOf(request)), 303);
+    return reply.redirect(refundPath(pageMerchantOf(request), refundIdOf(request)), 303);
   });
 }

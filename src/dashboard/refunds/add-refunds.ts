@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import { csvPages } from '../csv/csv-pages.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -60,8 +60,8 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
     const writing = refundWriting(request, timeZone);
     const { own } = writing;
     const search = readRefundSearch(request.query, timeZone);
-    const place = placeOf(request);
-    const self = pathIn(place, 'refunds');
+    const pageMerchant = pageMerchantOf(request);
+    const self = pathIn(pageMerchant, 'refunds');
     const isWrong = search.wrong.length > 0;
     const found = isWrong
       ? { isThere: true as const, value: undefined }
@@ -84,7 +84,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
         ),
         isThere: found.isThere,
         isWrong,
-        refunds: answer?.refunds.map((refund) => refundRow(refund, place, writing)) ?? [],
+        refunds: answer?.refunds.map((refund) => refundRow(refund, pageMerchant, writing)) ?? [],
         older: answer?.nextPageToken ? `${self}${search.query(answer.nextPageToken)}` : undefined,
         newest: search.pageToken === '' ? undefined : `${self}${search.query()}`,
         csv: `${self}.csv${search.query()}`,
@@ -101,7 +101,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
     // The first page is read before the answer begins, so that an unavailable core gets an error page.
     const first = (await readPage('')) ?? { refunds: [], nextPageToken: '' };
     const { start, lines } = refundsCsv(timeZone);
-    const name = `refunds-${placeOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    const name = `refunds-${pageMerchantOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     const readNext = async (pageToken: string) =>
       (await readPage(pageToken)) ?? { refunds: [], nextPageToken: '' };
     return reply

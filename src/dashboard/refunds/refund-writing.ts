@@ -3,8 +3,8 @@ import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { isPublicId } from '../../contract/public-id.ts';
-import { pathIn, placeOf } from '../access/place.ts';
-import type { Place } from '../access/place.ts';
+import { pathIn, pageMerchantOf } from '../access/page-context.ts';
+import type { PageMerchant } from '../access/page-context.ts';
 import { refunds as amharic } from '../language/amharic/refunds.ts';
 import { refunds as english } from '../language/english/refunds.ts';
 import { wordsFor } from '../language/words.ts';
@@ -37,7 +37,8 @@ export function refundIdOf({ params }: FastifyRequest): string {
   return refundId;
 }
 
-export const refundPath = (place: Place, refundId: string): string => pathIn(place, `refunds/${refundId}`);
+export const refundPath = (pageMerchant: PageMerchant, refundId: string): string =>
+  pathIn(pageMerchant, `refunds/${refundId}`);
 
 /** Whether the signed-in user requested the refund. */
 export const isOwnRefund = ({ requestedBy }: Refund, { viewer }: FastifyRequest): boolean =>
@@ -46,7 +47,7 @@ export const isOwnRefund = ({ requestedBy }: Refund, { viewer }: FastifyRequest)
 /** Whether the user may approve or decline the refund. Core refuses the person who requested it too. */
 export const mayDecide = (refund: Refund, request: FastifyRequest): boolean =>
   refund.status === RefundStatus.AWAITING_APPROVAL &&
-  placeOf(request).role === 'owner' &&
+  pageMerchantOf(request).role === 'owner' &&
   !isOwnRefund(refund, request);
 
 const tones = { awaiting: 'warn', pending: 'info', completed: 'good', failed: 'bad' } as const;
@@ -58,12 +59,12 @@ export function refundStateText({ status }: Pick<Refund, 'status'>, { states }: 
 }
 
 /** A row of the list. */
-export function refundRow(refund: Refund, place: Place, writing: RefundWriting) {
+export function refundRow(refund: Refund, pageMerchant: PageMerchant, writing: RefundWriting) {
   const { own, language, timeZone } = writing;
   return {
-    href: refundPath(place, refund.refundId),
+    href: refundPath(pageMerchant, refund.refundId),
     orderNumber: refund.orderNumber,
-    orderHref: pathIn(place, `orders/${refund.orderId}`),
+    orderHref: pathIn(pageMerchant, `orders/${refund.orderId}`),
     state: refundStateText(refund, own),
     amount: amountText(refund.amount, refund.currency, language),
     reason: refund.reason,

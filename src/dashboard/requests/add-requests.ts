@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { requests as amharic } from '../language/amharic/requests.ts';
@@ -43,7 +43,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
       area: 'requests',
       words,
       view: {
-        path: pathIn(placeOf(request), 'requests'),
+        path: pathIn(pageMerchantOf(request), 'requests'),
         log,
         filter,
         outcomes: Object.keys(outcomes).map((value) => ({
@@ -74,7 +74,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
       title: words.request.title,
       area: 'requests',
       words,
-      view: { path: pathIn(placeOf(request), 'requests'), story },
+      view: { path: pathIn(pageMerchantOf(request), 'requests'), story },
     });
   });
 }

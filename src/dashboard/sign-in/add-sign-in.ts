@@ -13,7 +13,7 @@ import { sessionHash } from '../session/session-store.ts';
 import { beginSession, renewSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../access/viewer.ts';
 import type { Viewer } from '../access/viewer.ts';
-import { viewerOf } from '../access/place.ts';
+import { viewerOf } from '../access/page-context.ts';
 import { addConfirm } from './add-confirm.ts';
 import { addInvitation } from './add-invitation.ts';
 import { addReset } from './add-reset.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
@@ -26,7 +26,7 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
 
   app.get(path, async (request: FastifyRequest, reply: FastifyReply) => {
     const writing = walletWritingFor(request, timeZone);
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const rows = await panel(request, async (options) => {
       const { wallets } = await clients.merchantWallets.listMerchantWallets(scopeOf(request), options);
       return wallets.map((wallet) => walletRow(wallet, writing));
@@ -37,11 +37,11 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
       area: 'wallets',
       words: writing.words,
       view: {
-        path: pathIn(place, 'wallets'),
+        path: pathIn(pageMerchant, 'wallets'),
         rows,
         nobodyCanPay: rows.isThere && !rows.value.some(({ isGranted, isOn }) => isGranted && isOn),
-        mayChange: place.role === 'owner',
-        maySeeAccounts: place.role !== 'viewer',
+        mayChange: pageMerchant.role === 'owner',
+        maySeeAccounts: pageMerchant.role !== 'viewer',
       },
     });
   });
@@ -56,7 +56,7 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
     );
     const name = directory.walletNames(wallet)[language];
     flash(request, { tone: 'good', text: on ? words.switchOn.done(name) : words.switchOff.done(name) });
-    return reply.redirect(pathIn(placeOf(request), 'wallets'), 303);
+    return reply.redirect(pathIn(pageMerchantOf(request), 'wallets'), 303);
   });
 
   app.get<{ Params: { file: string } }>('/wallet-logos/:file', async (request, reply) => {

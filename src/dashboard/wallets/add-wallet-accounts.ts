@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -32,7 +32,7 @@ type AccountRequest = FastifyRequest<{ Params: { wallet: string; accountId: stri
 export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   const path = '/m/:merchantId/:environment/wallets/:wallet';
   const selfOf = (request: WalletRequest): string =>
-    pathIn(placeOf(request), `wallets/${encodeURIComponent(request.params.wallet)}`);
+    pathIn(pageMerchantOf(request), `wallets/${encodeURIComponent(request.params.wallet)}`);
   const walletOf = async (request: WalletRequest): Promise<MerchantWallet> => {
     const { wallets } = await clients.merchantWallets.listMerchantWallets(
       scopeOf(request),
@@ -50,7 +50,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
   ): Promise<FastifyReply> => {
     const writing = walletWritingFor(request, timeZone);
     const wallet = await walletOf(request);
-    const place = placeOf(request);
+    const pageMerchant = pageMerchantOf(request);
     const name = writing.directory.walletNames(wallet.wallet)[request.language];
     reply.code(status);
     return sendPage(request, reply, {
@@ -61,7 +61,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
       self: selfOf(request),
       view: {
         path: selfOf(request),
-        back: pathIn(place, 'wallets'),
+        back: pathIn(pageMerchant, 'wallets'),
         rows: wallet.accounts.map((account) => accountRow(account, writing)),
         fields: wallet.accountFields.map(({ name, secret, description, choices }) => ({
           name,
@@ -74,7 +74,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
         })),
         wholeFormField,
         problem,
-        mayChange: place.role === 'owner',
+        mayChange: pageMerchant.role === 'owner',
       },
     });
   };
@@ -107,7 +107,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
   ): void => {
     app.post(`${path}/accounts/:accountId/${action}`, async (request: AccountRequest, reply) => {
       const { words } = walletWritingFor(request, timeZone);
-      const { merchantId } = placeOf(request);
+      const { merchantId } = pageMerchantOf(request);
       const answer = await act({ merchantId, walletAccountId: request.params.accountId }, request);
       if (!answer.ok && answer.refusal.reason === 'INVALID_FIELDS')
         throw new PageProblem('notFound', 'NO_WALLET_ACCOUNT');

@@ -11,7 +11,7 @@ export const account: typeof english = {
     submit: 'ያስቀምጡ',
     done: 'ተቀምጧል።',
   },
-  places: { title: 'መግባት የሚችሉባቸው', role: 'ድርሻ', none: 'የትኛውም ነጋዴ ዘንድ።', operator: 'ይህን መግቢያ ያስተዳድራሉ።' },
+  memberships: { title: 'መግባት የሚችሉባቸው', role: 'ድርሻ', none: 'የትኛውም ነጋዴ ዘንድ።', operator: 'ይህን መግቢያ ያስተዳድራሉ።' },
   password: {
     title: 'የይለፍ ቃል',
     lead: 'ሲቀይሩት በሌሎች ብራውዘሮች የተከፈቱት ያበቃሉ።',

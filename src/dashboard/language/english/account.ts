@@ -10,7 +10,7 @@ export const account = {
     submit: 'Save',
     done: 'Saved.',
   },
-  places: {
+  memberships: {
     title: 'Where you have access',
     role: 'Role',
     none: 'You belong to no merchant.',

@@ -4,7 +4,7 @@ import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Role, Viewer } from './viewer.ts';
 
 /** The merchant of a page, and its environment if the page has one. */
-export interface Place {
+export interface PageMerchant {
   readonly merchantId: string;
   readonly merchantName: string;
   readonly environment: EnvironmentName | undefined;
@@ -22,7 +22,7 @@ declare module 'fastify' {
     /** The signed-in user; null before signing in. */
     viewer: Viewer | null;
     /** The merchant of the page; null for other pages. */
-    place: Place | null;
+    pageMerchant: PageMerchant | null;
     /** The configured wallets; none before the page's handler, and while core has not answered. */
     wallets: WalletDirectory;
   }
@@ -35,14 +35,14 @@ export function viewerOf({ viewer }: FastifyRequest): Viewer {
 }
 
 /** The merchant of a route below `/m/:merchantId`. */
-export function placeOf({ place }: FastifyRequest): Place {
-  if (place === null) throw new TypeError('asked for the merchant on a route without one');
-  return place;
+export function pageMerchantOf({ pageMerchant }: FastifyRequest): PageMerchant {
+  if (pageMerchant === null) throw new TypeError('asked for the merchant on a route without one');
+  return pageMerchant;
 }
 
 /** The merchant and environment of a route below `/m/:merchantId/:environment`, as fields of a request. */
 export function scopeOf(request: FastifyRequest): { merchantId: string; environment: Environment } {
-  const { merchantId, environment } = placeOf(request);
+  const { merchantId, environment } = pageMerchantOf(request);
   if (environment === undefined) throw new TypeError('asked for the environment on a route without one');
   return {
     merchantId,
@@ -50,8 +50,8 @@ export function scopeOf(request: FastifyRequest): { merchantId: string; environm
   };
 }
 
-/** The path of a page: `pathIn(placeOf(request), 'keys')`. Without a path, the home of the environment. */
-export function pathIn({ merchantId, environment }: Place, path = ''): string {
+/** The path of a page: `pathIn(pageMerchantOf(request), 'keys')`. Without a path, the home of the environment. */
+export function pathIn({ merchantId, environment }: PageMerchant, path = ''): string {
   const parts = ['/m', merchantId, ...(environment === undefined ? [] : [environment])];
   return [...parts, ...(path === '' ? [] : [path])].join('/');
 }
