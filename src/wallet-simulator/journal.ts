@@ -11,9 +11,9 @@ export interface Journal<Entry> {
   readonly append: (entry: Entry) => void;
 }
 
-/** A place for the journal of one wallet. Each protocol has entries of its own. */
+/** The journal of one wallet. Each protocol has entries of its own. */
 export interface JournalFile {
-  /** `entries` throws an Error with the place of an entry that does not match the schema. */
+  /** `entries` throws an Error with the position of an entry that does not match the schema. */
   readonly of: <Schema extends TSchema>(schema: Schema) => Journal<Static<Schema>>;
 }
 

@@ -18,7 +18,7 @@ import type {
 import { exchangeMessage } from './exchange-messages.ts';
 import type { WalletSettings } from './wallet-settings.ts';
 
-/** The place of a merchant in tokens of URLs that belong to no merchant. */
+/** Stands for the merchant in tokens of URLs that belong to no merchant. */
 export const payersToken = 'payers';
 
 /** The messages about a payment: before the wallet moves the money, and after it. */

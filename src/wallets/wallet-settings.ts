@@ -40,7 +40,7 @@ export interface PayerStartedSettings {
 /**
  * Completes the configured wallets with their connectors and secrets. `variables` are those of the process, in which the secrets
  * are, or the names of their files.
- * @throws SettingsError that names the place of a mistake, never a secret
+ * @throws SettingsError that names the path of a mistake, never a secret
  */
 export function walletSettings(
   wallets: readonly ConfiguredWallet[],

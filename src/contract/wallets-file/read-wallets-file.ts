@@ -10,10 +10,10 @@ import type { Logo } from './read-logo.ts';
 import { walletsSchema } from './wallets-schema.ts';
 import type { WalletEntry } from './wallets-schema.ts';
 
-/** A configured wallet, and a function that reports a mistake in it with its place in the configuration. */
+/** A configured wallet, and a function that reports a mistake in it with its path in the configuration. */
 export interface ConfiguredWallet extends WalletEntry {
   readonly logoFile: Logo | undefined;
-  /** A SettingsError that names the place, by the path below the wallet. */
+  /** A SettingsError with the line and the path. `path` is that below the wallet. */
   readonly problemAt: (path: readonly (string | number)[], problem: string) => SettingsError;
 }
 
@@ -128,7 +128,7 @@ class JsonDocument {
   }
 
   problemAt(path: readonly (string | number)[], problem: string): SettingsError {
-    // A missing value has no place, so the place of its parent is used.
+    // A missing value has no line, so that of its parent is used.
     let at = [...path];
     let node = this.#find(at);
     while (node === undefined && at.length > 0) {

@@ -108,15 +108,15 @@ interface Row {
 
 const pageSize = 500;
 
-/** Each event with its place in the chain. PostgreSQL sorts, on disk if need be. */
+/** Each event with its entry in the chain. PostgreSQL sorts, on disk if need be. */
 const eventsText = (merchantId: string): string => `
 declare audited_events no scroll cursor for
 with sealed as (
   select u.order_id, u.sequence, b.number,
-    substr(b.salts, (u.place::integer - 1) * 16 + 1, 16) as salt,
-    substr(b.commitments, (u.place::integer - 1) * 32 + 1, 32) as commitment
+    substr(b.salts, (u.ordinal::integer - 1) * 16 + 1, 16) as salt,
+    substr(b.commitments, (u.ordinal::integer - 1) * 32 + 1, 32) as commitment
   from core.event_blocks b
-  cross join lateral unnest(b.order_ids, b.sequences) with ordinality u(order_id, sequence, place)
+  cross join lateral unnest(b.order_ids, b.sequences) with ordinality u(order_id, sequence, ordinal)
   where b.merchant_id = '${merchantId}'
 ), stored as (
   select e.*, coalesce((e.xid, e.position) <= (s.xid, s.position), false) as is_passed

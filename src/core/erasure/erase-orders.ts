@@ -172,12 +172,11 @@ async function forgetSalts(
   merchantId: string,
   events: readonly SealedEvent[],
 ): Promise<void> {
-  const places = events.flatMap(({ entries }) => entries);
-  for (const { block, place } of places)
+  for (const { block, ordinal } of events.flatMap(({ entries }) => entries))
     await runStatement(client, {
       text: `
 update core.event_blocks set salts = overlay(salts placing $3 from $4 for ${saltBytes})
 where merchant_id = $1 and number = $2`,
-      values: [merchantId, block, Buffer.alloc(saltBytes), place * saltBytes + 1],
+      values: [merchantId, block, Buffer.alloc(saltBytes), ordinal * saltBytes + 1],
     });
 }

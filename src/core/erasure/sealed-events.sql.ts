@@ -3,16 +3,16 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { CommittedEvent } from '../audit/event-commitment.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** The place of an event in the chain of its merchant. A restore can seal an event twice. */
+/** Where an event is in the chain of its merchant. A restore can seal an event twice. */
 export interface SealEntry {
   readonly block: string;
   /** From 0. */
-  readonly place: number;
+  readonly ordinal: number;
   readonly salt: Buffer;
   readonly commitment: Buffer;
 }
 
-/** An event with its places in the chain. Stored ids. */
+/** An event with its entries in the chain. Stored ids. */
 export interface SealedEvent extends CommittedEvent {
   readonly environment: Environment;
   readonly xid: string;
@@ -34,7 +34,7 @@ interface Row {
   readonly payload: Buffer;
   readonly is_erased: boolean;
   readonly number: string | null;
-  readonly place: number;
+  readonly ordinal: number;
   readonly salt: Buffer;
   readonly commitment: Buffer;
 }
@@ -51,20 +51,20 @@ export async function readSealedEvents(
   const rows = await runStatement<Row>(client, {
     text: `
 select e.xid::text as xid, e.position::text as position, e.id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
-  e.payload, b.number::text as number, b.place - 1 as place,
-  substr(b.salts, (b.place - 1) * 16 + 1, 16) as salt, substr(b.commitments, (b.place - 1) * 32 + 1, 32) as commitment,
+  e.payload, b.number::text as number, b.ordinal - 1 as ordinal,
+  substr(b.salts, (b.ordinal - 1) * 16 + 1, 16) as salt, substr(b.commitments, (b.ordinal - 1) * 32 + 1, 32) as commitment,
   exists (
     select from core.erased_orders r
     where r.merchant_id = e.merchant_id and r.order_id = e.order_id and e.sequence between r.from_sequence and r.to_sequence
   ) as is_erased
 from core.order_events e
 left join lateral (
-  select near.number, near.salts, near.commitments, u.place::integer as place
+  select near.number, near.salts, near.commitments, u.ordinal::integer as ordinal
   from (
     select * from core.event_blocks b where b.merchant_id = e.merchant_id and b.last_position >= e.position
     order by b.last_position limit ${blocksRead}
   ) near
-  cross join lateral unnest(near.order_ids, near.sequences) with ordinality u (order_id, sequence, place)
+  cross join lateral unnest(near.order_ids, near.sequences) with ordinality u (order_id, sequence, ordinal)
   where near.first_position <= e.position and u.order_id = e.order_id and u.sequence = e.sequence
 ) b on true
 where e.merchant_id = $1 and e.order_id = any($2::uuid[])
@@ -97,8 +97,8 @@ function eventOf(merchantId: string, rows: readonly Row[]): SealedEvent | undefi
     xid: row.xid,
     position: row.position,
     isErased: row.is_erased,
-    entries: rows.flatMap(({ number, place, salt, commitment }) =>
-      number === null ? [] : [{ block: number, place, salt, commitment }],
+    entries: rows.flatMap(({ number, ordinal, salt, commitment }) =>
+      number === null ? [] : [{ block: number, ordinal, salt, commitment }],
     ),
   };
 }

@@ -51,8 +51,8 @@ export async function ensureDemoUsers(options: {
     await dashboard.resetPassword({ token, password });
   };
   const invite = async (who: keyof DemoUsers, password: string): Promise<void> => {
-    const place = who === 'owner' ? { merchantId, role: MemberRole.OWNER } : { asOperator: true };
-    const { token } = await operator.inviteUser({ email: emails[who], ...place });
+    const membership = who === 'owner' ? { merchantId, role: MemberRole.OWNER } : { asOperator: true };
+    const { token } = await operator.inviteUser({ email: emails[who], ...membership });
     const accept = () => dashboard.acceptInvitation({ token, name: names[who], password, language: 'en' });
     try {
       await accept();

@@ -101,8 +101,8 @@ export async function runCampaign(
         settled_after_seconds: Math.round(settledSeconds),
       },
       configuration: {
-        database: placeOf(options.databaseUrl),
-        broker: placeOf(options.natsUrl),
+        database: serverOf(options.databaseUrl),
+        broker: serverOf(options.natsUrl),
         settings: { ...own.settings },
         settings_of_the_campaign: { ...own.settingsOfTheCampaign },
         settings_left_out: [...own.leftOut],
@@ -124,7 +124,7 @@ const unknownMachine: ProveReport['machine'] = {
 };
 
 /** A server for the report: its host without user and password. */
-function placeOf(url: string | undefined): string {
+function serverOf(url: string | undefined): string {
   if (url === undefined) return "the campaign's own";
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
@@ -158,9 +158,9 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
     await mkdir(folder, { recursive: true, mode: 0o711 });
     for (const { fault } of name === 'disks' ? faults : []) {
       if (disks.has(faultName(fault)) || isElsewhere(fault, options)) continue;
-      const place = folderOf(folder, fault.target);
-      await mkdir(place, { recursive: true, mode: 0o711 });
-      const disk = mountSmallDisk(place);
+      const diskFolder = folderOf(folder, fault.target);
+      await mkdir(diskFolder, { recursive: true, mode: 0o711 });
+      const disk = mountSmallDisk(diskFolder);
       if ('problem' in disk) return { problem: disk.problem };
       disks.set(faultName(fault), disk);
       close.push(disk.unmount);

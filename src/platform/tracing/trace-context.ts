@@ -1,4 +1,4 @@
-/** The place of a span in its trace (W3C Trace Context). */
+/** What identifies a span and its trace (W3C Trace Context). */
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;

@@ -12,7 +12,7 @@ function codeOf(error: FastifySchemaValidationError & { readonly data?: unknown 
   return negative && /amount$/i.test(error.instancePath) ? 'negativeValue' : 'formatError';
 }
 
-/** The place of the problem in the client's terms: `debitParty.0.key`. */
+/** The path of the problem in the client's terms: `debitParty.0.key`. */
 function fieldOf({ instancePath, keyword, params }: FastifySchemaValidationError, context: string): string {
   const path = instancePath.split('/').slice(1);
   const missing = keyword === 'required' ? params['missingProperty'] : undefined;

@@ -99,8 +99,8 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         em,
         all.map(({ row }) => row),
       );
-      for (const [place, taken] of all.entries()) {
-        const order = orders[place];
+      for (const [index, taken] of all.entries()) {
+        const order = orders[index];
         if (order === undefined) throw new Error('an order that was read is missing');
         const context = await steps.read(em, taken);
         const decided = steps.decide(order, context, at, taken);

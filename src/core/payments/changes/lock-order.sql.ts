@@ -85,12 +85,12 @@ async function lock(em: EntityManager, statement: Statement): Promise<OrderRow |
  */
 const lockingFree = (candidates: string, condition = 'true'): string => `
 with held as materialized (
-  select array_agg(c.place) as places, array_agg(c.merchant_id) as merchants, array_agg(c.environment) as environments,
+  select array_agg(c.ordinal) as ordinals, array_agg(c.merchant_id) as merchants, array_agg(c.environment) as environments,
     array_agg(c.id) as ids
   from (${candidates}) c
 )
-select t.place, ${orderColumns}
-from held cross join lateral unnest(held.places, held.merchants, held.environments, held.ids) t (place, merchant_id, environment, id)
+select t.ordinal, ${orderColumns}
+from held cross join lateral unnest(held.ordinals, held.merchants, held.environments, held.ids) t (ordinal, merchant_id, environment, id)
 join core.orders o on o.merchant_id = t.merchant_id and o.environment = t.environment and o.id = t.id
 where ${condition}
 for update of o skip locked`;
@@ -102,7 +102,7 @@ select * from (${rows} offset 0) found where pg_try_advisory_xact_lock(hashtexte
 const named = (source: string, where: string): string =>
   lockingFree(
     heldOf(
-      `select name.place::integer - 1 as place, o.merchant_id, o.environment, o.id from ${source} join core.orders o on ${where}`,
+      `select name.ordinal::integer - 1 as ordinal, o.merchant_id, o.environment, o.id from ${source} join core.orders o on ${where}`,
     ),
   );
 
@@ -118,7 +118,7 @@ const freeById = bulkStatement(
         environment: plainColumn('core.environment', (key) => key.environment),
         id: plainColumn('uuid', (key) => key.id),
       },
-      { hidesLength: true, ordinal: 'place' },
+      { hidesLength: true, ordinal: 'ordinal' },
     ),
   },
   (sql) =>
@@ -136,7 +136,7 @@ const freeByAttempt = bulkStatement(
         merchant_id: plainColumn('uuid', (key) => key.merchantId),
         id: plainColumn('uuid', (key) => key.id),
       },
-      { hidesLength: true, ordinal: 'place' },
+      { hidesLength: true, ordinal: 'ordinal' },
     ),
   },
   (sql) =>
@@ -146,7 +146,7 @@ const freeByAttempt = bulkStatement(
     ),
 );
 
-/** Locks the orders that are free, until the transaction ends. Undefined in place of the others, and of those that do not exist. */
+/** Locks the orders that are free, until the transaction ends. Undefined for the others, and for those that do not exist. */
 export const lockFreeOrders = (
   em: EntityManager,
   keys: readonly IdKey[],
@@ -162,7 +162,7 @@ const dueStatement: Statement = {
   name: 'lock-due-orders',
   text: lockingFree(
     `${heldOf(`
-select 0 as place, o.merchant_id, o.environment, o.id from core.orders o where o.sweep_at <= now() order by o.sweep_at`)}
+select 0 as ordinal, o.merchant_id, o.environment, o.id from core.orders o where o.sweep_at <= now() order by o.sweep_at`)}
 limit $1`,
     'o.sweep_at <= now()',
   ),
@@ -171,7 +171,7 @@ limit $1`,
 /** Locks orders whose expiry check is due by the database's clock, and that are free. */
 export async function lockDueOrders(em: EntityManager, limit: number): Promise<OrderRow[]> {
   const rows = await runInTransaction(em, { ...dueStatement, values: [limit] });
-  return rows.map(({ place: _, ...row }) => em.map(OrderRow, row));
+  return rows.map(({ ordinal: _, ...row }) => em.map(OrderRow, row));
 }
 
 async function lockFree<Key>(
@@ -180,10 +180,10 @@ async function lockFree<Key>(
   keys: readonly Key[],
 ): Promise<(OrderRow | undefined)[]> {
   const locked: (OrderRow | undefined)[] = keys.map(() => undefined);
-  for (const { place, ...row } of await runInTransaction<{ place: number }>(
+  for (const { ordinal, ...row } of await runInTransaction<{ ordinal: number }>(
     em,
     statement.with({ name: keys }),
   ))
-    locked[place] = em.map(OrderRow, row);
+    locked[ordinal] = em.map(OrderRow, row);
   return locked;
 }
