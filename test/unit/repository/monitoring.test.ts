@@ -89,16 +89,12 @@ describe('the dashboard', () => {
   });
 
   test.each([
-    ['no panel of type', withPanel((panel) => ({ ...panel, type: 'graf' }))],
     ['used twice', withPanel((panel) => ({ ...panel, id: 1 }))],
-    ['outside of the grid', withPanel((panel) => ({ ...panel, gridPos: { ...panel.gridPos, x: 13 } }))],
-    ['covers', withPanel((panel) => ({ ...panel, gridPos: { ...panel.gridPos, y: 4 } }))],
     [
       'data source',
       withPanel((panel) => ({ ...panel, datasource: { type: 'prometheus', uid: '${source}' } })),
     ],
     ['data source', { ...dashboard, templating: { list: [] } }],
-    ['no known unit', withPanel((panel) => ({ ...panel, fieldConfig: { defaults: { unit: 'sec' } } }))],
     ['no query', withPanel((panel) => ({ ...panel, targets: [] }))],
     [
       'one refId',
