@@ -3,6 +3,7 @@ import type { AttemptWords } from './explain-answer.ts';
 import { nameStatus } from './explain-answer.ts';
 import type { ConnectPhase } from './open-socket.ts';
 import { ConnectTimeoutError } from './open-socket.ts';
+import { EndlessHeadersError } from './pinned-connection.ts';
 import { AddressNotAllowedError, hiddenCauseOf, NameNotResolvedError } from './resolve-host.ts';
 
 /** An attempt without a complete response. */
@@ -156,6 +157,11 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
   const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
   const unreadable = (detail: string): AttemptWords => ({ result: 'UNREADABLE', detail });
   const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });
+  if (error instanceof EndlessHeadersError) {
+    return unreadable(
+      `${hostAndPort(url)} sent 256 kB without the end of its response headers: send few informational responses (1xx), then one response`,
+    );
+  }
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
     return unreadable(`${begun}the response of ${hostAndPort(url)} is not HTTP${hintAtTls(error, url)}`);
   switch (code) {

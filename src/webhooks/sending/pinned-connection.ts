@@ -29,10 +29,18 @@ export interface Exchange {
 const maxReadBytes = 16 * 1024;
 const maxKeptBytes = 2 * 1024;
 const maxHeaderBytes = 16 * 1024;
+/**
+ * The limit for all bytes of a response. Informational responses, blank lines, a reason phrase and chunk headers count
+ * towards neither headers nor body. A receiver that sends them without end would keep a processor busy.
+ */
+const maxResponseBytes = 256 * 1024;
 /** Shorter than five seconds, after which many servers close an idle connection without notice. */
 const idleMs = 4_000;
 /** The upper limit for a server's keep-alive offer. */
 const maxIdleMs = 30_000;
+
+/** The receiver sent `maxResponseBytes` without the end of its response headers. */
+export class EndlessHeadersError extends Error {}
 
 /**
  * One HTTP/1.1 connection to an address that was just checked. It never reconnects. A new connection checks the address
@@ -47,6 +55,9 @@ export class PinnedConnection {
   #socket: Socket | undefined;
   #phase: ConnectPhase | 'connected' = 'resolving';
   #remoteAddress = '';
+  /** The bytes that were read before the present response. */
+  #bytesBefore = 0;
+  #onTooLong = () => this.destroy();
 
   /** Connects with the first request. `onClosed` is called when an established connection closes. */
   constructor(url: URL, settings: ConnectSettings, onClosed: () => void) {
@@ -86,8 +97,8 @@ export class PinnedConnection {
   }
 
   /**
-   * Posts, and reads the response to its end or to 16 kB. At that limit, the connection closes and the status counts.
-   * It also closes when `signal` aborts. Never rejects.
+   * Posts, and reads the response to its end, to 16 kB of its body, or to 256 kB in all. At these limits, the connection
+   * closes and the status counts. It also closes when `signal` aborts. Never rejects.
    */
   post(request: PinnedRequest, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve) => {
@@ -102,6 +113,11 @@ export class PinnedConnection {
       };
       const stop = () => {
         finish({ error: signal.reason });
+        this.destroy();
+      };
+      this.#bytesBefore = this.#socket?.bytesRead ?? 0;
+      this.#onTooLong = () => {
+        finish(answer.status === 0 ? { error: new EndlessHeadersError() } : undefined);
         this.destroy();
       };
       const handler: Dispatcher.DispatchHandler = {
@@ -156,6 +172,10 @@ export class PinnedConnection {
     this.#phase = 'connected';
     this.#remoteAddress = socket.remoteAddress ?? '';
     this.#socket = socket;
+    this.#bytesBefore = socket.bytesRead;
+    socket.on('readable', () => {
+      if (socket.bytesRead - this.#bytesBefore > maxResponseBytes) this.#onTooLong();
+    });
     socket.once('close', () => {
       void this.#client.destroy();
       this.#onClosed();

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { sendTo, sendingDesk } from './outgoing.ts';
 import type { Behaviour } from './receivers.ts';
 import {
@@ -9,6 +10,7 @@ import {
   endless,
   gzipBomb,
   raw,
+  relentless,
   reset,
   silence,
   silenceAfterHeaders,
@@ -202,6 +204,42 @@ describe('broken answers', () => {
       expect(report.detail).not.toContain('/hook');
     },
   );
+});
+
+describe('receivers that never stop sending', () => {
+  const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const noHeaders = 'sent 256 kB without the end of its response headers';
+
+  test.each([
+    ['informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'UNREADABLE', 0],
+    ['blank lines', '', '\r\n', 'UNREADABLE', 0],
+    ['a reason phrase', 'HTTP/1.1 200 ', 'a', 'UNREADABLE', 0],
+    ['spaces before the value of a header', 'HTTP/1.1 200 OK\r\nx-long: ', ' ', 'UNREADABLE', 0],
+    ['a chunk extension', `${chunked}1;`, 'a', 'DELIVERED', 200],
+    ['the zeros of a chunk size', chunked, '0', 'DELIVERED', 200],
+  ])('%s are read up to a limit', async (_name, start, more, result, statusCode) => {
+    const sent = { bytes: 0 };
+
+    const report = await sendOnce(relentless(start, more, sent), { totalMs: 5_000 });
+
+    expect(report).toMatchObject({ result, statusCode });
+    expect(report.detail).toContain(result === 'UNREADABLE' ? noHeaders : '');
+    // What the kernel buffers on both sides is sent, but not read.
+    expect(sent.bytes).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  test('an idle connection on which blank lines arrive is closed', async () => {
+    const sent = { bytes: 0 };
+    const receiver = await openReceiver(
+      relentless('HTTP/1.1 204 No Content\r\nkeep-alive: timeout=30\r\n\r\n', '\r\n', sent),
+    );
+
+    const report = await sendTo(openSender(), receiver.origin);
+
+    expect(report.result).toBe('DELIVERED');
+    await waitUntil('the connection is closed', () => receiver.openConnectionCount() === 0, 10_000);
+    expect(sent.bytes).toBeLessThan(32 * 1024 * 1024);
+  });
 });
 
 describe('receivers that take their time', () => {

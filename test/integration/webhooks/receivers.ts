@@ -208,6 +208,23 @@ export const endless =
     pour();
   };
 
+/** Writes the start, and then `more` without end, as fast as it is read. `sent` counts the bytes. */
+export const relentless =
+  (start: string, more: string, sent: { bytes: number }): Behaviour =>
+  ({ socket }) => {
+    const chunk = Buffer.from(more.repeat(Math.ceil((16 * 1024) / more.length)));
+    socket.write(start);
+    const pour = () => {
+      let isRead = true;
+      while (isRead && !socket.destroyed) {
+        isRead = socket.write(chunk);
+        sent.bytes += chunk.length;
+      }
+    };
+    socket.on('drain', pour);
+    pour();
+  };
+
 /** 100 MB of zeros in 100 kB. */
 export const gzipBomb: Behaviour = ({ response }) => {
   const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
