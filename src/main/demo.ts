@@ -1,4 +1,7 @@
-/** Plays three payments, of the demo wallets or of one wallet, or three refunds, against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
+/**
+ * Makes three payments or three refunds at the Gatehouse that `npm start` runs here, and prints what happens at each hop. The
+ * payments are of the demo wallets, or of one wallet.
+ */
 import { basename, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { createClient } from '@connectrpc/connect';

@@ -1,6 +1,6 @@
 /**
  * Runs functions in order, a few in each turn of the event loop. It is for answers after which clients repeat their request
- * at once. Without this limit, they could extend a turn to seconds, because Node reads from up to about ten thousand sockets
+ * at once. Without this limit, these clients could extend a turn to seconds. Node reads from up to about ten thousand sockets
  * before it does anything else, such as sending accepted requests to core.
  */
 export function createFewPerTurn(few: number): (act: () => void) => void {

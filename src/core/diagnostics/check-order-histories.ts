@@ -17,8 +17,8 @@ const examples = 3;
 
 /**
  * Compares the orders of the latest events. Each order's events must count 1, 2, 3… without a gap up to the order's own
- * last_event_sequence, and the last event that decides a status must match the order's. Refunds and settlements decide none. One statement sees one snapshot, so that an order
- * that is changing does not look like a difference.
+ * last_event_sequence. The last event that decides a status must match the order's status. Refunds and settlements decide none.
+ * One statement sees one snapshot, so that an order that is changing does not look like a difference.
  */
 const statement = `
 with recent as (

@@ -21,8 +21,8 @@ import type { TelebirrOrder } from './read-answers.ts';
 import { titleOf } from './title.ts';
 
 /**
- * Requests a refund of a payment or of a part. The order is queried first. If the whole payment is to be refunded and the order
- * shows a refund already, nothing is sent, so that a repeat is harmless even if telebirr executed the same number twice. The
+ * Requests a refund of a payment or of a part. The order is queried first. Nothing is sent if the whole payment is to be refunded
+ * and the order shows a refund already. So a repeat is harmless even if telebirr executed the same number twice. The
  * order shows one state for all its refunds, so it does not tell whether a part was refunded before. A part relies on the
  * documented rule that a repeated `refund_request_no` is no second refund.
  */

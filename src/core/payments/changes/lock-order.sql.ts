@@ -80,8 +80,8 @@ async function lock(em: EntityManager, statement: Statement): Promise<OrderRow |
  * several orders never wait for each other in a circle.
  *
  * All advisory locks are taken before the first row is locked: `array_agg` reads its whole input first. The first locked row
- * gives the transaction its id, and events are read in the order of these ids (ADR 4). If the locks were taken row by row, another transaction
- * could get a later id, change an order, and commit, before this one locks that order and changes it again under its earlier id.
+ * gives the transaction its id, and events are read in the order of these ids (ADR 4). If the locks were taken row by row, another
+ * transaction could get a later id, change an order, and commit. This one would then change that order again under its earlier id.
  */
 const lockingFree = (candidates: string, condition = 'true'): string => `
 with held as materialized (
