@@ -149,7 +149,7 @@ export default {
     {
       name: 'process-in-main',
       comment:
-        "Settings, signals and exit are arguments everywhere else. (The global of that name is ESLint's to see.)",
+        "Settings, signals and exit are arguments everywhere else. (The global of that name is Oxlint's to see.)",
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/main/' },
       to: { path: '^(node:)?process$', dependencyTypes: ['core'] },

@@ -1,4 +1,3 @@
-/* global document */
 // Keeps the lists up to date. Without it the page still works: it reloads itself, and its buttons are forms.
 const live = document.getElementById('live');
 const pauseMs = 1000;

@@ -121,7 +121,12 @@ export async function runLanguageTests(
         resolve({ code: child.exitCode ?? 1, output: `${stdout}${stderr}${error?.message ?? ''}` }),
       );
     });
-  const ended = await Promise.all(tests.commands.map(run)).finally(() => started?.stop());
+  let ended: readonly Ended[];
+  try {
+    ended = await Promise.all(tests.commands.map(run));
+  } finally {
+    await started?.stop();
+  }
   const failed = ended.filter(({ code }) => code !== 0);
   if (failed.length > 0) throw new Error(failed.map(({ output }) => output).join('\n'));
   return ended.at(-1)?.output ?? '';

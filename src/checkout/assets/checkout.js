@@ -1,4 +1,3 @@
-/* global document, location, window */
 // What makes the pages pleasant; all of them work without it.
 
 /** How long until the payment is looked at again: often at first, when most people confirm. */

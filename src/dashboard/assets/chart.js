@@ -1,4 +1,3 @@
-/* global document, window, uPlot */
 // Draws what a table says: <div data-chart-of="id of the table" hidden>. The table stays, for whoever would rather read it.
 (() => {
   const colours = () => {

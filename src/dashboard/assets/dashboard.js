@@ -1,4 +1,3 @@
-/* global confirm, document, navigator, window */
 // What pages do better with a script. Each works without it.
 (() => {
   // One open menu at a time; Escape and a click elsewhere close it.

@@ -1,4 +1,3 @@
-/* global document, location, window */
 // A payment link follows its payment: the page is loaded again when there is something new. Prints, where asked to.
 (() => {
   for (const button of document.querySelectorAll('[data-print]')) {

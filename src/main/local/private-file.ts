@@ -8,7 +8,11 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await writeFile(draft, text, { mode: 0o600, flush: true });
   await rename(draft, path);
   const folder = await open(dirname(path));
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 /** The file's text; undefined when the file does not exist. */

@@ -49,7 +49,7 @@ async function recover(correlationId: string): Promise<Answer> {
 
 const callbackCount = async (payer: string): Promise<number> => {
   const [prompt] = await simulator.prompts(payer);
-  return (prompt?.['callbacks'] as readonly unknown[]).length;
+  return (prompt!['callbacks'] as readonly unknown[]).length;
 };
 
 test.each([

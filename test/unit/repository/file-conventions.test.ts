@@ -28,7 +28,7 @@ test('a disabled lint rule has a reason', async () => {
   for (const file of files) {
     const lines = (await readFile(join(root, file), 'utf8')).split('\n');
     lines.forEach((line, index) => {
-      if (/\/[/*]\s*eslint-disable/.test(line) && !/ -- \S/.test(line))
+      if (/\/[/*]\s*(?:eslint|oxlint)-disable/.test(line) && !/ -- \S/.test(line))
         unexplained.push(`${file}:${index + 1}`);
     });
   }

@@ -1,4 +1,3 @@
-/* global document, URLSearchParams */
 // Sends the reader's requests to this sandbox and shows the responses. The key stays in its fields: it is neither stored nor
 // put in a URL.
 const forms = [...document.querySelectorAll('.try form')];
