@@ -111,13 +111,22 @@ export function showMoneyDays(
         ...(unreadable.length === 0
           ? []
           : [
-              'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --date <day>',
+              [
+                'Core reads these statements again for a week. To do so at once: gatehouse reconcile --wallet <wallet> --date <day>',
+                ...(unreadable.some(({ payee }) => payee !== '')
+                  ? ["For a merchant's account, add --payee <account>"]
+                  : []),
+              ].join('\n'),
             ]),
       ].join('\n\n') + showMore(page),
     exitCode:
       different.every(isProvisional) && unreadable.length === 0 ? exitCodes.ok : exitCodes.differences,
   };
 }
+
+/** A wallet, with the payee account below it unless that is the operator's. */
+export const withPayee = (wallet: string, { payee }: { readonly payee: string }): string =>
+  payee === '' ? wallet : `${wallet}\n${payee}`;
 
 const balanceColumns = [
   { head: 'DAY' },
@@ -133,7 +142,7 @@ const balanceRow =
   (isProvisional: (day: MoneyDay) => boolean) =>
   (each: MoneyDay): string[] => [
     isProvisional(each) ? `${each.date}\nprovisional` : each.date,
-    `${each.wallet}\n${showEnvironment(each.environment)}`,
+    `${withPayee(each.wallet, each)}\n${showEnvironment(each.environment)}`,
     each.merchantId === '' ? 'none' : each.merchantId,
     `in ${each.statementIn}\nout ${each.statementOut}`,
     `completed ${each.completed}\nstrays ${each.strays}\nreversals ${each.reversals}\nrefunds ${each.refunds}`,
@@ -154,7 +163,7 @@ const correctionRow =
   (day: MoneyDay) =>
   (before: MoneyDayCorrection): string[] => [
     day.date,
-    day.wallet,
+    withPayee(day.wallet, day),
     day.merchantId === '' ? 'none' : day.merchantId,
     showTime(before.correctTime),
     sumsBefore(before),
@@ -179,11 +188,20 @@ const reasons: Readonly<Record<MissingMoneyDayReason, string>> = {
   [MissingMoneyDayReason.NO_STATEMENT]: 'Gatehouse cannot read statements of this wallet',
   [MissingMoneyDayReason.WAITING]: 'the statement was not read yet',
   [MissingMoneyDayReason.UNREADABLE]: 'the statement could not be read',
+  [MissingMoneyDayReason.ACCOUNT_REMOVED]: "the merchant's own account was removed",
 };
 
-const missingRow = ({ date, wallet, environment, reason, detail, reconciliationId }: MissingMoneyDay) => [
+const missingRow = ({
   date,
-  `${wallet}\n${showEnvironment(environment)}`,
+  wallet,
+  payee,
+  environment,
+  reason,
+  detail,
+  reconciliationId,
+}: MissingMoneyDay) => [
+  date,
+  `${withPayee(wallet, { payee })}\n${showEnvironment(environment)}`,
   detail === '' ? reasons[reason] : `${reasons[reason]}: ${detail}`,
   reconciliationId === '' ? 'none' : reconciliationId,
 ];

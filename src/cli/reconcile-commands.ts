@@ -29,7 +29,7 @@ import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
-import { addMoneyDaysCommand } from './money-days-command.ts';
+import { addMoneyDaysCommand, withPayee } from './money-days-command.ts';
 
 export interface ReconcileParts {
   readonly run: Runner;
@@ -40,6 +40,7 @@ export interface ReconcileParts {
 
 interface RunOptions {
   readonly wallet: string;
+  readonly payee?: string;
   readonly environment: Environment;
   readonly date?: string;
   readonly timeout?: Duration;
@@ -70,6 +71,10 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .command('run', { isDefault: true })
     .description('compare a day, wait for the result, and list the differences (the default command)')
     .addOption(walletOption().makeOptionMandatory())
+    .option(
+      '--payee <account>',
+      "a payee account of merchants, as `reconcile days` shows it, such as 'accountid 3001'; default: the operator's account",
+    )
     .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
     .addOption(dateOption())
     .addOption(
@@ -106,11 +111,16 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
 
 async function compare(
   reconciliations: Reconciliations,
-  { wallet, environment, date, timeout }: RunOptions,
+  { wallet, payee = '', environment, date, timeout }: RunOptions,
   { now, report }: ReconcileParts,
 ): Promise<Output> {
   const day = date ?? new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
-  const started = await reconciliations.startReconciliation({ wallet, environment, date: day });
+  const started = await reconciliations.startReconciliation({
+    wallet,
+    payee,
+    environment,
+    date: day,
+  });
   const first = answered(started.reconciliation);
   report(`Comparing ${title(first)} (${first.reconciliationId})`);
   const waitMs = timeout === undefined ? standardWaitMs : durationMs(timeout);
@@ -187,8 +197,8 @@ async function readDifferences(
 
 const showWallet = (wallet: string): string => (wallet === '' ? 'all wallets' : wallet);
 const showStatus = ({ status }: Reconciliation): string => wordOf(ReconciliationStatusSchema, status) ?? '';
-const title = ({ wallet, environment, date }: Reconciliation): string =>
-  `${showWallet(wallet)} in ${showEnvironment(environment)} on ${date}`;
+const title = ({ wallet, payee, environment, date }: Reconciliation): string =>
+  `${showWallet(wallet)}${payee === '' ? '' : `, account ${payee},`} in ${showEnvironment(environment)} on ${date}`;
 
 function describe(reconciliation: Reconciliation, differences: readonly Difference[]): Output {
   const { otherEntries, entries, status } = reconciliation;
@@ -265,7 +275,7 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
   const rows = page.items.map((reconciliation) => [
     reconciliation.reconciliationId,
     reconciliation.date,
-    showWallet(reconciliation.wallet),
+    withPayee(showWallet(reconciliation.wallet), reconciliation),
     showEnvironment(reconciliation.environment),
     showStatus(reconciliation),
     reconciliation.status === ReconciliationStatus.COMPLETED ? String(reconciliation.differences) : '',

@@ -25,6 +25,8 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly sealEvents: (stop: Pick<AbortSignal, 'aborted'>) => Promise<unknown>;
   /** Erases personal data that is due. */
   readonly eraseDue: (stop: AbortSignal) => Promise<unknown>;
+  /** Records the payee accounts of own wallet accounts that have none yet. */
+  readonly rememberPayees: () => Promise<unknown>;
   readonly logger: Logger;
 }
 
@@ -52,6 +54,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'removing expired idempotency keys', (stopping) =>
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
     ),
+    every(60, 'recording payee accounts', parts.rememberPayees),
     every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
     every(60, 'keeping balances', () => keepBalances(parts)),
     every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),

@@ -1,19 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
 import { createAccountSeal } from '../core/merchant-wallets/account-seal.ts';
 import { createAccountStore } from '../core/merchant-wallets/account-store.ts';
 import type { AccountStoreParts } from '../core/merchant-wallets/account-store.ts';
+import { rememberPayees } from '../core/merchant-wallets/remember-payees.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { NamedKey } from '../platform/settings/named-keys.ts';
+import { accountForms } from './account-forms.ts';
 import { deriveKey } from './derive-key.ts';
 
 export interface WalletAccountParts extends Omit<AccountStoreParts, 'seal'> {
+  readonly configuredWallets: readonly ConfiguredWallet[];
   readonly masterKey: Buffer;
   /** The first one encrypts. */
   readonly keys: readonly [NamedKey, ...NamedKey[]] | undefined;
 }
 
 /** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
-export function createWalletAccounts({ masterKey, keys, ...parts }: WalletAccountParts) {
+export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
+  const forms = accountForms(configuredWallets);
   const masterAccountKey = { name: 'master', key: deriveKey(masterKey, 'wallet-account') };
   const store = createAccountStore({
     ...parts,
@@ -24,6 +29,10 @@ export function createWalletAccounts({ masterKey, keys, ...parts }: WalletAccoun
   });
   return {
     ...store,
+    /** The settings that merchants can replace, by wallet. */
+    forms,
+    /** Records the payee accounts of own accounts that have none yet. */
+    rememberPayees: () => rememberPayees(parts.database.pool, forms),
     /** Encrypts accounts again that another key than the first has encrypted. */
     async resealAll(logger: Logger): Promise<void> {
       const { resealed, problem } = await store.reseal();

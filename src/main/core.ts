@@ -75,7 +75,6 @@ import { createListStrayPayments } from '../core/payments/stray-payments/list-st
 import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
-import { accountForms } from './account-forms.ts';
 import { createAccountParts } from './core-accounts.ts';
 import { createCoreCheckout } from './core-checkout.ts';
 import { createCoreErasure } from './core-erasure.ts';
@@ -202,6 +201,7 @@ const accountParts = await createAccountParts({
 
 const walletAccounts = createWalletAccounts({
   database,
+  configuredWallets,
   masterKey: config.GATEHOUSE_MASTER_KEY,
   keys: config.GATEHOUSE_WALLET_ACCOUNT_KEYS,
   newId,
@@ -334,7 +334,7 @@ const services = [
     switchWallet: createSwitchWallet({ database, newId, now }),
     findMerchant: merchants.terms,
     wallets,
-    forms: accountForms(configuredWallets),
+    forms: walletAccounts.forms,
   }),
   apiKeyService({
     store: apiKeys,
@@ -377,16 +377,16 @@ const servers = await startRpcServers({
 });
 
 await walletAccounts.resealAll(logger);
-const { lookAfterDatabase } = recovery;
 const working = startBackgroundWork(
   {
     ...paymentParts,
     clock,
     gate,
-    lookAfterDatabase,
+    lookAfterDatabase: recovery.lookAfterDatabase,
     sealEvents: chain.sealEvents,
     eraseDue: erasure.eraseDue,
     balanceMinutes: config.GATEHOUSE_BALANCE_MINUTES,
+    rememberPayees: walletAccounts.rememberPayees,
     wallets,
     logger,
   },

@@ -29,11 +29,11 @@ export interface OpenAccount {
 export interface AccountConnectors {
   /**
    * Runs `work` with the connector of an account, or `unusable` when the account is removed, or its settings cannot be used.
-   * Connectors that are not in use are closed after a while. @throws ConnectError while core does not answer
+   * `mask` replaces the secrets of the account in a text. Connectors that are not in use are closed after a while. @throws ConnectError while core does not answer
    */
   readonly use: <T>(
     account: AccountReference,
-    work: (connector: WalletConnector) => Promise<T>,
+    work: (connector: WalletConnector, mask: OpenAccount['mask']) => Promise<T>,
     unusable: (detail: string) => T,
   ) => Promise<T>;
   /** Opens a connector that is not shared, for a check of the credentials: without a cached access token, and without callbacks. */
@@ -106,7 +106,7 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
       let opened: Awaited<Entry['opening']> | undefined;
       try {
         opened = await entry.opening;
-        return 'unusable' in opened ? unusable(opened.unusable) : await work(opened.connector);
+        return 'unusable' in opened ? unusable(opened.unusable) : await work(opened.connector, opened.mask);
       } finally {
         entry.users -= 1;
         entry.idleSinceMs = monotonicMs();

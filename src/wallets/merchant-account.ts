@@ -91,6 +91,28 @@ export function withMerchantValues(
   return { ...settings, ...own };
 }
 
+/**
+ * The name of the account that gets the money of payments with these values of a merchant, such as `accountid 3001`. Empty for the
+ * operator's account, which a merchant with credentials of its own may use too.
+ */
+export function payeeOf(
+  kind: ConnectorKind,
+  settings: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, string>>,
+): string {
+  const nameOf = (all: Readonly<Record<string, unknown>>): string =>
+    kind.payeeSettings.flatMap((setting) => textsIn(all[setting])).join(' ');
+  const own = nameOf(withMerchantValues(kind, settings, values));
+  return own === nameOf(settings) ? '' : own;
+}
+
+const textsIn = (value: unknown): string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(textsIn)
+    : typeof value === 'string'
+      ? [value]
+      : [];
+
 /** The texts of the secrets among a merchant's values. */
 export const secretsAmong = (
   kind: ConnectorKind,

@@ -10,6 +10,7 @@ import type {
   StatementEntrySchema,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
+import type { AccountConnectors } from './account-connectors.ts';
 import { StatementError } from './connector/statement-error.ts';
 import type { StatementEntry, StatementPage, WalletConnector } from './connector/wallet-connector.ts';
 import type { LeasedWork } from './lease-worker.ts';
@@ -20,7 +21,10 @@ export interface ReconcileWorkParts {
   /** The wallet's id. */
   readonly wallet: string;
   readonly environment: Environment;
+  /** The connector with the operator's settings. */
   readonly connector: WalletConnector;
+  /** The connectors with merchants' own settings. */
+  readonly accounts: Pick<AccountConnectors, 'use'>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly newRequestId: () => string;
   readonly logger: Logger;
@@ -43,7 +47,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
   return {
     name: `${name} reconciliations`,
     async lease() {
-      const request = { wallet, environment, lease: { seconds: leaseSeconds } };
+      const request = { wallet, environment, lease: { seconds: leaseSeconds }, ownAccounts: true };
       const { leased } = await reconciliations.leaseReconciliation(request);
       return leased === undefined ? [] : [leased];
     },
@@ -53,7 +57,14 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
       const options = { headers: { 'x-request-id': requestId }, timeoutMs: comparingMs };
       const { leaseId } = leased;
       const reconciliationId = leased.reconciliation?.reconciliationId ?? '';
-      const error = await readStatement(parts, leased, requestId);
+      const isOwn = leased.walletAccountId !== '';
+      const error = isOwn
+        ? await parts.accounts.use(
+            leased,
+            async (connector, mask) => mask(await readStatement(parts, connector, leased, requestId)),
+            (detail) => detail,
+          )
+        : await readStatement(parts, parts.connector, leased, requestId);
       // The process stops. The statement is not at fault, and another process reads it when the lease has expired.
       if (parts.stop.aborted) return true;
       const { reconciliation } = await reconciliations.completeReconciliation(
@@ -66,6 +77,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
           wallet: name,
           reconciliation_id: reconciliationId,
           date: leased.reconciliation?.date,
+          ...(isOwn ? { wallet_account_id: leased.walletAccountId } : {}),
           entries: reconciliation?.entries,
           differences: reconciliation?.differences,
           ...(error === '' ? {} : { error }),
@@ -73,14 +85,16 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
         },
         'reconciliation',
       );
-      return error === '';
+      // An own account that fails says nothing about the wallet's statements.
+      return error === '' || (isOwn ? undefined : false);
     },
   };
 }
 
 /** Sends every page to core. Returns why the statement could not be read to its end, or ''. */
 async function readStatement(
-  { connector, reconciliations, stop }: ReconcileWorkParts,
+  { reconciliations, stop }: ReconcileWorkParts,
+  connector: WalletConnector,
   leased: LeasedReconciliation,
   requestId: string,
 ): Promise<string> {

@@ -4,6 +4,11 @@ import {
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  DifferenceKind,
+  ReconciliationService,
+  ReconciliationStatus,
+} from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentStatus } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import {
   WalletBreakerState,
@@ -24,6 +29,7 @@ const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const owners = sharedClient(stack, MerchantWalletService, 'dashboard');
 const worker = sharedClient(stack, MerchantWalletService, 'wallets');
+const reconciliations = sharedClient(stack, ReconciliationService, 'operator');
 const statuses = sharedClient(stack, WalletStatusService, 'operator');
 
 const environment = Environment.SANDBOX;
@@ -209,11 +215,56 @@ test('after kill -9 the payments of an own account are charged once each, to tha
   expect(await balanceOf(`accountid@${payee}`)).toBe(10 * begun.length);
 });
 
+test("the balance of an own account shows what the account's statement lacks, and the operator's stays even", async () => {
+  const { id: ordinary } = await stack.createMerchant();
+  const { id: own } = await stack.createMerchant();
+  await useAccount(own, 0, '3005');
+  // Paid and missing in the statement, and paid and in the statement with one more.
+  const payments = [
+    await pay(ordinary),
+    await pay(own),
+    await pay(own, oddPayer('24')),
+    await pay(own, oddPayer('25')),
+  ];
+  expect(await Promise.all(payments.map(endOf))).toEqual(payments.map(() => 'COMPLETED'));
+  const date = new Date().toISOString().slice(0, 10);
+  const reconcile = async (payee: string) => {
+    const started = await reconciliations.startReconciliation({
+      wallet: 'walleta',
+      environment,
+      date,
+      payee,
+    });
+    const reconciliationId = started.reconciliation?.reconciliationId ?? '';
+    await waitUntil('the statement is compared', async () => {
+      const { reconciliation } = await reconciliations.getReconciliation({ reconciliationId });
+      return reconciliation?.status === ReconciliationStatus.COMPLETED;
+    });
+    const { differences } = await reconciliations.listDifferences({ reconciliationId, pageSize: 500 });
+    return differences.filter(({ merchantId }) => merchantId === own || merchantId === ordinary);
+  };
+
+  const differences = [...(await reconcile('')), ...(await reconcile('accountid 3005'))];
+
+  expect(differences.map(({ kind, payee }) => [DifferenceKind[kind], payee])).toEqual([
+    ['AMOUNT_DIFFERS', 'accountid 3005'],
+    ['MISSING_IN_STATEMENT', 'accountid 3005'],
+  ]);
+  const { days } = await reconciliations.listMoneyDays({ date, pageSize: 500 });
+  const balanceOfMerchant = (id: string) =>
+    days
+      .filter(({ merchantId }) => merchantId === id)
+      .map((each) => [each.payee, each.statementIn, each.completed, each.difference]);
+  expect(balanceOfMerchant(ordinary)).toEqual([['', '10', '10', '0']]);
+  expect(balanceOfMerchant(own)).toEqual([['accountid 3005', '21', '30', '-9']]);
+});
+
 test('neither the database nor a log contains a secret of an own account', async () => {
   const dumps = await Promise.all(
-    ['wallet_accounts', 'wallet_exchanges', 'audit_entries', 'payment_attempts', 'stray_payments'].map(
-      (table) => desk.query(`select to_jsonb(t)::text as row from core.${table} t`),
-    ),
+    [
+      ...['wallet_accounts', 'wallet_exchanges', 'audit_entries', 'payment_attempts', 'stray_payments'],
+      ...['payee_accounts', 'reconciliations', 'reconciliation_differences'],
+    ].map((table) => desk.query(`select to_jsonb(t)::text as row from core.${table} t`)),
   );
   const exchanges = await desk.query<{ payload: Buffer }>('select payload from core.wallet_exchanges');
   const everything = [

@@ -36,6 +36,7 @@ import { Migration037Erasure } from './migrations/migration-037-erasure.ts';
 import { Migration040RecoveredOrders } from './migrations/migration-040-recovered-orders.ts';
 import { Migration041MoneyDayCorrections } from './migrations/migration-041-money-day-corrections.ts';
 import { Migration042RecoveryErasures } from './migrations/migration-042-recovery-erasures.ts';
+import { Migration043PayeeAccounts } from './migrations/migration-043-payee-accounts.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -81,6 +82,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration040RecoveredOrders,
         Migration041MoneyDayCorrections,
         Migration042RecoveryErasures,
+        Migration043PayeeAccounts,
       ],
       migrationLock: 7_142_001,
     },

@@ -18,7 +18,7 @@ import type { RefundProgress } from '../domain/refund-record.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
-import { WalletAccountRow } from './wallet-account-entity.ts';
+import { PayeeAccountRow, WalletAccountRow } from './wallet-account-entity.ts';
 import { payerPaymentEntities } from './payer-payment-entities.ts';
 import { recoveryEntities } from './recovery-entities.ts';
 import { environment, idOf, leaseColumns, returnColumns, schema, time } from './columns.ts';
@@ -366,7 +366,12 @@ export const StatementEntryRow = defineEntity({
 export type StatementEntryRow = InferEntity<typeof StatementEntryRow>;
 
 export type DifferenceKind =
-  'MISSING_IN_STATEMENT' | 'MISSING_HERE' | 'AMOUNT_DIFFERS' | 'STATUS_DIFFERS' | 'UNREADABLE';
+  | 'MISSING_IN_STATEMENT'
+  | 'MISSING_HERE'
+  | 'AMOUNT_DIFFERS'
+  | 'STATUS_DIFFERS'
+  | 'UNREADABLE'
+  | 'OTHER_ACCOUNT';
 
 export const ReconciliationDifferenceRow = defineEntity({
   name: 'ReconciliationDifferenceRow',
@@ -426,6 +431,7 @@ export const entities = [
   OrderRow,
   PaymentAttemptRow,
   WalletAccountRow,
+  PayeeAccountRow,
   OrderEventRow,
   AuditEntryRow,
   WalletExchangeRow,

@@ -33,3 +33,19 @@ export const WalletAccountRow = defineEntity({
   },
 });
 export type WalletAccountRow = InferEntity<typeof WalletAccountRow>;
+
+/** The payee account of an own account. It remains when the account is removed. */
+export const PayeeAccountRow = defineEntity({
+  name: 'PayeeAccountRow',
+  tableName: 'payee_accounts',
+  schema: 'core',
+  properties: {
+    merchantId: p.uuid().$type<StoredId<'mer'>>().primary(),
+    walletAccountId: p.uuid().$type<StoredId<'wac'>>().primary(),
+    environment: p.string().columnType('core.environment').$type<Environment>(),
+    wallet: p.text(),
+    /** Empty for the operator's account. */
+    payee: p.text(),
+  },
+});
+export type PayeeAccountRow = InferEntity<typeof PayeeAccountRow>;

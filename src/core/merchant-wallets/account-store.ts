@@ -7,7 +7,7 @@ import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
 import { readClock } from '../database/read-clock.ts';
-import { WalletAccountRow } from '../database/wallet-account-entity.ts';
+import { PayeeAccountRow, WalletAccountRow } from '../database/wallet-account-entity.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -30,6 +30,8 @@ export interface NewAccount {
   readonly wallet: string;
   readonly openValues: Readonly<Record<string, string>>;
   readonly secrets: AccountSecrets;
+  /** The name of the account that gets the money; empty for the operator's. */
+  readonly payee: string;
 }
 
 /** A merchant's accounts at wallets. Every change is one transaction with its audit entry, which contains no secret. */
@@ -127,7 +129,7 @@ export function createAccountStore({
       return rows.map(shown);
     },
 
-    async add({ merchantId: merchant, environment, wallet, openValues, secrets }, by) {
+    async add({ merchantId: merchant, environment, wallet, openValues, secrets, payee }, by) {
       const added = await database.fork().transactional(async (em) => {
         const merchantId = storedId('mer', merchant);
         const owner = await em.findOne(
@@ -158,6 +160,7 @@ export function createAccountStore({
           checkDueAt: at,
           createdAt: at,
         });
+        em.create(PayeeAccountRow, { merchantId, walletAccountId: id, environment, wallet, payee });
         audit(em, 'add', row, at, by);
         return ok(shown(row));
       });

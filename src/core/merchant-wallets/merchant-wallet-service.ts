@@ -125,8 +125,9 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
             { field: 'wallet', issue: 'does not support accounts of merchants; choose another wallet' },
           ]);
         const values = valuesOrThrow(parseAccountValues(request.values, form));
+        const payee = form.payee(environment, values.openValues);
         const added = await store.add(
-          { merchantId, environment, wallet: wallet.id, ...values },
+          { merchantId, environment, wallet: wallet.id, payee, ...values },
           actorOf(context),
         );
         if (added.ok) return { account: accountMessage(added.value) };

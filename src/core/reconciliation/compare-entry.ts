@@ -31,6 +31,8 @@ interface KnownFacts {
   readonly currency: string;
   /** The time of its last change. */
   readonly updatedAt: Date;
+  /** Whether the payment was made with another payee account than that of the statement. */
+  readonly isElsewhere: boolean;
 }
 
 /** Recorded money, or a payment attempt that may still become a payment. */
@@ -130,6 +132,8 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
 function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
   const { byTransaction: known, byRequest } = records;
   const isToday = isOn(period.day, entry.occurredAt);
+  const ours = known ?? byRequest;
+  if (ours?.isElsewhere === true) return compareElsewhere(entry, ours, period);
   if (known !== undefined && known.what !== 'refund') {
     if (!isToday && !isOn(period.day, known.updatedAt)) return undefined;
     return compareAmount(entry, known) ?? compareStatus(entry, known, records, period);
@@ -154,9 +158,12 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
 function compareReversal(
   entry: Entry,
   { original, byRequest, refund }: Records,
-  { day }: ComparedPeriod,
+  period: ComparedPeriod,
 ): FoundDifference | undefined {
+  const { day } = period;
   if (entry.status !== 'COMPLETED' || !isOn(day, entry.occurredAt)) return undefined;
+  const ours = refund ?? original ?? byRequest;
+  if (ours?.isElsewhere === true) return compareElsewhere(entry, ours, period);
   if (refund !== undefined) return compareRefund(entry, refund);
   const known = original ?? byRequest;
   if (known === undefined) {
@@ -173,6 +180,18 @@ function compareReversal(
   if (differs !== undefined || known.status !== 'REVERSAL_REFUSED') return differs;
   const advice = 'the wallet refused to return this, and has returned it since; nothing is left to settle';
   return { kind: 'STATUS_DIFFERS', entry, known, advice };
+}
+
+/** The wallet moved money of another payee account in this one. The records of that account miss it in their own statement. */
+function compareElsewhere(
+  entry: Entry,
+  known: KnownMoney,
+  { day }: ComparedPeriod,
+): FoundDifference | undefined {
+  const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
+  if (!moved || !isOn(day, entry.occurredAt)) return undefined;
+  const advice = `Gatehouse has this money at another account of the wallet; ask the wallet which account it belongs to. ${showCommand(known)}`;
+  return { kind: 'OTHER_ACCOUNT', entry, known, advice };
 }
 
 function compareRefund(entry: Entry, known: KnownRefund): FoundDifference | undefined {

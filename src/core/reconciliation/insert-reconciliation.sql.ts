@@ -4,12 +4,13 @@ import { bulkStatement, scalar } from '../../platform/database/bulk-statement.ts
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { beginRun } from '../domain/reconciliation-run.ts';
+import { statementName } from './statement-key.ts';
+import type { StatementKey } from './statement-key.ts';
 
 export interface NewReconciliation {
   /** The stored id. */
   readonly id: string;
-  readonly wallet: string;
-  readonly environment: Environment;
+  readonly key: StatementKey;
   /** As 2026-01-31, UTC. */
   readonly date: string;
   readonly scheduled: boolean;
@@ -21,7 +22,9 @@ const statement = bulkStatement(
   'insert-reconciliation',
   {
     id: scalar<string>('uuid'),
+    statement: scalar<string>('text'),
     wallet: scalar<string>('text'),
+    payee: scalar<string>('text'),
     environment: scalar<Environment>('core.environment'),
     date: scalar<string>('date'),
     scheduled: scalar<boolean>('boolean'),
@@ -41,16 +44,22 @@ const statement = bulkStatement(
 insert into core.reconciliations
   (id, wallet, environment, day, scheduled, started_by, created_at, updated_at, due_at,
    status, tries, entries, other_entries, differences, detail)
-select ${sql.id}, ${sql.wallet}, ${sql.environment}, ${sql.date}, ${sql.scheduled}, ${sql.started_by}, ${sql.at},
+select ${sql.id}, ${sql.statement}, ${sql.environment}, ${sql.date}, ${sql.scheduled}, ${sql.started_by}, ${sql.at},
   ${sql.updated_at}, ${sql.due_at}, ${sql.status}, ${sql.tries}, ${sql.entries}, ${sql.other_entries},
   ${sql.differences}, ${sql.detail}
 where not ${sql.scheduled}
-  or exists (
+  or ${sql.payee} <> '' and exists (
+    select from core.payee_accounts p
+    join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
+    where p.environment = ${sql.environment} and p.wallet = ${sql.wallet} and p.payee = ${sql.payee}
+      and a.created_at < (${sql.date} + 1)::timestamp at time zone 'UTC'
+  )
+  or ${sql.payee} = '' and exists (
     select from core.payment_attempts
     where environment = ${sql.environment} and payment_option = any(${sql.options})
       and status = 'SUCCEEDED' and updated_at < (${sql.date} + 1)::timestamp at time zone 'UTC'
   )
-  or exists (
+  or ${sql.payee} = '' and exists (
     select from core.stray_payments
     where environment = ${sql.environment} and payment_option = any(${sql.options})
       and created_at < (${sql.date} + 1)::timestamp at time zone 'UTC'
@@ -60,16 +69,20 @@ on conflict do nothing returning id`,
 
 /**
  * Creates a due reconciliation, unless one of that day is under way. A scheduled one is also skipped if the day has one
- * already, or if there was no payment before the day's end. Returns whether it was created.
+ * already, or if there was no payment before the day's end. For an own account, an attempt at one is enough. Returns whether it was
+ * created.
  */
 export async function insertReconciliation(database: Database, made: NewReconciliation): Promise<boolean> {
-  const { id, wallet, environment, date, scheduled, startedBy, at } = made;
+  const { id, key, date, scheduled, startedBy, at } = made;
+  const { wallet, environment, payee } = key;
   const run = beginRun(at);
   const rows = await runStatement(
     database.pool,
     statement.with({
       id,
+      statement: statementName(key),
       wallet,
+      payee,
       environment,
       date,
       scheduled,

@@ -3,6 +3,9 @@ import { storedId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { readStatements } from './payee-accounts.sql.ts';
+import { statementName } from './statement-key.ts';
+import type { StatementKey } from './statement-key.ts';
 import { dateOf, dayOf } from './reconciliation-day.ts';
 import type { ScheduleParts } from './schedule-reconciliations.ts';
 
@@ -22,7 +25,7 @@ const repeatDays = 7;
 const startedBy = 'core';
 
 /**
- * Compares the running day of every wallet with a statement at intervals. Compares the days of the last week again, because
+ * Compares the running day of every statement at intervals. Compares the days of the last week again, because
  * wallets correct their statements and add entries late. A run replaces earlier runs of its day that core started for this
  * purpose. Several cores may call it at once. Returns the number of started runs.
  */
@@ -32,37 +35,50 @@ export async function keepBalances(parts: BalanceParts): Promise<number> {
   await forgetReplaced(parts);
   const at = now();
   let started = 0;
-  for (const { id: wallet, environments } of wallets.filter(({ reconcile }) => reconcile))
-    for (const environment of environments)
-      for (const date of await datesToCompare(parts, wallet, environment, at)) {
-        const id = storedId('rec', newId('rec', at));
-        const made = { id, wallet, environment, date, scheduled: false, startedBy, at };
-        if (await insertReconciliation(database, made)) started += 1;
-      }
+  for (const key of await readStatements(database.pool, wallets))
+    for (const date of await datesToCompare(parts, key, at)) {
+      const id = storedId('rec', newId('rec', at));
+      if (await insertReconciliation(database, { id, key, date, scheduled: false, startedBy, at }))
+        started += 1;
+    }
   if (started > 0) onDue();
   return started;
 }
 
-/** The running day, if it has had money for an interval, and ended days whose latest comparison is old. */
-async function datesToCompare(
-  { database, balanceMinutes }: BalanceParts,
-  wallet: string,
-  environment: string,
-  at: Date,
-): Promise<string[]> {
-  const today = dateOf(at);
-  const rows = await runStatement<{ date: string }>(database.pool, {
-    text: `
-select $3::date::text as date
-where (
+const hasMoney = `
   exists (
     select from core.payment_attempts where environment = $1::core.environment and payment_option = any($7::text[])
       and status = 'SUCCEEDED' and updated_at >= $4 and updated_at <= $5
   ) or exists (
     select from core.stray_payments where environment = $1::core.environment and payment_option = any($7::text[])
       and created_at >= $4 and created_at <= $5
-  )
-) and not exists (
+  )`;
+const hasOwnMoney = `
+  exists (
+    select from core.payee_accounts p
+    join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
+    where p.environment = $1::core.environment and p.wallet = $9 and p.payee = $10
+      and a.status = 'SUCCEEDED' and a.updated_at >= $4 and a.updated_at <= $5
+  ) or exists (
+    select from core.stray_payments s
+    join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+    join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.wallet_account_id
+    where s.environment = $1::core.environment and s.payment_option = any($7::text[]) and s.created_at >= $4 and s.created_at <= $5
+      and p.wallet = $9 and p.payee = $10
+  )`;
+
+/** The running day, if it has had money for an interval, and ended days whose latest comparison is old. */
+async function datesToCompare(
+  { database, balanceMinutes }: BalanceParts,
+  key: StatementKey,
+  at: Date,
+): Promise<string[]> {
+  const { wallet, environment, payee } = key;
+  const today = dateOf(at);
+  const rows = await runStatement<{ date: string }>(database.pool, {
+    text: `
+select $3::date::text as date
+where (${payee === '' ? hasMoney : hasOwnMoney}) and not exists (
   select from core.reconciliations
   where environment = $1::core.environment and wallet = $2 and day = $3::date and created_at > $5
 )
@@ -79,13 +95,14 @@ where not exists (
 )`,
     values: [
       environment,
-      wallet,
+      statementName(key),
       today,
       dayOf(today).from,
       new Date(at.getTime() - balanceMinutes * minuteMs),
       new Date(at.getTime() - repeatMs.unbalanced),
       optionsOfWallet(wallet),
       new Date(at.getTime() - repeatMs.balanced),
+      ...(payee === '' ? [] : [wallet, payee]),
     ],
   });
   return rows.map(({ date }) => date);

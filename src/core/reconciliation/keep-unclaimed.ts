@@ -9,7 +9,8 @@ const referenceEnd = /^[0-9a-hjkmnp-tv-z]{12}$/;
 
 /**
  * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. When a
- * shop repeats the order, the order gets this payment, and the customer is not charged again.
+ * shop repeats the order, the order gets this payment, and the customer is not charged again. Only the operator's account is covered,
+ * because such an order would begin with another account.
  */
 export async function keepUnclaimed(
   em: EntityManager,

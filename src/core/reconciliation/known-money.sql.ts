@@ -12,10 +12,16 @@ import type { KnownMoney, KnownRefund } from './compare-entry.ts';
 import type { Day } from './reconciliation-day.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** One wallet in one environment, for all merchants. */
+/** One payee account at a wallet in one environment, for all merchants. */
 export interface WalletScope {
   readonly environment: Environment;
   readonly options: readonly PaymentOption[];
+  /** Whether the payee account is the operator's, so that payments without an own account belong to it. */
+  readonly isOperators: boolean;
+  /** Stored ids of the own accounts with this payee account. */
+  readonly accounts: readonly string[];
+  /** Stored ids of the own accounts with another one. Accounts that were removed long ago are in neither list. */
+  readonly otherAccounts: readonly string[];
 }
 
 interface AttemptRow {
@@ -26,6 +32,7 @@ interface AttemptRow {
   readonly currency: string;
   readonly status: PaymentAttemptStatus;
   readonly updated_at: string;
+  readonly is_elsewhere: boolean;
 }
 
 interface StrayRow {
@@ -38,19 +45,29 @@ interface StrayRow {
   readonly currency: string;
   readonly status: StrayPaymentStatus;
   readonly updated_at: string;
+  readonly is_elsewhere: boolean;
 }
 
-const attempts = `
+/** Whether a payment was made with this payee account. It has one parameter: the scope's accounts. */
+const isInScope = (attempt: string, { isOperators }: WalletScope): string =>
+  `(${isOperators ? `${attempt}.wallet_account_id is null or ` : ''}${attempt}.wallet_account_id = any(?::uuid[]))`;
+/** Whether a payment was made with another payee account. It has one parameter: the other accounts. */
+const isElsewhere = (attempt: string, { isOperators }: WalletScope): string =>
+  `coalesce(${isOperators ? '' : `${attempt}.wallet_account_id is null or `}${attempt}.wallet_account_id = any(?::uuid[]), false)`;
+
+const attempts = (scope: WalletScope): string => `
 select a.merchant_id, a.id as payment_attempt_id, a.provider_transaction_id, o.amount_minor_units::text as minor_units,
-  o.currency, a.status, a.updated_at
+  o.currency, a.status, a.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.payment_attempts a
 join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
 where a.environment = ?::core.environment and a.payment_option = any(?::text[])`;
 
-const strays = `
+// A payment that its payer started has no attempt. It was made to the operator's account.
+const strays = (scope: WalletScope): string => `
 select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
-  s.currency, s.status, s.updated_at
+  s.currency, s.status, s.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.stray_payments s
+left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
 where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
 
 /** A PostgreSQL array literal. */
@@ -64,9 +81,9 @@ async function read(
   where: { readonly attempts: string; readonly strays: string },
   values: readonly unknown[],
 ): Promise<KnownMoney[]> {
-  const all = [...scopeValues(scope), ...values];
-  const found = await em.execute<AttemptRow[]>(`${attempts} and ${where.attempts}`, all);
-  const stray = await em.execute<StrayRow[]>(`${strays} and ${where.strays}`, all);
+  const all = [list(scope.otherAccounts), ...scopeValues(scope), ...values];
+  const found = await em.execute<AttemptRow[]>(`${attempts(scope)} and ${where.attempts}`, all);
+  const stray = await em.execute<StrayRow[]>(`${strays(scope)} and ${where.strays}`, all);
   // A stray payment is also found by its attempt. The stray payment comes last, because it takes precedence.
   return [...found.map(attemptMoney), ...stray.map(strayMoney)];
 }
@@ -101,17 +118,7 @@ const idsOf = (money: KnownMoney): string[] =>
     ? [money.strayPaymentId, money.reversalId]
     : [money.paymentAttemptId].filter((id) => id !== null);
 
-/*
- * The statement is that of the operator's account. Money that a merchant's own account received is not missing from it. Such
- * money is still recognised in the statement, because an own account may have other credentials and the same payee.
- */
-const isOperators = (attempt: string): string => `${attempt}.wallet_account_id is null`;
-const isOfOperatorsPayment = (row: string): string => `exists (
-  select from core.payment_attempts p
-  where p.merchant_id = ${row}.merchant_id and p.id = ${row}.payment_attempt_id and ${isOperators('p')}
-)`;
-
-/** Money of the operator's account, recorded between two times, that the statement does not contain. */
+/** Money of the payee account, recorded between two times, that the statement does not contain. */
 export function findMissing(
   em: EntityManager,
   scope: WalletScope,
@@ -132,10 +139,13 @@ export function findMissing(
     )
   offset 0
 ) order by ${row}.id`;
-  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${isOperators('m')}`;
-  // A payment that its payer started has no attempt. It was made to the operator's account.
-  const ofOperator = `(m.payment_attempt_id is null or ${isOfOperatorsPayment('m')})`;
-  const strayCondition = `m.created_at >= ? and m.created_at < ? and ${ofOperator}`;
+  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${isInScope('m', scope)}`;
+  const ofPayment = `exists (
+    select from core.payment_attempts p
+    where p.merchant_id = m.merchant_id and p.id = m.payment_attempt_id and ${isInScope('p', scope)}
+  )`;
+  const withoutAttempt = scope.isOperators ? 'm.payment_attempt_id is null or ' : '';
+  const strayCondition = `m.created_at >= ? and m.created_at < ? and (${withoutAttempt}${ofPayment})`;
   return read(
     em,
     scope,
@@ -143,7 +153,7 @@ export function findMissing(
       attempts: isUnlisted('a', 'payment_attempts', attemptCondition),
       strays: isUnlisted('s', 'stray_payments', strayCondition),
     },
-    [...scopeValues(scope), from.toISOString(), until.toISOString(), reconciliationId],
+    [...scopeValues(scope), from.toISOString(), until.toISOString(), list(scope.accounts), reconciliationId],
   );
 }
 
@@ -156,13 +166,15 @@ interface RefundOnRecord {
   readonly currency: string;
   readonly status: Reversal['status'];
   readonly updated_at: string;
+  readonly is_elsewhere: boolean;
 }
 
 // A refund that operators settled is decided by their evidence, which the statement may not have.
-const sentRefunds = `
+const sentRefunds = (scope: WalletScope): string => `
 select r.merchant_id, r.payment_attempt_id, r.id as refund_id, r.provider_transaction_id,
-  r.amount_minor_units::text as minor_units, r.currency, r.status, r.updated_at
+  r.amount_minor_units::text as minor_units, r.currency, r.status, r.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from core.refunds r
+join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
 where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and r.tries > 0`;
 
 /** The refunds that the wallet got, of these transactions or with these stored ids. COMPLETED ones come first. */
@@ -172,45 +184,51 @@ export async function findRefunds(
   { transactions, ids }: { readonly transactions: readonly string[]; readonly ids: readonly string[] },
 ): Promise<KnownRefund[]> {
   const rows = await em.execute<RefundOnRecord[]>(
-    `${sentRefunds} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
+    `${sentRefunds(scope)} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
 order by array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
-    [...scopeValues(scope), list(transactions), list(ids)],
+    [list(scope.otherAccounts), ...scopeValues(scope), list(transactions), list(ids)],
   );
   return rows.map(refundMoney);
 }
 
-/** The refunds out of the operator's account that the wallet reported as carried out on a day, and that no operators settled. */
+/** The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled. */
 export async function findCompletedRefunds(
   em: EntityManager,
   scope: WalletScope,
   { from, until }: Day,
 ): Promise<KnownRefund[]> {
   const rows = await em.execute<RefundOnRecord[]>(
-    `${sentRefunds} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
-  and ${isOfOperatorsPayment('r')}
+    `${sentRefunds(scope)} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
+  and ${isInScope('a', scope)}
 order by r.id`,
-    [...scopeValues(scope), from.toISOString(), until.toISOString()],
+    [
+      list(scope.otherAccounts),
+      ...scopeValues(scope),
+      from.toISOString(),
+      until.toISOString(),
+      list(scope.accounts),
+    ],
   );
   return rows.map(refundMoney);
 }
 
-/** The start of the operator's oldest payment that ended on a day; undefined without one. */
+/** The start of the payee account's oldest payment that ended on a day; undefined without one. */
 export async function oldestBegun(
   em: EntityManager,
   scope: WalletScope,
   { from, until }: Day,
 ): Promise<Date | undefined> {
-  const values = [...scopeValues(scope), from.toISOString(), until.toISOString()];
+  const values = [...scopeValues(scope), from.toISOString(), until.toISOString(), list(scope.accounts)];
   const [row] = await em.execute<{ begun: string | null }[]>(
     `
 select least(
   (select min(created_at) from core.payment_attempts
    where environment = ?::core.environment and payment_option = any(?::text[])
-     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ? and ${isOperators('payment_attempts')}),
+     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ? and ${isInScope('payment_attempts', scope)}),
   (select min(coalesce(a.created_at, s.created_at)) from core.stray_payments s
    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
-     and s.created_at >= ? and s.created_at < ? and ${isOperators('a')})
+     and s.created_at >= ? and s.created_at < ? and ${isInScope('a', scope)})
 ) as begun`,
     [...values, ...values],
   );
@@ -226,6 +244,7 @@ const attemptMoney = (row: AttemptRow): KnownMoney => ({
   currency: row.currency,
   status: row.status,
   updatedAt: new Date(row.updated_at),
+  isElsewhere: row.is_elsewhere,
 });
 
 const strayMoney = (row: StrayRow): KnownMoney => ({
@@ -239,6 +258,7 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
   currency: row.currency,
   status: row.status,
   updatedAt: new Date(row.updated_at),
+  isElsewhere: row.is_elsewhere,
 });
 
 const refundMoney = (row: RefundOnRecord): KnownRefund => ({
@@ -251,4 +271,5 @@ const refundMoney = (row: RefundOnRecord): KnownRefund => ({
   currency: row.currency,
   status: row.status,
   updatedAt: new Date(row.updated_at),
+  isElsewhere: row.is_elsewhere,
 });

@@ -3,15 +3,21 @@ import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
+import { readOwnPayees } from './payee-accounts.sql.ts';
 import { dateOf, settleMs } from './reconciliation-day.ts';
+import { statementName } from './statement-key.ts';
 
 /** An ended day with money that no statement was compared with. */
 export interface MissingDay {
   readonly environment: Environment;
   readonly wallet: string;
+  /** The name of a merchant's own payee account; empty for the operator's. */
+  readonly payee: string;
   readonly day: string;
   /** Whether Gatehouse can read statements of the wallet. */
   readonly has_statement: boolean;
+  /** Whether the credentials of the own account were removed. */
+  readonly is_removed: boolean;
   /** The latest comparison of the day; null before the first. */
   readonly reconciliation_id: StoredId<'rec'> | null;
   readonly status: 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | null;
@@ -35,10 +41,12 @@ const dayMs = 24 * 60 * 60_000;
  * is listed even without a payment, because it may have refunds.
  */
 const statement = `
-select d.environment, d.wallet, d.day::text as day, d.has_statement, latest.id as reconciliation_id, latest.status, latest.detail
+select d.environment, d.wallet, d.payee, d.day::text as day, d.has_statement, d.is_removed,
+  latest.id as reconciliation_id, latest.status, latest.detail
 from (
-  select a.environment, a.wallet, a.has_statement, day::date as day
-  from unnest($1::core.environment[], $2::text[], $3::boolean[]) a(environment, wallet, has_statement)
+  select a.environment, a.wallet, a.payee, a.statement, a.has_statement, a.is_removed, day::date as day
+  from unnest($1::core.environment[], $2::text[], $3::boolean[], $7::text[], $8::text[], $9::boolean[])
+    a(environment, wallet, has_statement, payee, statement, is_removed)
   cross join generate_series($4::date::timestamp, $5::date::timestamp, interval '1 day') day
 ) d
 cross join lateral (
@@ -47,47 +55,60 @@ cross join lateral (
 ) of_day
 left join lateral (
   select r.id, r.status, r.detail from core.reconciliations r
-  where r.environment = d.environment and r.wallet = d.wallet and r.day = d.day
+  where r.environment = d.environment and r.wallet = d.statement and r.day = d.day
   order by r.id desc limit 1
 ) latest on true
 where not exists (
   select from core.reconciliations r
-  where r.environment = d.environment and r.wallet = d.wallet and r.day = d.day and r.status = 'COMPLETED'
+  where r.environment = d.environment and r.wallet = d.statement and r.day = d.day and r.status = 'COMPLETED'
     and r.created_at >= of_day.ended_at
 ) and (
   latest.status = 'FAILED' and $6::uuid is null
-  or exists (
+  or d.payee = '' and exists (
     select from core.payment_attempts a
     where a.environment = d.environment and a.payment_option = any(of_day.options) and a.status = 'SUCCEEDED'
-      and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at and a.wallet_account_id is null
+      and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at
+      and (a.wallet_account_id is null or a.wallet_account_id in (select wallet_account_id from core.payee_accounts where payee = ''))
+      and ($6::uuid is null or a.merchant_id = $6)
+  )
+  or d.payee <> '' and exists (
+    select from core.payee_accounts p
+    join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
+    where p.environment = d.environment and p.wallet = d.wallet and p.payee = d.payee and a.status = 'SUCCEEDED'
+      and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at
       and ($6::uuid is null or a.merchant_id = $6)
   )
   or exists (
     select from core.stray_payments s
+    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+    left join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.wallet_account_id
     where s.environment = d.environment and s.payment_option = any(of_day.options)
       and s.created_at >= of_day.began_at and s.created_at < of_day.ended_at
       and ($6::uuid is null or s.merchant_id = $6)
-      and not exists (
-        select from core.payment_attempts a
-        where a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id and a.wallet_account_id is not null
-      )
+      and d.payee = case when a.wallet_account_id is null then '' else p.payee end
   )
 )
-order by d.day desc, d.environment, d.wallet`;
+order by d.day desc, d.environment, d.wallet, d.payee`;
 
 /** The days that ended an hour or more ago and have no final balance, newest first. */
-export function readMissingDays(
+export async function readMissingDays(
   pool: Pool,
   wallets: readonly Wallet[],
   { wallet, environment, merchantId, date }: MissingDayFilter,
   now: Date,
 ): Promise<MissingDay[]> {
+  const own = await readOwnPayees(pool);
   const asked = wallets
     .filter(({ id }) => wallet === undefined || id === wallet)
     .flatMap(({ id, environments, reconcile }) =>
       environments
         .filter((each) => environment === undefined || each === environment)
-        .map((each) => ({ environment: each, id, reconcile })),
+        .flatMap((each) => [
+          { environment: each, wallet: id, reconcile, payee: '', is_removed: false },
+          ...own
+            .filter((one) => one.wallet === id && one.environment === each)
+            .map((one) => ({ ...one, reconcile })),
+        ]),
     );
   const last = dateOf(new Date(now.getTime() - settleMs - dayMs));
   const first = dateOf(new Date(now.getTime() - settleMs - days * dayMs));
@@ -95,12 +116,15 @@ export function readMissingDays(
     text: statement,
     values: [
       asked.map((each) => each.environment),
-      asked.map(({ id }) => id),
+      asked.map((each) => each.wallet),
       asked.map(({ reconcile }) => reconcile),
       date ?? first,
       // A day that has not ended has no final balance to miss. Then the series is empty.
       date === undefined || date > last ? last : date,
       merchantId ?? null,
+      asked.map(({ payee }) => payee),
+      asked.map(statementName),
+      asked.map((each) => each.is_removed),
     ],
   });
 }

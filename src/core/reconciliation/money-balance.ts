@@ -37,7 +37,7 @@ export function decimalOf(amount: bigint): string {
 }
 
 /**
- * The balance of one day: what the statement has, and what is recorded here. An entry and its record count on the day of the
+ * The balance of one day of a payee account: what the statement has, and what is recorded here. An entry and its record count on the day of the
  * entry, so a payment around midnight is on both sides of the same day. Records that the statement does not have count on the day of the record.
  */
 export class MoneyBalance {
@@ -72,23 +72,27 @@ export class MoneyBalance {
       const merchantId = (paid ?? byRequest)?.merchantId ?? null;
       this.#sumsOf(merchantId, entry.currency).statementIn += millionths(entry.amount);
     }
-    if (paid !== undefined && (paid.what === 'stray' || paid.status === 'SUCCEEDED'))
-      this.#sumsOf(paid.merchantId, paid.currency)[recordedAs[paid.what]] += millionths(paid.amount);
+    // A record of another payee account counts in the balance of that account only.
+    const counted = paid?.isElsewhere === true ? undefined : paid;
+    if (counted !== undefined && (counted.what === 'stray' || counted.status === 'SUCCEEDED'))
+      this.#sumsOf(counted.merchantId, counted.currency)[recordedAs[counted.what]] += millionths(
+        counted.amount,
+      );
     // Some statements mark a returned payment instead of adding an entry.
     if (entry.status === 'REVERSED' && !hasReversal) this.#addReturn(entry, { ...records, original: paid });
     else if (
-      paid?.what === 'stray' &&
-      paid.status === 'REVERSED' &&
+      counted?.what === 'stray' &&
+      counted.status === 'REVERSED' &&
       !hasReversal &&
-      paid.updatedAt <= this.#period.readUntil
+      counted.updatedAt <= this.#period.readUntil
     )
-      this.#sumsOf(paid.merchantId, paid.currency).reversals += millionths(paid.amount);
+      this.#sumsOf(counted.merchantId, counted.currency).reversals += millionths(counted.amount);
   }
 
   #addReturn(entry: Entry, { refund, original, byRequest }: Records): void {
     const returned = refund ?? original ?? byRequest;
     this.#sumsOf(returned?.merchantId ?? null, entry.currency).statementOut += millionths(entry.amount);
-    if (returned === undefined || returned.status !== 'REVERSED') return;
+    if (returned === undefined || returned.isElsewhere || returned.status !== 'REVERSED') return;
     this.#sumsOf(returned.merchantId, returned.currency)[returnedAs[returned.what]] += millionths(
       returned.amount,
     );

@@ -14,6 +14,7 @@ import type { MissingDay } from './missing-days.sql.ts';
 import type { MoneyDayFilter, MoneyDayKey, StoredMoneyDay, StoredSums } from './money-days.sql.ts';
 import { parseDay } from './reconciliation-day.ts';
 import { parseOptionalWallet } from './reconciliation-messages.ts';
+import { readStatementName } from './statement-key.ts';
 
 const parseOptionalDate = (date: string): Result<string | undefined, Issue> =>
   date === ''
@@ -48,21 +49,29 @@ const filterOf = (request: ListMoneyDaysRequest) => [
 ];
 
 const keyPattern =
-  /^(?<day>[0-9-]{10})\/(?<environment>SANDBOX|PRODUCTION)\/(?<wallet>[a-z0-9]+)\/(?<merchant>[0-9a-f-]{36})\/(?<currency>[A-Z]{3})$/;
+  /^(?<day>[0-9-]{10})\/(?<environment>SANDBOX|PRODUCTION)\/(?<wallet>[^/]+)\/(?<merchant>[0-9a-f-]{36})\/(?<currency>[A-Z]{3})$/;
 
 function parseAfter(request: ListMoneyDaysRequest): Result<MoneyDayKey | undefined, Issue> {
   if (request.pageToken === '') return ok(undefined);
   const groups = keyPattern.exec(readPageToken(request.pageToken, filterOf(request)) ?? '')?.groups;
   if (groups === undefined) return err(pageTokenIssue);
   const { day = '', environment, wallet = '', merchant = '', currency = '' } = groups;
-  const key = { day, wallet, merchant_id: merchant as MoneyDayKey['merchant_id'], currency };
+  const key = {
+    day,
+    wallet: decodeURIComponent(wallet),
+    merchant_id: merchant as MoneyDayKey['merchant_id'],
+    currency,
+  };
   return ok({ ...key, environment: environment === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION' });
 }
 
 /** A page of balances that were read with one more than the page size. */
 export function moneyDayPage(request: ListMoneyDaysRequest, read: readonly StoredMoneyDay[], limit: number) {
   const named = read.map((each) => ({
-    id: [each.day, each.environment, each.wallet, each.merchant_id, each.currency].join('/'),
+    id: [
+      ...[each.day, each.environment, encodeURIComponent(each.wallet)],
+      ...[each.merchant_id, each.currency],
+    ].join('/'),
     each,
   }));
   const { items, nextPageToken } = pageOf(named, limit, filterOf(request));
@@ -73,7 +82,7 @@ function moneyDayMessage(day: StoredMoneyDay) {
   const merchantId = publicId('mer', day.merchant_id);
   return {
     environment: environmentNumbers[day.environment],
-    wallet: day.wallet,
+    ...readStatementName(day.wallet),
     date: day.day,
     merchantId: merchantId === noMerchantId ? '' : merchantId,
     currency: day.currency,
@@ -100,6 +109,7 @@ const sumsMessage = (sums: StoredSums) => ({
 export const missingDayMessage = (missing: MissingDay) => ({
   environment: environmentNumbers[missing.environment],
   wallet: missing.wallet,
+  payee: missing.payee,
   date: missing.day,
   reason: reasonOf(missing),
   detail: missing.detail ?? '',
@@ -107,8 +117,10 @@ export const missingDayMessage = (missing: MissingDay) => ({
 });
 
 /** A comparison between two tries waits, and its last try is why the day has no balance yet. */
-function reasonOf({ has_statement: hasStatement, status, detail }: MissingDay): MissingMoneyDayReason {
+function reasonOf(missing: MissingDay): MissingMoneyDayReason {
+  const { has_statement: hasStatement, is_removed: isRemoved, status, detail } = missing;
   if (!hasStatement) return MissingMoneyDayReason.NO_STATEMENT;
+  if (isRemoved) return MissingMoneyDayReason.ACCOUNT_REMOVED;
   return status === 'FAILED' || (detail ?? '') !== ''
     ? MissingMoneyDayReason.UNREADABLE
     : MissingMoneyDayReason.WAITING;

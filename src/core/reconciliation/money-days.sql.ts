@@ -14,7 +14,7 @@ const sumsOf = (table: string): string => sums.map((sum) => `coalesce(${table}.$
 const balances = `jsonb_to_recordset(?::jsonb) n(merchant_id uuid, currency text, ${sums.map((sum) => `${sum} numeric`).join(', ')})`;
 
 /**
- * Replaces the balances of a reconciliation's wallet and day. If an earlier reconciliation after the end of the day gave other sums,
+ * Replaces the balances of a reconciliation's statement and day. If an earlier reconciliation after the end of the day gave other sums,
  * these stay as a correction. A merchant without money in the new comparison then has a balance of zeros, which shows the correction.
  */
 export async function writeMoneyDays(
@@ -78,6 +78,7 @@ export type StoredSums = Readonly<Record<(typeof sums)[number] | 'difference', s
 
 export interface StoredMoneyDay extends StoredSums {
   readonly environment: Environment;
+  /** The stored name of the statement. */
   readonly wallet: string;
   readonly day: string;
   readonly merchant_id: StoredId<'mer'>;
@@ -114,7 +115,7 @@ select m.environment, m.wallet, m.day::text as day, m.merchant_id, m.currency, m
     ) c
   ), '[]') as corrections
 from core.money_days m
-where ($1::text is null or m.wallet = $1) and ($2::core.environment is null or m.environment = $2)
+where ($1::text is null or split_part(m.wallet, '/', 1) = $1) and ($2::core.environment is null or m.environment = $2)
   and ($3::uuid is null or m.merchant_id = $3) and ($4::date is null or m.day = $4)
   and (not $5::boolean or m.difference <> 0)
   and (not $12::boolean or exists (select from core.money_day_corrections c where ${ofBalance}))
@@ -138,13 +139,13 @@ limit $6`,
     ],
   });
 
-/** How many balances of ended days in the last 30 do not add up, by environment and wallet. */
+/** How many balances of ended days in the last 30 do not add up, by environment and wallet, own accounts included. */
 export const countUnbalanced = (
   pool: Pool,
 ): Promise<{ environment: Environment; wallet: string; count: number }[]> =>
   runStatement(pool, {
     text: `
-select environment, wallet, count(*)::integer as count from core.money_days
+select environment, split_part(wallet, '/', 1) as wallet, count(*)::integer as count from core.money_days
 where difference <> 0 and day < (now() at time zone 'UTC')::date and day >= (now() at time zone 'UTC')::date - 30
-group by environment, wallet`,
+group by 1, 2`,
   });

@@ -29,6 +29,7 @@ import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
+import { readStatementName } from './statement-key.ts';
 import type { Difference, Reconciliation } from './reconciliation-store.ts';
 
 const statuses = {
@@ -44,6 +45,7 @@ const kinds = {
   AMOUNT_DIFFERS: DifferenceKindMessage.AMOUNT_DIFFERS,
   STATUS_DIFFERS: DifferenceKindMessage.STATUS_DIFFERS,
   UNREADABLE: DifferenceKindMessage.UNREADABLE,
+  OTHER_ACCOUNT: DifferenceKindMessage.OTHER_ACCOUNT,
 } as const satisfies Record<DifferenceKind, DifferenceKindMessage>;
 
 const entryTypes = {
@@ -155,7 +157,7 @@ export function reconciliationMessage(
   const { dueAt } = reconciliation;
   return create(ReconciliationSchema, {
     reconciliationId: publicId('rec', reconciliation.id),
-    wallet: reconciliation.wallet,
+    ...readStatementName(reconciliation.wallet),
     environment: environmentNumbers[reconciliation.environment],
     date: reconciliation.day,
     status: statuses[reconciliation.status],
@@ -173,7 +175,8 @@ export function reconciliationMessage(
   });
 }
 
-export function differenceMessage(difference: Difference): DifferenceMessage {
+/** A difference, with the payee account of its reconciliation. */
+export function differenceMessage(difference: Difference, { wallet }: Reconciliation): DifferenceMessage {
   const { merchantId, paymentAttemptId, strayPaymentId, refundId, occurredAt } = difference;
   return create(DifferenceSchema, {
     number: difference.number,
@@ -191,5 +194,6 @@ export function differenceMessage(difference: Difference): DifferenceMessage {
     refundId: refundId == null ? '' : publicId('rfd', refundId),
     ...(occurredAt == null ? {} : { occurTime: timestampFromDate(occurredAt) }),
     advice: difference.advice,
+    payee: readStatementName(wallet).payee,
   });
 }

@@ -1,6 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { ReconciliationService } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { ListReconciliationsRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  ListReconciliationsRequest,
+  StartReconciliationRequest,
+} from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { annotate, markUneventful } from '../../platform/rpc/call-context.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
@@ -28,7 +31,9 @@ import {
   reconciliationMessage,
 } from './reconciliation-messages.ts';
 import { missingDayMessage, moneyDayPage, parseMoneyDays } from './money-day-messages.ts';
+import type { StatementCredentials } from './payee-accounts.sql.ts';
 import type { BalanceReader } from './read-balances.ts';
+import type { StatementKey } from './statement-key.ts';
 import type { Reconciliation, ReconciliationStore } from './reconciliation-store.ts';
 
 export interface ReconciliationServiceParts {
@@ -57,6 +62,7 @@ export function reconciliationService({
         const { date, ...key } = valuesOrThrow(
           combine({
             ...parseReconciledWallet(request, wallets),
+            payee: parsePayee(request, await balances.statements()),
             date: parseDate(request.date, now()),
           }),
         );
@@ -69,6 +75,7 @@ export function reconciliationService({
           combine({
             wallet: parseWallet(request.wallet),
             environment: parseEnvironment(request.environment),
+            ownAccounts: ok(request.ownAccounts),
             leaseMs: parseLease(request.lease),
           }),
         );
@@ -82,6 +89,7 @@ export function reconciliationService({
             leaseId: leased.leaseId,
             fromTime: timestampFromDate(leased.from),
             toTime: timestampFromDate(leased.to),
+            ...credentialsMessage(leased.credentials),
           },
         };
       },
@@ -124,9 +132,9 @@ export function reconciliationService({
         const { id, limit } = valuesOrThrow(
           combine({ ...parseKey(request), limit: parsePageSize(request.pageSize) }),
         );
-        await getOrThrow(store, id);
+        const found = await getOrThrow(store, id);
         const differences = await store.differences(id, request.afterNumber, limit);
-        return { differences: differences.map(differenceMessage) };
+        return { differences: differences.map((difference) => differenceMessage(difference, found)) };
       },
       async listMoneyDays(request) {
         const filter = parseMoneyDays(request);
@@ -148,6 +156,33 @@ export function reconciliationService({
       listMoneyDays: ['dashboard', 'operator', 'reader'],
     },
   );
+}
+
+/** Which account of a merchant to read the statement with; none for the operator's. */
+const credentialsMessage = (credentials: StatementCredentials | undefined) =>
+  credentials === undefined
+    ? {}
+    : {
+        merchantId: publicId('mer', credentials.merchant_id),
+        walletAccountId: publicId('wac', credentials.wallet_account_id),
+      };
+
+/** Parses the payee account of a new reconciliation. Issue: its statement cannot be read. */
+function parsePayee(
+  { wallet, environment, payee }: StartReconciliationRequest,
+  statements: readonly StatementKey[],
+): Result<string, Issue> {
+  const inEnvironment = parseEnvironment(environment);
+  const isKnown = statements.some(
+    (each) =>
+      each.wallet === wallet &&
+      inEnvironment.ok &&
+      each.environment === inEnvironment.value &&
+      each.payee === payee,
+  );
+  const issue =
+    'must be empty, or the payee account of a merchant at this wallet, such as accountid 3001, as balances show it';
+  return payee === '' || isKnown ? ok(payee) : err({ field: 'payee', issue });
 }
 
 const notFound = (id: string) => rpcError('RECONCILIATION_NOT_FOUND', `there is no reconciliation ${id}`);

@@ -1,4 +1,3 @@
-import { optionsOfWallet } from '../../contract/payment-option.ts';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
@@ -23,12 +22,15 @@ import type { Entry, FoundDifference } from './compare-entry.ts';
 import { compareStatement } from './compare-statement.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
-import type { WalletScope } from './known-money.sql.ts';
 import { MoneyBalance } from './money-balance.ts';
+import { findCredentials, readScope } from './payee-accounts.sql.ts';
+import type { StatementCredentials } from './payee-accounts.sql.ts';
 import { writeMoneyDays } from './money-days.sql.ts';
 import { keepUnclaimed } from './keep-unclaimed.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
+import { readStatementName, statementName } from './statement-key.ts';
+import type { StatementKey } from './statement-key.ts';
 
 /** The present state of a reconciliation and of a difference: the rows themselves, with stored ids. */
 export type Reconciliation = Omit<ReconciliationRow, symbol>;
@@ -39,11 +41,18 @@ export interface WalletKey {
   readonly environment: Environment;
 }
 
+export interface LeaseScope extends WalletKey {
+  /** Whether the worker can read statements of merchants' own accounts. */
+  readonly ownAccounts: boolean;
+}
+
 export interface LeasedReconciliation {
   readonly reconciliation: Reconciliation;
   readonly leaseId: string;
   readonly from: Date;
   readonly to: Date;
+  /** Undefined for the operator's account. */
+  readonly credentials: StatementCredentials | undefined;
 }
 
 export interface ReconciliationFilter {
@@ -58,8 +67,8 @@ type LeaseRefusal = 'not_found' | 'lease_lost';
 /** Ids are public ids. */
 export interface ReconciliationStore {
   /** Starts a reconciliation that is due now, or returns the one of that day that is under way. */
-  readonly start: (key: WalletKey, date: string, startedBy: string) => Promise<Reconciliation>;
-  readonly lease: (key: WalletKey, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
+  readonly start: (key: StatementKey, date: string, startedBy: string) => Promise<Reconciliation>;
+  readonly lease: (key: LeaseScope, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
   readonly record: (
     id: PublicId<'rec'>,
     leaseId: string,
@@ -127,10 +136,12 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
   };
 
   return {
-    async start({ wallet, environment }, date, startedBy) {
+    async start(key, date, startedBy) {
       const at = now();
       const id = storedId('rec', newId('rec', at));
-      const made = { id, wallet, environment, date, startedBy, at, scheduled: false };
+      const { environment } = key;
+      const wallet = statementName(key);
+      const made = { id, key, date, startedBy, at, scheduled: false };
       for (;;) {
         const isNew = await insertReconciliation(database, made);
         const found = await database
@@ -144,23 +155,29 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       }
     },
 
-    lease: ({ wallet, environment }, leaseMs) =>
+    lease: ({ wallet, environment, ownAccounts }, leaseMs) =>
       database.fork().transactional(async (em) => {
         const at = await readClock(em);
         const row = await em.findOne(
           ReconciliationRow,
-          { wallet, environment, dueAt: { $lte: at } },
+          { ...(ownAccounts ? ofWallet(wallet) : { wallet }), environment, dueAt: { $lte: at } },
           { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
         );
         if (row === null) return undefined;
         const day = dayOf(row.day);
-        const period = periodToRead(day, await oldestBegun(em, scopeOf(row), day), at);
+        const key = keyOf(row);
+        const period = periodToRead(day, await oldestBegun(em, await readScope(em, key), day), at);
         const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
         if (!leased.ok) return undefined;
+        const credentials = key.payee === '' ? undefined : await findCredentials(em, key);
+        if (key.payee !== '' && credentials === undefined) {
+          em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
+          return undefined;
+        }
         // Removes the pages of an earlier reading, because the statement is read again.
         await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
         em.assign(row, runColumns(leased.value));
-        return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period };
+        return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period, credentials };
       }),
 
     record: (id, leaseId, entries) =>
@@ -210,7 +227,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       database.fork().find(
         ReconciliationRow,
         {
-          ...(wallet === undefined ? {} : { wallet }),
+          ...(wallet === undefined ? {} : ofWallet(wallet)),
           ...(environment === undefined ? {} : { environment }),
           ...(beforeId === undefined ? {} : { id: { $lt: storedId('rec', beforeId) } }),
         },
@@ -230,10 +247,16 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 
 const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
 
-const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
+const withoutCredentials =
+  "the merchant's own account was removed, so its statement cannot be read; compare it by hand";
+
+const keyOf = ({ wallet, environment }: ReconciliationRow): StatementKey => ({
+  ...readStatementName(wallet),
   environment,
-  options: optionsOfWallet(wallet),
 });
+
+/** The statements of all payee accounts at a wallet. */
+const ofWallet = (wallet: string) => ({ $or: [{ wallet }, { wallet: { $like: `${wallet}/%` } }] });
 
 /** Adds the entries that are not stored yet, and returns those. */
 async function addEntries(
@@ -268,9 +291,10 @@ async function compare(
   const kept: Difference[] = [];
   let count = 0;
   const balance = new MoneyBalance(period);
-  for await (const found of compareStatement(em, row.id, scopeOf(row), period, balance)) {
+  const key = keyOf(row);
+  for await (const found of compareStatement(em, row.id, await readScope(em, key), period, balance)) {
     count += 1;
-    await keepUnclaimed(em, row, found, at);
+    if (key.payee === '') await keepUnclaimed(em, row, found, at);
     if (count > maxKept) continue;
     kept.push(differenceRow(row.id, count, found));
     if (isDoubtful(found)) doubtful.push(found);

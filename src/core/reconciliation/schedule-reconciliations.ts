@@ -2,10 +2,12 @@ import type { Database } from '../database/database.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { readStatements } from './payee-accounts.sql.ts';
 import { dateOf, settleMs } from './reconciliation-day.ts';
+import { statementName } from './statement-key.ts';
+import type { StatementKey } from './statement-key.ts';
 
 /** The pause before a day is compared again after its comparison failed. */
 const repeatFailedMs = 60 * 60_000;
@@ -22,7 +24,7 @@ export interface ScheduleParts {
 }
 
 /**
- * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement. Yesterday's starts an
+ * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement, and for merchants' own accounts at it. Yesterday's starts an
  * hour after midnight, UTC. One whose statement could not be read in all its tries is followed by another an hour later, until the day is
  * compared or a week old. Several cores may run this concurrently. Returns the number of started ones.
  */
@@ -30,19 +32,17 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
   const { database, wallets, newId, now, onDue } = parts;
   const at = now();
   let started = 0;
-  for (const { id: wallet, environments } of wallets.filter(({ reconcile }) => reconcile)) {
-    for (const environment of environments) {
-      for (let daysAgo = maxDays; daysAgo >= 1; daysAgo -= 1) {
-        const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
-        const id = storedId('rec', newId('rec', at));
-        const made = { id, wallet, environment, date, scheduled: true, startedBy: 'core', at };
-        if (await insertReconciliation(database, made)) started += 1;
-      }
-      for (const date of await failedDays(database, wallet, environment, at)) {
-        const id = storedId('rec', newId('rec', at));
-        const made = { id, wallet, environment, date, scheduled: false, startedBy: 'core', at };
-        if (await insertReconciliation(database, made)) started += 1;
-      }
+  for (const key of await readStatements(database.pool, wallets)) {
+    for (let daysAgo = maxDays; daysAgo >= 1; daysAgo -= 1) {
+      const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
+      const id = storedId('rec', newId('rec', at));
+      if (await insertReconciliation(database, { id, key, date, scheduled: true, startedBy: 'core', at }))
+        started += 1;
+    }
+    for (const date of await failedDays(database, key, at)) {
+      const id = storedId('rec', newId('rec', at));
+      if (await insertReconciliation(database, { id, key, date, scheduled: false, startedBy: 'core', at }))
+        started += 1;
     }
   }
   if (started > 0) onDue();
@@ -50,12 +50,7 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
 }
 
 /** The ended days of the last week whose latest comparison failed some time ago. */
-async function failedDays(
-  { pool }: Database,
-  wallet: string,
-  environment: Environment,
-  at: Date,
-): Promise<string[]> {
+async function failedDays({ pool }: Database, key: StatementKey, at: Date): Promise<string[]> {
   const rows = await runStatement<{ day: string }>(pool, {
     text: `
 select latest.day::text as day from (
@@ -66,8 +61,8 @@ select latest.day::text as day from (
 where latest.status = 'FAILED' and latest.updated_at <= $5
 order by latest.day`,
     values: [
-      environment,
-      wallet,
+      key.environment,
+      statementName(key),
       dateOf(new Date(at.getTime() - settleMs - maxDays * dayMs)),
       dateOf(new Date(at.getTime() - settleMs - dayMs)),
       new Date(at.getTime() - repeatFailedMs),

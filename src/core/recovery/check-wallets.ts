@@ -6,7 +6,7 @@ import { datesOf } from '../domain/recovery.ts';
 
 /** Starts the comparison of a wallet's day with the records, unless one is in progress. */
 export type StartReconciliation = (
-  key: { readonly wallet: string; readonly environment: Environment },
+  key: { readonly wallet: string; readonly environment: Environment; readonly payee: '' },
   date: string,
   startedBy: string,
 ) => Promise<unknown>;
@@ -60,7 +60,7 @@ group by asked.day order by asked.day`,
       continue;
     }
     for (const { day, done, open } of days)
-      if (!done && !open) await start({ wallet, environment }, day, 'recovery');
+      if (!done && !open) await start({ wallet, environment, payee: '' }, day, 'recovery');
   }
   await em.flush();
 }

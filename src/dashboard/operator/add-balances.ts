@@ -69,6 +69,7 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
   return {
     date: day.date,
     wallet: walletName(day.wallet, writing),
+    payee: day.payee,
     merchant: merchantId === '' ? words.nobody : (names.get(merchantId) ?? merchantId),
     merchantId,
     statement: [
@@ -97,16 +98,18 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
 
 const isZero = (difference: string): boolean => !/[1-9]/.test(difference);
 
-function missingRow({ date, wallet, reason, detail, reconciliationId }: MissingMoneyDay, writing: Writing) {
+function missingRow(missing: MissingMoneyDay, writing: Writing) {
+  const { date, wallet, payee, reason, detail, reconciliationId } = missing;
   const { reasons } = writing.words.balances;
   const words = {
     [MissingMoneyDayReason.UNSPECIFIED]: reasons.waiting,
     [MissingMoneyDayReason.NO_STATEMENT]: reasons.noStatement,
     [MissingMoneyDayReason.WAITING]: reasons.waiting,
     [MissingMoneyDayReason.UNREADABLE]: reasons.unreadable,
+    [MissingMoneyDayReason.ACCOUNT_REMOVED]: reasons.accountRemoved,
   };
   return {
-    ...{ date, detail, reason: words[reason] },
+    ...{ date, payee, detail, reason: words[reason] },
     wallet: walletName(wallet, writing),
     reconciliation: reconciliationId === '' ? '' : `/operator/reconciliations/${reconciliationId}`,
     tone: reason === MissingMoneyDayReason.UNREADABLE ? 'warn' : 'info',

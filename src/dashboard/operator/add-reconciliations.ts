@@ -153,6 +153,7 @@ function dayRow(reconciliation: Reconciliation, writing: Writing) {
     id: reconciliation.reconciliationId,
     day: reconciliation.date,
     wallet: walletName(reconciliation.wallet, writing),
+    payee: reconciliation.payee,
     state: stateOf(status, words),
     entries: numberText(entries, writing),
     differences: isCompared ? numberText(differences, writing) : '',
@@ -205,6 +206,8 @@ function kindText(kind: DifferenceKind, { kinds }: Writing['words']['reconciliat
       return kinds.status;
     case DifferenceKind.UNREADABLE:
       return kinds.unreadable;
+    case DifferenceKind.OTHER_ACCOUNT:
+      return kinds.otherAccount;
     default:
       return kinds.unknown;
   }

@@ -13,6 +13,8 @@ export function adviceOn(difference: Difference): DifferenceAdvice {
       return strayPaymentId === '' ? 'askForPayment' : 'askForStray';
     case DifferenceKind.MISSING_HERE:
       return paymentAttemptId === '' ? 'whoseIsIt' : 'secondCharge';
+    case DifferenceKind.OTHER_ACCOUNT:
+      return 'whichAccount';
     case DifferenceKind.AMOUNT_DIFFERS:
       return 'whichIsRight';
     default:

@@ -13,6 +13,11 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly settings: Settings;
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
   readonly merchantSettings: readonly string[];
+  /**
+   * Those of the merchant settings that name the account that gets the money. None of them is a secret. Own accounts with the same
+   * values share one statement, and one without these values shares that of the operator.
+   */
+  readonly payeeSettings: readonly string[];
   /** With all optional settings. A connector without some of them may have fewer capabilities. */
   readonly capabilities: WalletCapabilities;
   /** What these settings lack for the statement that the capabilities promise; undefined if they lack nothing. */

@@ -32,6 +32,7 @@ export const gsma: ConnectorKind<typeof settings> = {
   name: 'gsma',
   settings,
   merchantSettings: ['client_id', 'client_secret', 'api_key', 'payee'],
+  payeeSettings: ['payee'],
   capabilities: gsmaCapabilities,
   load: async () => {
     const { GsmaConnector } = await import('./gsma-connector.ts');

@@ -17,6 +17,7 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
     'initiator_password',
     'pull',
   ],
+  payeeSettings: ['short_code'],
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),
   reportsPayerStarted: true,

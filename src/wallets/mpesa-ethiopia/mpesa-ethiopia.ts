@@ -17,6 +17,7 @@ export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
     'initiator_name',
     'initiator_password',
   ],
+  payeeSettings: ['short_code'],
   capabilities: ethiopiaCapabilities,
   reportsPayerStarted: true,
   load: async () => {

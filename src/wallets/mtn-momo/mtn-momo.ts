@@ -67,6 +67,7 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
     'disbursement_api_key',
     'provider_callback_host',
   ],
+  payeeSettings: ['collection_api_user'],
   capabilities,
   load: async () => {
     const { MtnMomoConnector } = await import('./mtn-momo-connector.ts');

@@ -73,6 +73,7 @@ export const telebirr: ConnectorKind<typeof settings> = {
   name: 'telebirr',
   settings,
   merchantSettings: ['fabric_app_id', 'app_secret', 'merchant_app_id', 'merchant_code', 'private_key'],
+  payeeSettings: ['merchant_code'],
   capabilities,
   load: async () => {
     const { TelebirrConnector } = await import('./telebirr-connector.ts');

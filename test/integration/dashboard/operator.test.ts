@@ -11,7 +11,8 @@ import {
 import { registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
-import { storedId } from '../../support/ids.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 
 let operator: DashboardVisitor;
@@ -80,6 +81,37 @@ test('balances show both sides of each day, and only those with a difference whe
   expect(different.body).toContain('\u2212ETB\u00a0200.00');
   expect(different.body).not.toContain('Corrected');
   expect(all.body).toMatch(/Corrected [^<]+<\/a>, before: \u2212ETB\u00a0200\.00</);
+});
+
+test("a balance, a missing day and a run of a merchant's own account name that account", async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const reconciliation = storedId('rec', newRandomId('rec', new Date()));
+  await superuser.query(
+    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+       completed, strays, reversals, refunds)
+     values ('PRODUCTION', 'walleta/accountid <3001>', '2026-02-01', $1, 'ETB', $2, 5, 0, 5, 0, 0, 0)`,
+    [storedId('mer', merchantId), reconciliation],
+  );
+  await superuser.query(
+    `insert into core.payee_accounts values ($1, gen_random_uuid(), 'PRODUCTION', 'walleta', 'accountid <3001>')`,
+    [storedId('mer', merchantId)],
+  );
+  await superuser.query(
+    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
+       differences, detail, created_at, updated_at)
+     values ($1, 'walleta/accountid <3001>', 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0,
+       '', now(), now())`,
+    [reconciliation],
+  );
+
+  const balances = await operator.get('/operator/balances?environment=production');
+  const runs = await operator.get('/operator/reconciliations?environment=production');
+  const one = await operator.get(`/operator/reconciliations/${publicId('rec', reconciliation)}`);
+
+  // Once for the missing day, and once for the balance.
+  expect(balances.body.match(/accountid &lt;3001&gt;/g)).toHaveLength(2);
+  expect(balances.body).toContain('own account was removed');
+  for (const { body } of [runs, one]) expect(body).toContain('accountid &lt;3001&gt;');
 });
 
 test('balances have pages', async () => {

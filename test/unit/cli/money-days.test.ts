@@ -66,6 +66,7 @@ test.each([
   [MissingMoneyDayReason.NO_STATEMENT, '', 'cannot read statements of this wallet', 0],
   [MissingMoneyDayReason.WAITING, '', 'was not read yet', 0],
   [MissingMoneyDayReason.UNREADABLE, 'HTTP 403', 'could not be read: HTTP 403', 1],
+  [MissingMoneyDayReason.ACCOUNT_REMOVED, '', 'own account was removed', 0],
 ])('a day without a balance is listed with its reason: %s', (reason, detail, words, exitCode) => {
   const missing = create(MissingMoneyDaySchema, { date: '2026-03-08', wallet: 'walleta', reason, detail });
   const shown = showMoneyDays(pageOf([]), [missing], now);

@@ -209,6 +209,8 @@ export const operator: typeof english = {
     one: {
       title: (wallet, day) => `${wallet}፣ ${day}`,
       back: 'ሁሉም ቀናት',
+      payee: 'ሒሳብ',
+      operatorsPayee: 'የኦፕሬተሩ ሒሳብ',
       lastProblem: 'የመጨረሻ ችግር',
       due: 'እንደገና የሚሞከረው',
       started: 'የተጀመረው',
@@ -223,6 +225,7 @@ export const operator: typeof english = {
         amount: 'የተለየ መጠን',
         status: 'የተለየ ውጤት',
         unreadable: 'ሊነበብ የማይችል መዝገብ',
+        otherAccount: 'ሌላ ሒሳብ',
       },
       nothing: 'ምንም',
       statuses: {
@@ -247,6 +250,7 @@ export const operator: typeof english = {
         askForRefund: 'ዋሌቱ ይህ ገንዘብ እንደተመለሰ ነግሮናል፤ ስለዚህ መመለስ ይጠይቁት።',
         failedButReturned: 'እዚህ ሳይሳካ የቀረውን ዋሌቱ መልሶታል፤ ነጋዴው እንደገና ከመመለሱ በፊት ይንገሩት።',
         whoseIsIt: 'ይህን ገንዘብ አልጠየቅንም፤ የማን እንደሆነ ዋሌቱን ይጠይቁ።',
+        whichAccount: 'ጌትሃውስ ይህን ገንዘብ በሌላ ሒሳብ ጠይቆታል፤ የየትኛው ሒሳብ እንደሆነ ዋሌቱን ይጠይቁ።',
         secondCharge: 'አስቀድሞ ለተከፈለ ክፍያ ሁለተኛ ቅነሳ ነው፤ ዋሌቱ እንዲመልሰው ይጠይቁ።',
         whichIsRight: 'ገንዘቡ ከመተላለፉ በፊት ትክክለኛው የትኛው እንደሆነ ዋሌቱ ይናገር።',
         isAskedAgain: 'ዋሌቱ አሁን እንደገና ይጠየቃል፤ የሚለው ይወስናል።',
@@ -294,6 +298,7 @@ export const operator: typeof english = {
       noStatement: 'ከዚህ ዋሌት መግለጫ አይገኝም',
       waiting: 'ገና አልተነበበም',
       unreadable: 'መግለጫው ሊነበብ አልቻለም',
+      accountRemoved: 'የነጋዴው የራስ ሒሳብ ተወግዷል',
     },
   },
   orderSearch: {

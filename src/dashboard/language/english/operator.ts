@@ -9,6 +9,7 @@ export type DifferenceAdvice =
   | 'askForRefund'
   | 'failedButReturned'
   | 'whoseIsIt'
+  | 'whichAccount'
   | 'secondCharge'
   | 'whichIsRight'
   | 'isAskedAgain'
@@ -236,6 +237,8 @@ export const operator = {
     one: {
       title: (wallet: string, day: string) => `${wallet}, ${day}`,
       back: 'All days',
+      payee: 'Account',
+      operatorsPayee: 'Your account',
       lastProblem: 'Last problem',
       due: 'Next attempt',
       started: 'Started',
@@ -256,6 +259,7 @@ export const operator = {
         amount: 'Different amount',
         status: 'Different outcome',
         unreadable: 'Unreadable entry',
+        otherAccount: 'Other account',
       },
       nothing: 'Nothing',
       /** By the status in a wallet's statement and in our records. */
@@ -316,6 +320,7 @@ export const operator = {
       noStatement: 'No statements from this wallet',
       waiting: 'Not read yet',
       unreadable: 'Statement could not be read',
+      accountRemoved: 'The merchant’s own account was removed',
     },
   },
   orderSearch: {

@@ -129,6 +129,13 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
    * @generated from field: string started_by_email = 16;
    */
   startedByEmail: string;
+
+  /**
+   * The payee account of merchants whose statement it is, such as "accountid 3001"; empty for the operator's account.
+   *
+   * @generated from field: string payee = 18;
+   */
+  payee: string;
 };
 
 /**
@@ -247,6 +254,13 @@ export declare type Difference = Message<"gatehouse.v1.Difference"> & {
    * @generated from field: string refund_id = 15;
    */
   refundId: string;
+
+  /**
+   * The payee account of merchants whose statement differs; empty for the operator's account.
+   *
+   * @generated from field: string payee = 16;
+   */
+  payee: string;
 };
 
 /**
@@ -281,6 +295,13 @@ export declare type StartReconciliationRequest = Message<"gatehouse.v1.StartReco
    * @generated from field: string date = 3;
    */
   date: string;
+
+  /**
+   * The payee account of merchants whose statement to read, such as "accountid 3001"; empty for the operator's account.
+   *
+   * @generated from field: string payee = 5;
+   */
+  payee: string;
 };
 
 /**
@@ -335,6 +356,13 @@ export declare type LeaseReconciliationRequest = Message<"gatehouse.v1.LeaseReco
    * @generated from field: google.protobuf.Duration lease = 3;
    */
   lease?: Duration | undefined;
+
+  /**
+   * Whether the caller can also read statements of merchants' own accounts. Without it, only the operator's statements are leased.
+   *
+   * @generated from field: bool own_accounts = 5;
+   */
+  ownAccounts: boolean;
 };
 
 /**
@@ -396,6 +424,20 @@ export declare type LeasedReconciliation = Message<"gatehouse.v1.LeasedReconcili
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
   toTime?: Timestamp | undefined;
+
+  /**
+   * The merchant whose account reads the statement: "mer_…"; empty for the operator's account.
+   *
+   * @generated from field: string merchant_id = 5;
+   */
+  merchantId: string;
+
+  /**
+   * The account that reads the statement: "wac_…"; empty for the operator's account.
+   *
+   * @generated from field: string wallet_account_id = 6;
+   */
+  walletAccountId: string;
 };
 
 /**
@@ -908,6 +950,13 @@ export declare type MissingMoneyDay = Message<"gatehouse.v1.MissingMoneyDay"> & 
    * @generated from field: string reconciliation_id = 6;
    */
   reconciliationId: string;
+
+  /**
+   * The payee account of merchants that has no balance; empty for the operator's account.
+   *
+   * @generated from field: string payee = 7;
+   */
+  payee: string;
 };
 
 /**
@@ -917,7 +966,7 @@ export declare type MissingMoneyDay = Message<"gatehouse.v1.MissingMoneyDay"> & 
 export declare const MissingMoneyDaySchema: GenMessage<MissingMoneyDay>;
 
 /**
- * The balance of one wallet, merchant, day and currency. Amounts are decimal text.
+ * The balance of one payee account at a wallet, merchant, day and currency. Amounts are decimal text.
  *
  * @generated from message gatehouse.v1.MoneyDay
  */
@@ -1019,6 +1068,13 @@ export declare type MoneyDay = Message<"gatehouse.v1.MoneyDay"> & {
    * @generated from field: repeated gatehouse.v1.MoneyDayCorrection corrections = 14;
    */
   corrections: MoneyDayCorrection[];
+
+  /**
+   * The payee account of merchants, such as "accountid 3001"; empty for the operator's account.
+   *
+   * @generated from field: string payee = 15;
+   */
+  payee: string;
 };
 
 /**
@@ -1197,6 +1253,13 @@ export enum DifferenceKind {
    * @generated from enum value: DIFFERENCE_KIND_UNREADABLE = 5;
    */
   UNREADABLE = 5,
+
+  /**
+   * In the statement of this account, while Gatehouse used another account of the wallet.
+   *
+   * @generated from enum value: DIFFERENCE_KIND_OTHER_ACCOUNT = 6;
+   */
+  OTHER_ACCOUNT = 6,
 }
 
 /**
@@ -1338,6 +1401,13 @@ export enum MissingMoneyDayReason {
    * @generated from enum value: MISSING_MONEY_DAY_REASON_UNREADABLE = 3;
    */
   UNREADABLE = 3,
+
+  /**
+   * The merchant's own account was removed, so its statement cannot be read.
+   *
+   * @generated from enum value: MISSING_MONEY_DAY_REASON_ACCOUNT_REMOVED = 4;
+   */
+  ACCOUNT_REMOVED = 4,
 }
 
 /**
@@ -1357,7 +1427,7 @@ export declare const MissingMoneyDayReasonSchema: GenEnum<MissingMoneyDayReason>
  */
 export declare const ReconciliationService: GenService<{
   /**
-   * Starts a reconciliation. If one of the same wallet, environment and day is open, makes that one due now and returns it.
+   * Starts a reconciliation. If one of the same wallet, payee account, environment and day is open, makes that one due now and returns it.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.StartReconciliation

@@ -1,0 +1,89 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import { optionsOfWallet } from '../../contract/payment-option.ts';
+import type { StoredId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import type { WalletScope } from './known-money.sql.ts';
+import type { StatementKey } from './statement-key.ts';
+
+/** The payee of accounts that were removed before Gatehouse kept payees. See migration 043. */
+const removedPayee = 'removed account';
+
+/** A payee account of merchants at a wallet. */
+export interface OwnPayee extends StatementKey {
+  /** Whether every account with its credentials was removed, so that its statement cannot be read. */
+  readonly is_removed: boolean;
+}
+
+/** The payee accounts of merchants, without the operator's. Several merchants and several sets of credentials may share one. */
+export const readOwnPayees = (pool: Pool): Promise<OwnPayee[]> =>
+  runStatement<OwnPayee>(pool, {
+    text: `
+select p.environment, p.wallet, p.payee, bool_and(a.id is null) as is_removed
+from core.payee_accounts p
+left join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+where p.payee <> ''
+group by p.environment, p.wallet, p.payee
+order by p.environment, p.wallet, p.payee`,
+    values: [],
+  });
+
+/** The statements that Gatehouse can read: the operator's of each wallet and environment, and those of merchants' own accounts. */
+export async function readStatements(pool: Pool, wallets: readonly Wallet[]): Promise<StatementKey[]> {
+  const own = await readOwnPayees(pool);
+  return wallets
+    .filter(({ reconcile }) => reconcile)
+    .flatMap(({ id: wallet, environments }) =>
+      environments.flatMap((environment) => [
+        { wallet, environment, payee: '' },
+        ...own
+          .filter((each) => each.wallet === wallet && each.environment === environment && !each.is_removed)
+          .map(({ payee }) => ({ wallet, environment, payee })),
+      ]),
+    );
+}
+
+/** The credentials with which a statement of a merchant's own account is read. */
+export interface StatementCredentials {
+  readonly merchant_id: StoredId<'mer'>;
+  readonly wallet_account_id: StoredId<'wac'>;
+}
+
+/** Those that new payments use, or else the latest ones that did; undefined if all were removed. */
+export async function findCredentials(
+  em: EntityManager,
+  { wallet, environment, payee }: StatementKey,
+): Promise<StatementCredentials | undefined> {
+  const [found] = await em.execute<StatementCredentials[]>(
+    `
+select p.merchant_id, p.wallet_account_id
+from core.payee_accounts p
+join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+where p.environment = ?::core.environment and p.wallet = ? and p.payee = ?
+order by array_position(array['CURRENT', 'RETIRED', 'NEXT'], a.state), a.promoted_at desc nulls last, a.id desc
+limit 1`,
+    [environment, wallet, payee],
+  );
+  return found;
+}
+
+/** Which records belong to a statement. */
+export async function readScope(
+  em: EntityManager,
+  { wallet, environment, payee }: StatementKey,
+): Promise<WalletScope> {
+  const known = await em.execute<{ wallet_account_id: string; payee: string }[]>(
+    'select wallet_account_id, payee from core.payee_accounts where environment = ?::core.environment and wallet = ?',
+    [environment, wallet],
+  );
+  const accountsOf = (isWanted: (each: string) => boolean): string[] =>
+    known.filter((each) => isWanted(each.payee)).map((each) => each.wallet_account_id);
+  return {
+    environment,
+    options: optionsOfWallet(wallet),
+    isOperators: payee === '',
+    accounts: accountsOf((each) => each === payee),
+    otherAccounts: accountsOf((each) => each !== payee && each !== removedPayee),
+  };
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import { newRandomId } from '../../../../src/contract/public-id.ts';
+import { compareEntry } from '../../../../src/core/reconciliation/compare-entry.ts';
+import type { Entry, KnownMoney, Records } from '../../../../src/core/reconciliation/compare-entry.ts';
+import { MoneyBalance, decimalOf } from '../../../../src/core/reconciliation/money-balance.ts';
+import { dayOf } from '../../../../src/core/reconciliation/reconciliation-day.ts';
+import { readStatementName, statementName } from '../../../../src/core/reconciliation/statement-key.ts';
+import { storedId } from '../../../support/ids.ts';
+
+const day = dayOf('2026-03-10');
+const period = { day, readUntil: day.until };
+const noon = new Date('2026-03-10T12:00:00Z');
+const merchantId = storedId('mer', newRandomId('mer', noon));
+const entry = (own: Partial<Entry> = {}): Entry => ({
+  position: 0,
+  type: 'PAYMENT',
+  status: 'COMPLETED',
+  providerTransactionId: 't-1',
+  amount: '10',
+  currency: 'ETB',
+  requestId: '',
+  originalTransactionId: '',
+  occurredAt: noon,
+  problem: '',
+  ...own,
+});
+const facts = {
+  merchantId,
+  paymentAttemptId: storedId('pat', newRandomId('pat', noon)),
+  providerTransactionId: 't-1',
+  amount: '10.00',
+  currency: 'ETB',
+  updatedAt: noon,
+};
+const attempt = (isElsewhere: boolean): KnownMoney => ({
+  ...facts,
+  what: 'attempt',
+  status: 'SUCCEEDED',
+  isElsewhere,
+});
+const refund = (isElsewhere: boolean) =>
+  ({
+    ...facts,
+    what: 'refund',
+    status: 'REVERSED',
+    refundId: storedId('rfd', newRandomId('rfd', noon)),
+    isElsewhere,
+  }) as const;
+const records = (own: Partial<Records>): Records => ({
+  byTransaction: undefined,
+  byRequest: undefined,
+  original: undefined,
+  hasReversal: false,
+  refund: undefined,
+  ...own,
+});
+const reversal = { type: 'REVERSAL', originalTransactionId: 't-1', providerTransactionId: 't-2' } as const;
+const declined = { ...attempt(true), what: 'attempt', status: 'DECLINED' } as const;
+
+type Case = readonly [entry: Entry, records: Records, kind: string | undefined, sums: string];
+
+describe('an entry whose record has', () => {
+  test.each<readonly [name: string, ...Case]>([
+    ['this account', entry(), records({ byTransaction: attempt(false) }), undefined, 'in 10 completed 10'],
+    ['another account', entry(), records({ byTransaction: attempt(true) }), 'OTHER_ACCOUNT', 'in 10'],
+    ['another account, by our id', entry(), records({ byRequest: declined }), 'OTHER_ACCOUNT', 'in 10'],
+    [
+      'another account, and is returned',
+      entry({ status: 'REVERSED' }),
+      records({ byTransaction: attempt(true) }),
+      'OTHER_ACCOUNT',
+      'in 10 out 10',
+    ],
+    [
+      'another account, and failed',
+      entry({ status: 'FAILED' }),
+      records({ byRequest: declined }),
+      undefined,
+      '',
+    ],
+    [
+      'another account, on another day',
+      entry({ occurredAt: new Date('2026-03-09T12:00:00Z') }),
+      records({ byTransaction: attempt(true) }),
+      undefined,
+      '',
+    ],
+    [
+      'this account, for a refund',
+      entry(reversal),
+      records({ refund: refund(false) }),
+      undefined,
+      'out 10 refunds 10',
+    ],
+    [
+      'another account, for a refund',
+      entry(reversal),
+      records({ refund: refund(true) }),
+      'OTHER_ACCOUNT',
+      'out 10',
+    ],
+  ])('%s', (_name, given, found, kind, expected) => {
+    const balance = new MoneyBalance(period);
+    balance.addEntry(given, found);
+    const [sums] = balance.days.map((each) => each.sums);
+    const parts = sums && {
+      in: sums.statementIn,
+      out: sums.statementOut,
+      completed: sums.completed,
+      strays: sums.strays,
+      reversals: sums.reversals,
+      refunds: sums.refunds,
+    };
+    const text = Object.entries(parts ?? {})
+      .filter(([, sum]) => sum !== 0n)
+      .map(([name, sum]) => `${name} ${Number(decimalOf(sum))}`)
+      .join(' ');
+
+    expect([compareEntry(given, found, period)?.kind, text]).toEqual([kind, expected]);
+  });
+});
+
+test.each([
+  ['walleta', ''],
+  ['walleta', 'accountid 3001'],
+  ['walleta', 'path a/b%2F'],
+])(
+  "the name of a statement of %s and %p has both, and the operator's is the wallet's id",
+  (wallet, payee) => {
+    const name = statementName({ wallet, payee });
+
+    expect(readStatementName(name)).toEqual({ wallet, payee });
+    expect(name === wallet).toBe(payee === '');
+  },
+);
