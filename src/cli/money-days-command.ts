@@ -35,7 +35,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
   reconcile
     .command('days')
     .description(
-      "list, for each wallet, merchant and day, whether the wallet's statement and the records agree, and the days without a balance",
+      "list, for each wallet, merchant, currency and day, whether the wallet's statement and the records agree, and the days without a balance",
     )
     .addOption(walletOption())
     .addOption(environmentOption())
@@ -132,6 +132,7 @@ const balanceColumns = [
   { head: 'DAY' },
   { head: 'WALLET' },
   { head: 'MERCHANT' },
+  { head: 'CURRENCY' },
   { head: 'STATEMENT' },
   { head: 'RECORDS' },
   { head: 'DIFFERENCE' },
@@ -144,6 +145,7 @@ const balanceRow =
     isProvisional(each) ? `${each.date}\nprovisional` : each.date,
     `${withPayee(each.wallet, each)}\n${showEnvironment(each.environment)}`,
     each.merchantId === '' ? 'none' : each.merchantId,
+    each.currency,
     `in ${each.statementIn}\nout ${each.statementOut}`,
     `completed ${each.completed}\nstrays ${each.strays}\nreversals ${each.reversals}\nrefunds ${each.refunds}`,
     each.difference === '0' ? 'balances' : `${each.difference} ${each.currency}`,
@@ -154,6 +156,7 @@ const correctionColumns = [
   { head: 'DAY' },
   { head: 'WALLET' },
   { head: 'MERCHANT' },
+  { head: 'CURRENCY' },
   { head: 'CORRECTED' },
   { head: 'SUMS BEFORE', wraps: true },
   { head: 'RECONCILIATION' },
@@ -165,6 +168,7 @@ const correctionRow =
     day.date,
     withPayee(day.wallet, day),
     day.merchantId === '' ? 'none' : day.merchantId,
+    day.currency,
     showTime(before.correctTime),
     sumsBefore(before),
     before.reconciliationId,

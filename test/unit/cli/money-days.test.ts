@@ -58,8 +58,25 @@ test('corrections are listed with the sums before, below the balances', () => {
   const { text, exitCode } = showMoneyDays(pageOf([{ ...day, corrections }]), [], now);
   const shown = (typeof text === 'string' ? text : text(300)).split('Corrections of ended days:')[1];
 
-  expect(shown).toMatch(/2026-03-09 +walleta +none +2026-03-12T08:00:00Z +in 199\.5,.*difference -60 +rec_1/);
+  expect(shown).toMatch(
+    /2026-03-09 +walleta +none +ETB +2026-03-12T08:00:00Z +in 199\.5,.*difference -60 +rec_1/,
+  );
   expect(exitCode).toBe(0);
+});
+
+test('days and corrections name their currency, because one wallet can have several', () => {
+  const corrections = [create(MoneyDayCorrectionSchema, { statementIn: '5' })];
+  const days = ['JPY', 'KWD'].map((currency) => ({ ...balanceOf('2026-03-09', '0'), currency, corrections }));
+
+  const { text } = showMoneyDays(pageOf(days), [], now);
+  const [balances = '', corrected = ''] = (typeof text === 'string' ? text : text(300)).split(
+    'Corrections of ended days:',
+  );
+
+  for (const list of [balances, corrected]) {
+    expect(list).toMatch(/walleta.* JPY /);
+    expect(list).toMatch(/walleta.* KWD /);
+  }
 });
 
 test.each([
