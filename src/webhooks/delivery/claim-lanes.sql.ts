@@ -11,7 +11,8 @@ export interface ClaimRequest {
   readonly lanes: number;
   /** The limit for lanes whose last attempt failed and for new lanes, which are unproven. */
   readonly lanesInTrouble: number;
-  readonly exceptMerchantIds: readonly string[];
+  /** Merchants in one environment, as in `laneOwner`. */
+  readonly exceptOwners: readonly string[];
   readonly leaseId: string;
   readonly leaseMs: number;
 }
@@ -43,7 +44,7 @@ const dueLanes = (health: string, limit: string): string => `
     and (l.leased_until is null or l.leased_until <= now())
     and (l.resting_until is null or l.resting_until <= now())
     and ${health}
-    and l.merchant_id <> all($3::text[])
+    and l.merchant_id || ' ' || l.environment <> all($3::text[])
   order by l.next_due_at
   limit ${limit}
   for no key update skip locked`;
@@ -81,11 +82,11 @@ interface ClaimedRow extends HeadRow {
 }
 
 export async function claimLanes(client: Pool | PoolClient, request: ClaimRequest): Promise<Claimed> {
-  const { lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs } = request;
+  const { lanes, lanesInTrouble, exceptOwners, leaseId, leaseMs } = request;
   const rows = await runStatement<ClaimedRow & Record<string, unknown>>(client, {
     name: 'claim-lanes',
     text: statement,
-    values: [lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs],
+    values: [lanes, lanesInTrouble, exceptOwners, leaseId, leaseMs],
   });
   const byLane = Map.groupBy(rows, (row) => laneText(laneOf(row)));
   return { lanes: [...byLane.values()].map((own) => claimedLane(own, leaseId)), now: rows[0]?.now };

@@ -31,6 +31,10 @@ export const laneFields = ({ merchantId, environment, endpoint }: LaneKey) => ({
   endpoint,
 });
 
+/** The merchant of a lane in its environment, which share a limit of slots. */
+export const laneOwner = ({ merchantId, environment }: Pick<LaneKey, 'merchantId' | 'environment'>): string =>
+  `${merchantId} ${environment}`;
+
 /** A lane as the key of a Map. It is unambiguous because no part contains a space. */
 export const laneText = ({ merchantId, environment, endpoint }: LaneKey): string =>
   `${merchantId} ${environment} ${endpoint}`;

@@ -5,7 +5,7 @@ import { attemptDelivery, logAttempt } from './attempt-delivery.ts';
 import type { AttemptParts, Attempted } from './attempt-delivery.ts';
 import type { Claimed } from './claim-lanes.sql.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { laneFields, laneText } from './lane-arrays.ts';
+import { laneFields, laneOwner, laneText } from './lane-arrays.ts';
 import {
   claimedLane,
   isCircuitOpen,
@@ -47,8 +47,8 @@ export interface LaneRunnerParts extends AttemptParts {
 
 /** Sends on the lanes that this process holds. */
 export interface LaneRunner {
-  /** How many more lanes can be claimed, and the merchants whose lanes must be left out. */
-  readonly room: () => { lanes: number; lanesInTrouble: number; exceptMerchantIds: string[] };
+  /** How many more lanes can be claimed, and the owners whose lanes must be left out. */
+  readonly room: () => { lanes: number; lanesInTrouble: number; exceptOwners: string[] };
   /** Begins to send on claimed lanes. The claim was requested at `askedAtMs` (performance.now). */
   readonly adopt: (claimed: Claimed, askedAtMs: number) => void;
   /** Announces that deliveries may have been added to the held lanes. */
@@ -127,8 +127,8 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
 
   const termsOf = ({ key }: HeldLane): LaneTerms => ({
     nowMs: performance.now(),
-    share: slots.share(key.merchantId),
-    hasSlot: slots.isFree(key.merchantId),
+    share: slots.share(laneOwner(key)),
+    hasSlot: slots.isFree(laneOwner(key)),
   });
 
   const act = (held: HeldLane): void => {
@@ -152,7 +152,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     switch (action.type) {
       case 'send':
         apply(held, { type: 'send_began', deliveryId: action.delivery.id });
-        slots.take(held.key.merchantId);
+        slots.take(laneOwner(held.key));
         void send(held, action.delivery);
         break;
       case 'read':
@@ -179,7 +179,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       databaseTime,
       cut,
     });
-    slots.giveBack(held.key.merchantId);
+    slots.giveBack(laneOwner(held.key));
     logUnsent(held, delivery, attempted);
     post(held, eventOf(delivery.id, attempted));
     serveWaiting();
@@ -287,13 +287,13 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   };
 
   const forget = (held: HeldLane): void => {
-    const { merchantId } = held.key;
+    const owner = laneOwner(held.key);
     waiting.delete(held);
     toRead.delete(held);
-    const madeRoom = slots.lanesLeft() === 0 || slots.isFull(merchantId);
+    const madeRoom = slots.lanesLeft() === 0 || slots.isFull(owner);
     // This process may have claimed the lane again before the result of its earlier release arrived.
     if (lanes.get(held.text) === held) lanes.delete(held.text);
-    slots.removeLane(merchantId);
+    slots.removeLane(owner);
     if (madeRoom) onLanesDue();
   };
   const noteEmpty = (): void => {
@@ -311,7 +311,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       return {
         lanes: left,
         lanesInTrouble: Math.min(Math.ceil(left / 2), unhealthyLeft),
-        exceptMerchantIds: slots.fullMerchants(),
+        exceptOwners: slots.fullOwners(),
       };
     },
     adopt(claimed, askedAtMs) {
@@ -324,9 +324,9 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
           heldSinceMs: performance.now(),
           state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(askedAtMs) }),
         };
-        const isTooMany = isStopping || slots.isFull(key.merchantId);
+        const isTooMany = isStopping || slots.isFull(laneOwner(key));
         lanes.set(held.text, held);
-        slots.addLane(key.merchantId);
+        slots.addLane(laneOwner(key));
         if (isTooMany) post(held, { type: 'stop' });
         else act(held);
       }

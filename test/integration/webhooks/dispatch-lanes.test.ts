@@ -176,6 +176,22 @@ describe('lanes', () => {
     expect(most.inFlight).toBe(16);
   });
 
+  test('of the sandbox that never answer do not hold up the same merchant in production', async () => {
+    const silent = await Promise.all(Array.from({ length: 16 }, () => desk.receive(silence)));
+    await desk.startDispatcher();
+    await desk.add(...silent.map(({ origin }) => ({ url: origin })));
+    await waitUntil('all slots of the sandbox are taken', () =>
+      silent.every(({ webhooks }) => webhooks.length === 1),
+    );
+
+    const [live] = await desk.add({ url: 'https://127.0.0.1/hook', environment: 'PRODUCTION' });
+
+    // Production sends nothing to a private address, so the attempt ends at once.
+    await desk.untilAttempts(live!.id, 1);
+    const inSandbox = (await desk.deliveries()).filter(({ id }) => id !== live!.id);
+    expect(inSandbox.map(({ attempt_count: count }) => count)).toEqual(Array(16).fill(0));
+  });
+
   test('paused keep what they have, what is on its way is recorded, and resuming sends the rest', async () => {
     const held: (() => void)[] = [];
     const shop = await desk.receive(({ response }) => void held.push(() => response.writeHead(200).end()));

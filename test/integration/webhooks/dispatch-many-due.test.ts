@@ -69,7 +69,7 @@ const claimAll = (client: PoolClient) =>
   claimLanes(client, {
     lanes: 100,
     lanesInTrouble: 100,
-    exceptMerchantIds: [],
+    exceptOwners: [],
     leaseId: randomUUID(),
     leaseMs: 20_000,
   });

@@ -3,9 +3,9 @@ import { createSlots } from '../../../src/webhooks/delivery/slots.ts';
 import type { Slots } from '../../../src/webhooks/delivery/slots.ts';
 
 const times = (count: number, what: () => void): void => Array.from({ length: count }).forEach(what);
-const withLanes = (maxInFlight: number, merchantIds: readonly string[]): Slots => {
+const withLanes = (maxInFlight: number, owners: readonly string[]): Slots => {
   const slots = createSlots(maxInFlight);
-  merchantIds.forEach((id) => slots.addLane(id));
+  owners.forEach((id) => slots.addLane(id));
   return slots;
 };
 const merchants = (count: number): string[] => Array.from({ length: count }, (_, index) => `mer_${index}`);
@@ -41,9 +41,9 @@ describe('slots', () => {
   test('are full for a merchant with sixteen lanes, until one is given up', () => {
     const slots = withLanes(256, [...Array<string>(16).fill('mer_a'), 'mer_b']);
 
-    expect(slots.fullMerchants()).toEqual(['mer_a']);
+    expect(slots.fullOwners()).toEqual(['mer_a']);
     slots.removeLane('mer_a');
-    expect(slots.fullMerchants()).toEqual([]);
+    expect(slots.fullOwners()).toEqual([]);
   });
 
   test('are crowded when three quarters of them are lanes', () => {
