@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { noMerchantId } from '../../src/contract/public-id.ts';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -40,6 +40,8 @@ export interface DashboardSite {
   readonly close: () => Promise<void>;
 }
 
+type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
+
 /** Texts of a merchant that would run if they were not shown as texts. */
 const script = `<script>document.title='run'</script>"><img src=x onerror="document.title='run'">`;
 
@@ -71,6 +73,17 @@ export async function openDashboardSite(): Promise<DashboardSite> {
   ]);
   await failWebhooks(stack, merchantId);
   const waitingRefundId = await refundAboveLimit(stack, merchantId, paidOrderId);
+  /** The sessions by e-mail address. All pages of a user have the same one. */
+  const sessions = new Map<string, Session>();
+  const sessionOf = async (user: TestUser): Promise<Session> => {
+    const known = sessions.get(user.email);
+    if (known !== undefined) return known;
+    const page = await openPage(browser, origin, user);
+    const session = await page.context().storageState();
+    await page.context().close();
+    sessions.set(user.email, session);
+    return session;
+  };
   return {
     stack,
     browser,
@@ -82,7 +95,11 @@ export async function openDashboardSite(): Promise<DashboardSite> {
     reset: `/reset/${reset.token}`,
     paidOrderId,
     waitingRefundId,
-    open: (user, options) => openPage(browser, origin, user, options),
+    open: async (user, options) =>
+      openPage(browser, origin, undefined, {
+        ...options,
+        ...(user === undefined ? {} : { storageState: await sessionOf(user) }),
+      }),
     close: async () => {
       await Promise.all([browser.close(), stack.stop()]);
     },

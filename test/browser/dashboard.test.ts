@@ -1,0 +1,321 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { openDashboardUsers } from '../support/dashboard-users.ts';
+import type { TestUser } from '../support/dashboard-users.ts';
+import { expectAccessible, keepPicture, languages, problemsOf } from './accessible.ts';
+import type { Language } from './accessible.ts';
+import { merchantPages, operatorPages, publicPages, toRequest } from './dashboard-pages.ts';
+import { openDashboardSite } from './dashboard-site.ts';
+import type { DashboardSite } from './dashboard-site.ts';
+
+let site: DashboardSite;
+beforeAll(async () => {
+  site = await openDashboardSite();
+});
+afterAll(() => site.close());
+
+/** The opened pages by user and language, because opening one takes longer than visiting it. */
+const openedPages = new Map<string, OpenedPage>();
+
+interface OpenedPage {
+  readonly page: Page;
+  /** The errors of the page and of its console so far. */
+  readonly errors: string[];
+}
+
+async function pageOf(who: string, user: TestUser | undefined, locale: Language): Promise<OpenedPage> {
+  const key = `${who} ${locale}`;
+  const known = openedPages.get(key);
+  if (known !== undefined) return known;
+  const page = await site.open(user, { locale });
+  const errors: string[] = [];
+  page.on('pageerror', ({ message }) => errors.push(message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !isStatus(message.text())) errors.push(message.text());
+  });
+  openedPages.set(key, { page, errors });
+  return { page, errors };
+}
+
+/** What the pages about refusals are answered with is no error of theirs. */
+const isStatus = (text: string): boolean => /status of 4\d\d/.test(text);
+
+describe.each([
+  ['nobody', publicPages, () => undefined],
+  ['an owner', merchantPages, () => site.owner],
+  ['an operator', operatorPages, () => site.operator],
+])('for %s', (who, pages, user) => {
+  describe.each(Object.entries(pages))('%s', (name, visit) => {
+    test.each(languages)(
+      'in %s: axe finds nothing, the console is silent, and nothing has to be scrolled sideways',
+      async (language) => {
+        const { page, errors } = await pageOf(who, user(), language);
+        await page.setViewportSize({ width: 1280, height: 740 });
+        await visit(page, site);
+        await page.evaluate(
+          "document.querySelectorAll('main details').forEach((fold) => (fold.open = true))",
+        );
+
+        await expectAccessible(page, language);
+        await keepPicture(page, `${who}-${name}-${language}`);
+        expect(errors.splice(0)).toEqual([]);
+        expect(await page.title()).not.toBe('run');
+      },
+    );
+  });
+});
+
+describe('a visitor of the dashboard', () => {
+  const opened: Page[] = [];
+  afterEach(() => Promise.all(opened.splice(0).map((page) => page.context().close())));
+
+  async function open(user: TestUser | undefined, options?: BrowserContextOptions): Promise<Page> {
+    const page = await site.open(user, options);
+    opened.push(page);
+    return page;
+  }
+
+  const at = (path: string): string => `${site.origin}/m/${site.merchantId}/${path}`;
+  const inSandbox = (path: string): string => at(`sandbox/${path}`);
+
+  test('a key is made and revoked without a script', async () => {
+    const page = await open(site.owner, { javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
+    await page.goto(at('sandbox/keys'));
+    await page.locator('#label').fill('by hand');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    expect(await page.locator('#secret').textContent()).toMatch(/^svc_test_/);
+    await page.getByRole('link', { name: 'I have saved it' }).click();
+    await page.locator('summary', { hasText: 'Revoke: by hand' }).click();
+    await page.getByRole('button', { name: 'Revoke permanently' }).first().click();
+    expect(await page.locator('.alert-good').textContent()).toContain('by hand is revoked.');
+  });
+
+  test('somebody signs in and makes a key with the keyboard alone', async () => {
+    const page = await open(undefined);
+    await page.goto(`${site.origin}/sign-in`);
+    // On a busy machine the browser sets the focus after the page has loaded.
+    await page.locator('input[name=email]:focus').waitFor();
+    await page.keyboard.type(site.owner.email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(site.owner.password);
+    await page.keyboard.press('Enter');
+    await page.locator('.menu-user').waitFor();
+    await page.goto(at('sandbox/keys'));
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('typed');
+    await page.keyboard.press('Enter');
+    await page.locator('#secret').waitFor();
+    expect(page.url()).toBe(at('sandbox/keys'));
+  });
+
+  test('the environment is one switch, on every page, and leads to the same page of the other', async () => {
+    const page = await open(site.owner);
+    for (const path of ['keys', 'webhooks', 'quick-start']) {
+      await page.goto(at(`sandbox/${path}`));
+      expect(await page.locator('.switch [aria-current]').textContent()).toBe('Sandbox');
+      expect(await page.locator('.sandbox-note').count()).toBe(1);
+      await page.locator('.switch').getByText('Production').click();
+      await page.waitForURL(at(`production/${path}`));
+      expect(await page.locator('.switch [aria-current]').textContent()).toBe('Production');
+      expect(await page.locator('.sandbox-note').count()).toBe(0);
+      expect(await page.title()).toContain('Production');
+    }
+  });
+
+  test('the language is chosen in the menu, and stays', async () => {
+    const page = await open(await openDashboardUsers(site.stack).member(site.merchantId));
+    await page.goto(at('sandbox/keys'));
+    await page.locator('.menu-user summary').click();
+    await page.getByRole('link', { name: 'አማርኛ' }).click();
+    await page.waitForURL(/lang=am/);
+    await page.goto(at('sandbox/keys'));
+    expect(await page.locator('h1').textContent()).toBe('የAPI ቁልፎች');
+  });
+
+  test('an owner asks for a refund, another approves it, and the open page follows it to its end', async () => {
+    const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
+    await page.goto(inSandbox(`orders/${site.paidOrderId}`));
+    await page.getByRole('link', { name: 'Refund', exact: true }).click();
+    const left = await page.locator('#amount').inputValue();
+    await page.locator('#amount').fill('5.50');
+    await page.locator('#reason').fill('One shoe was missing');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText(/5\.50 will go back to \+251911000001 by Wallet A, USSD/).waitFor();
+    await page.getByRole('button', { name: 'Change the amount or the reason' }).click();
+    expect(await page.locator('#reason').inputValue()).toBe('One shoe was missing');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: /^Ask for approval of ETB/ }).dblclick();
+    await page.waitForURL(/refunds\/rfd_/);
+    await page.getByText('This page updates by itself.').waitFor();
+    const second = await open(await openDashboardUsers(site.stack).member(site.merchantId));
+    await second.goto(inSandbox('refunds?state=awaiting'));
+    await second.locator('tbody a', { hasText: '5.50' }).click();
+    await second.getByRole('button', { name: 'Approve the refund' }).click();
+    // A wallet that is quick ends the refund at once, and the page shows that instead.
+    await second
+      .getByText(/The refund is approved\.|confirmed on .* that ETB\s5\.50 went back/)
+      .first()
+      .waitFor();
+
+    await page.getByText(/confirmed on .* that ETB\s5\.50 went back to the payer/).waitFor();
+    await page.locator('.facts a', { hasText: 'PAID-1' }).click();
+    await page.locator('.story', { hasText: 'One shoe was missing' }).first().waitFor();
+    expect(await page.locator('.summary').innerText()).toMatch(/ETB\s5\.50 was refunded\./);
+    await keepPicture(page, 'a refunded order, on a phone');
+    await page.goto(inSandbox(`orders/${site.paidOrderId}/refund`));
+    expect(Number(left) - Number(await page.locator('#amount').inputValue())).toBeCloseTo(5.5);
+  });
+
+  test('a page with its style and script weighs less than 100 kB', async () => {
+    const page = await open(site.owner);
+    await page.goto(at('sandbox/webhooks'), { waitUntil: 'networkidle' });
+
+    const bytes = await page.evaluate<number>(
+      "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]" +
+        '.reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)',
+    );
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(100_000);
+  });
+
+  test('a merchant makes a payment link, a customer pays by it, and the page says so by itself', async () => {
+    const page = await open(site.owner);
+    await page.goto(inSandbox(''));
+    await page.getByRole('link', { name: 'Payment links' }).first().click();
+    await page.getByRole('link', { name: 'Create a payment link' }).click();
+    await page.locator('#amount').fill('75.50');
+    await page.locator('#reason').fill('Coffee for the team');
+    await page.getByRole('button', { name: 'Create the link' }).click();
+    await page.locator('.qr img').waitFor();
+    expect(await problemsOf(page)).toEqual([]);
+    await keepPicture(page, 'link-en-1280');
+    const drawn = await page.evaluate<number>("document.querySelector('.qr img').naturalWidth");
+    expect(drawn).toBeGreaterThan(0);
+    const url = new URL((await page.locator('#checkout-url').textContent()) ?? '');
+
+    const checkout = await open(undefined, { viewport: { width: 360, height: 740 } });
+    await checkout.goto(`${site.stack.checkouts[0]!.origin}${url.pathname}`);
+    expect(await checkout.locator('#phone').inputValue()).toBe('');
+    await checkout.locator('#phone').fill('0911000002');
+    await checkout.locator('input[type=radio]').first().check({ force: true });
+    await checkout.locator('main form button[type=submit]').first().click();
+
+    await page.getByText('The link is paid.').waitFor();
+    await page.getByRole('link', { name: 'The history of the order' }).click();
+    expect(await page.locator('.story-wallet').count()).toBeGreaterThan(0);
+    expect(await page.locator('.facts', { hasText: 'Collected' }).textContent()).toContain('0911000002');
+  });
+
+  test('without scripts, numbers are read in a table, and orders are searched', async () => {
+    const page = await open(site.owner, { javaScriptEnabled: false });
+    await page.goto(inSandbox('?span=month'));
+    expect(await page.locator('#chart-table tbody tr').count()).toBe(30);
+    expect(await page.locator('.chart').isVisible()).toBe(false);
+
+    await page.goto(inSandbox('orders'));
+    await page.locator('#number').fill('PAID');
+    await page.getByRole('button', { name: 'Search' }).click();
+
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+
+  test('a chart is drawn from the table, and the pages weigh little', async () => {
+    const page = await open(site.owner);
+    const sizes = new Map<string, number>();
+    page.on('response', (response) => {
+      void response.body().then(
+        (body) => sizes.set(new URL(response.url()).pathname, body.length),
+        () => undefined,
+      );
+    });
+    await page.goto(inSandbox(''), { waitUntil: 'networkidle' });
+
+    expect(await page.locator('.chart canvas').count()).toBe(1);
+    const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    expect(total).toBeLessThan(160_000);
+  });
+
+  test('a developer finds out why a request was refused, and sees no whole phone number', async () => {
+    const page = await open(site.owner);
+    await toRequest(page, site);
+
+    const text = await page.locator('main').innerText();
+    expect(text).toContain('INVALID_FIELDS');
+    expect(text).toContain('must have at most 2 decimals');
+    expect(text).toContain('<script>alert(1)</script>');
+    expect(text).toContain('09112**344');
+    expect(text).not.toContain('0911223344');
+  });
+
+  test('an operator activates a merchant, and the second of two people who save sees a notice', async () => {
+    const page = await open(site.operator);
+    await page.goto(`${site.origin}/operator/merchants`);
+    await page.locator('#name').fill('Sheger <b>Books</b>');
+    await page.locator('main form.sheet button').click();
+    await page.locator('#minutes').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+
+    await page.locator('#minutes').fill('45');
+    await page.locator('#largest').fill('etb 5000');
+    await page.locator('main form.sheet button').click();
+    await page.locator('.alert-good').waitFor();
+    await other.locator('#name').fill('Mine');
+    await other.locator('main form.sheet button').click();
+    await other.locator('.alert-bad').waitFor();
+
+    expect(await page.locator('#largest').inputValue()).toBe('ETB 5000');
+    expect(await other.locator('h1').innerText()).toBe('Sheger <b>Books</b>');
+    expect(await other.locator('#name').inputValue()).toBe('Mine');
+  });
+
+  test('an operator suspends a merchant with a reason, and lets it go on', async () => {
+    const { id } = await site.stack.createMerchant();
+    const page = await open(site.operator);
+    await page.goto(`${site.origin}/operator/merchants/${id}`);
+
+    await page.locator('summary', { hasText: 'Suspend' }).click();
+    await page.locator('#reason').fill('asked for by the bank');
+    await page.locator('button', { hasText: 'Suspend' }).click();
+    await page.locator('.alert-good').waitFor();
+    expect(await page.locator('.facts .badge').innerText()).toBe('Suspended');
+    await page.locator('summary', { hasText: 'Resume' }).click();
+    await page.locator('button', { hasText: 'Resume' }).click();
+    await page.locator('.facts .badge-good').waitFor();
+  });
+
+  test('an operator finds failing endpoints and refused reversals, and requests a reversal again', async () => {
+    const page = await open(site.operator);
+    await page.goto(`${site.origin}/operator/endpoints`);
+    expect(await page.locator('tbody').innerText()).toContain('<i>moving</i>');
+    const row = page.getByRole('row').filter({ hasText: '<i>moving</i>' });
+    await row.locator('a', { hasText: 'webhooks' }).click();
+    expect(await page.locator('#endpoint').inputValue()).toBe('https://there-is-no-such-shop.example');
+
+    await page.goto(`${site.origin}/operator/stray-payments`);
+    await page.locator('tbody', { hasText: 'This payment cannot be reversed' }).waitFor();
+    await page.locator('summary', { hasText: 'Retry' }).click();
+    await page.locator('button', { hasText: 'Retry the reversal' }).click();
+    await page.locator('.alert-good').waitFor();
+  });
+
+  test('members of a merchant find nothing at the operator’s addresses', async () => {
+    const page = await open(site.owner);
+    for (const path of [
+      '',
+      '/merchants',
+      '/orders',
+      '/wallets',
+      '/stray-payments',
+      '/reconciliations',
+      '/balances',
+      '/pipeline',
+      '/endpoints',
+    ]) {
+      expect((await page.goto(`${site.origin}/operator${path}`))?.status()).toBe(404);
+    }
+  });
+});
