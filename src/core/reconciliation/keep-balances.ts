@@ -58,6 +58,7 @@ const hasOwnMoney = `
     select from core.payee_accounts p
     join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
     where p.environment = $1::core.environment and p.wallet = $9 and p.payee = $10
+      and a.environment = $1::core.environment and a.payment_option = any($7::text[])
       and a.status = 'SUCCEEDED' and a.updated_at >= $4 and a.updated_at <= $5
   ) or exists (
     select from core.stray_payments s

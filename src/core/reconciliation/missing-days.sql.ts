@@ -75,6 +75,7 @@ where not exists (
     select from core.payee_accounts p
     join core.payment_attempts a on a.merchant_id = p.merchant_id and a.wallet_account_id = p.wallet_account_id
     where p.environment = d.environment and p.wallet = d.wallet and p.payee = d.payee and a.status = 'SUCCEEDED'
+      and a.environment = d.environment and a.payment_option = any(of_day.options)
       and a.updated_at >= of_day.began_at and a.updated_at < of_day.ended_at
       and ($6::uuid is null or a.merchant_id = $6)
   )
