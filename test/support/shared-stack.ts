@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/core/database/database.ts';
 import type { Database } from '../../src/core/database/database.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { startStack } from './stack.ts';
-import type { Stack, StackOptions } from './stack.ts';
+import type { Stack, StackOptions, TestMerchant } from './stack.ts';
 import { createTestDatabase } from './test-database.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -48,6 +48,15 @@ export const sharedStack = (options: StackOptions = {}): Stack =>
   shared(
     () => startStack(options),
     (stack) => stack.stop(),
+  );
+
+export const sharedMerchant = (
+  stack: Stack,
+  options?: Parameters<Stack['createMerchant']>[0],
+): TestMerchant =>
+  shared(
+    () => stack.createMerchant(options),
+    () => undefined,
   );
 
 export function sharedClient<S extends DescService>(stack: Stack, service: S, role: Role): Client<S> {

@@ -5,6 +5,7 @@ import { openDashboardUsers } from '../../support/dashboard-users.ts';
 import type { DashboardUsers, TestUser } from '../../support/dashboard-users.ts';
 import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 /** What tests of the dashboard do with a stack. */
@@ -25,6 +26,12 @@ const hashOf = (visitor: DashboardVisitor): Uint8Array =>
   createHash('sha256')
     .update(visitor.cookies.get(sessionCookie) ?? '')
     .digest();
+
+export const sharedDashboardDesk = (stack: Stack): DashboardDesk =>
+  shared(
+    () => Promise.resolve(openDashboardDesk(stack)),
+    () => undefined,
+  );
 
 export function openDashboardDesk(stack: Stack): DashboardDesk {
   const origin = stack.dashboards[0]?.origin ?? '';

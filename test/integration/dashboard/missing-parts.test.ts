@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
 import { registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
-import type { DashboardDesk } from './dashboard-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 const missing = 'This part is unavailable at the moment';
 
-describe('without a process that sends webhooks', () => {
-  let stack: Stack;
-  let desk: DashboardDesk;
-  beforeAll(async () => {
-    stack = await startStack({ facades: 0, dashboards: 1 });
-    desk = openDashboardDesk(stack);
-  });
-  afterAll(() => stack.stop());
+const stack = sharedStack({ facades: 0, dashboards: 1 });
+const desk = sharedDashboardDesk(stack);
 
+describe('without a process that sends webhooks', () => {
   test('pages say which part is missing, and the rest works', async () => {
     const merchant = await stack.createMerchant();
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
@@ -52,23 +45,15 @@ describe('without a process that sends webhooks', () => {
   });
 });
 
-describe('without core', () => {
-  test('every page says so, in the language of its reader', async () => {
-    const stack = await startStack({ facades: 0, dashboards: 1 });
-    try {
-      const desk = openDashboardDesk(stack);
-      const merchant = await stack.createMerchant();
-      const visitor = await desk.signedIn(await desk.users.member(merchant.id));
-      await Promise.all(stack.cores.map((core) => core.stop()));
+test('without core every page says so, in the language of its reader', async () => {
+  const merchant = await stack.createMerchant();
+  const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+  await Promise.all(stack.cores.map((core) => core.stop()));
 
-      const page = await visitor.get(`/m/${merchant.id}/sandbox/keys?lang=am`);
-      const ready = await visitor.get('/readyz');
-      const alive = await visitor.get('/healthz');
+  const page = await visitor.get(`/m/${merchant.id}/sandbox/keys?lang=am`);
+  const ready = await visitor.get('/readyz');
+  const alive = await visitor.get('/healthz');
 
-      expect([page.status, headingOf(page)]).toEqual([503, 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም']);
-      expect([ready.status, alive.status]).toEqual([503, 200]);
-    } finally {
-      await stack.stop();
-    }
-  });
+  expect([page.status, headingOf(page)]).toEqual([503, 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም']);
+  expect([ready.status, alive.status]).toEqual([503, 200]);
 });

@@ -3,20 +3,17 @@ import { expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { RecoveryService, RecoveryStream } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
-import { shared, sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 const stack = sharedStack({
   facades: 0,
   dashboards: 1,
   settings: { GATEHOUSE_WALLETS: walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false') },
 });
-const desk = shared(
-  () => Promise.resolve(openDashboardDesk(stack)),
-  () => undefined,
-);
+const desk = sharedDashboardDesk(stack);
 const recoveries = sharedClient(stack, RecoveryService, 'operator');
 const database = sharedConnection(() => stack.databaseUrl);
 

@@ -6,14 +6,11 @@ import {
 } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { shared, sharedClient, sharedStack } from '../../support/shared-stack.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
 const stack = sharedStack({ facades: 0, dashboards: 1 });
-const desk = shared(
-  () => Promise.resolve(openDashboardDesk(stack)),
-  () => undefined,
-);
+const desk = sharedDashboardDesk(stack);
 const merchantWallets = sharedClient(stack, MerchantWalletService, 'operator');
 const worker = sharedClient(stack, MerchantWalletService, 'wallets');
 const merchants = sharedClient(stack, MerchantService, 'operator');
