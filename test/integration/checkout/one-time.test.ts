@@ -57,24 +57,6 @@ describe('submitting', () => {
     expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
   });
 
-  test('20 times at once from 20 browsers starts one payment, in one of them', async () => {
-    const order = await orders.register();
-    const customers = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const customer = createCustomer();
-        await customer.get(order.url);
-        return customer;
-      }),
-    );
-
-    const answers = await Promise.all(customers.map((customer) => customer.post(order.url, payment)));
-
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
-    expect(statuses.filter((status) => status === 409)).toHaveLength(19);
-    expect(await orders.attempts(order)).toHaveLength(1);
-  });
-
   test('in two tabs with two phones starts the first, and shows it in both', async () => {
     const order = await orders.register();
     const customer = createCustomer();
@@ -94,35 +76,6 @@ describe('submitting', () => {
 
     expect((await customer.post(order.url, payment)).status).toBe(303);
     expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
-  });
-
-  test('after a no goes on in the same browser, and in no other', async () => {
-    const order = await orders.register();
-    const customer = createCustomer();
-    await customer.post(order.url, payment);
-    await orders.settle(order, { attempt: 'DECLINED', declineReason: 'wrong_pin' });
-
-    const other = await createCustomer().post(order.url, payment);
-    const same = await customer.post(order.url, { ...payment, payment_option: 'walletb_ussd' });
-
-    expect([other.status, same.status]).toEqual([409, 303]);
-    expect((await orders.attempts(order)).map(({ payment_option: option }) => option)).toEqual([
-      'walleta_ussd',
-      'walletb_ussd',
-    ]);
-  });
-
-  test('after the session has ended starts nothing, and says so', async () => {
-    const order = await orders.register();
-    const customer = createCustomer();
-    await customer.get(order.url);
-    await orders.endSessionIn(order, -1);
-
-    const late = await customer.post(order.url, payment);
-
-    expect(late.status).toBe(303);
-    expect(headingOf(await customer.get(order.url))).toBe('The time to pay has run out');
-    expect(await orders.attempts(order)).toEqual([]);
   });
 });
 
@@ -210,19 +163,6 @@ describe('cancelling', () => {
     expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
   });
 
-  test('while the payment waits to be sent ends the order and the attempt', async () => {
-    const order = await orders.register();
-    const customer = createCustomer();
-    await customer.post(order.url, payment);
-    const waiting = await customer.get(order.url);
-
-    await customer.post(`${order.url}/cancel`);
-
-    expect(waiting.body).toContain(`action="${new URL(order.url).pathname}/cancel"`);
-    expect(headingOf(await customer.get(order.url))).toBe('Payment cancelled');
-    expect(await orders.attempts(order)).toMatchObject([{ status: 'TIMED_OUT' }]);
-  });
-
   test('while a wallet has been asked changes nothing, and says why', async () => {
     const order = await orders.register();
     const customer = createCustomer();
@@ -235,16 +175,5 @@ describe('cancelling', () => {
     expect(refused.body).toContain('It is too late to cancel here');
     expect(refused.body).not.toContain('<form');
     expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'PENDING' }] });
-  });
-
-  test('after it was paid changes nothing, and shows that it was paid', async () => {
-    const order = await orders.register();
-    const customer = createCustomer();
-    await customer.post(order.url, payment);
-    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
-
-    await customer.post(`${order.url}/cancel`);
-
-    expect(headingOf(await customer.get(order.url))).toBe('Payment received');
   });
 });

@@ -28,7 +28,7 @@ import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/gr
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
 
@@ -240,8 +240,12 @@ test('the table has a row for every method the server serves, and no other', asy
  */
 type Call = (method: string, authorization: string | undefined) => Promise<string>;
 
+const client = shared(
+  async () => plainGrpcClient(stack.addresses[0]!),
+  ({ close }) => close(),
+);
+
 const overGrpc: Call = async (name, authorization) => {
-  const client = plainGrpcClient(stack.addresses[0]!);
   const [service = '', method = ''] = name.split('/');
   const headers = authorization === undefined ? {} : { authorization };
   try {
@@ -258,8 +262,6 @@ const overGrpc: Call = async (name, authorization) => {
   } catch (error) {
     const { code, details } = error as { code: number; details: string };
     return verdict(code, details.includes('open to') ? 'ROLE_NOT_ALLOWED' : 'INVALID_SERVICE_TOKEN');
-  } finally {
-    client.close();
   }
 };
 

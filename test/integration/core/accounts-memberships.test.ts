@@ -2,13 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { storedId } from '../../support/ids.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { password } from './account-desk.ts';
 import { sharedAccountSite } from './account-site.ts';
 
 const { OWNER, DEVELOPER, VIEWER } = MemberRole;
 
-const { stack, desk } = sharedAccountSite();
+const { stack, desk, database } = sharedAccountSite();
 
 const newMerchant = async () => (await stack.createMerchant()).id;
 const change = (merchantId: string, user: User, from: MemberRole, to: MemberRole, core = 0) =>
@@ -96,16 +97,23 @@ describe('the last owner', () => {
       to: fc.constantFrom(OWNER, DEVELOPER, undefined),
       core: fc.integer({ min: 0, max: 1 }),
     });
+    const elsewhere = { merchantId: await newMerchant(), role: VIEWER };
+    const users = [
+      await desk.addUser(elsewhere),
+      await desk.addUser(elsewhere),
+      await desk.addUser(elsewhere),
+    ];
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { maxLength: 3 }),
         async (rounds) => {
           const merchantId = await newMerchant();
-          const users = [
-            await desk.addUser({ merchantId, role: OWNER }),
-            await desk.addUser({ merchantId, role: OWNER }),
-            await desk.addUser({ merchantId, role: DEVELOPER }),
-          ];
+          for (const [index, { userId }] of users.entries())
+            await database.query('insert into core.memberships values ($1, $2, $3, now(), now())', [
+              storedId('mer', merchantId),
+              storedId('usr', userId),
+              index < 2 ? 'OWNER' : 'DEVELOPER',
+            ]);
           for (const round of rounds) {
             const outcomes = await Promise.all(
               round.map(({ who, from, to, core }) =>

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { password, waitAskedFor } from './account-desk.ts';
@@ -18,14 +18,15 @@ const signIn = (email: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.verifyPassword({ email, password, remoteAddress: '203.0.113.1', ...own });
 const wrong = 'not the right password';
 
-/** Has wrong passwords tried for the address from as many places, past what one place may. */
-async function tryFromEverywhere(email: string, tries: number): Promise<void> {
-  for (let done = 0; done < tries; done += 20)
-    await Promise.allSettled(
-      Array.from({ length: 20 }, () =>
-        signIn(email, { password: wrong, remoteAddress: newPlace() }, done % 2),
-      ),
-    );
+const tryElsewhere = (email: string, core = 0) =>
+  refusalOf(signIn(email, { password: wrong, remoteAddress: newPlace() }, core));
+
+/** Has a hundred wrong passwords tried for the address, each from another place. Only the first two and the last are hashed. */
+async function tryFromEverywhere(email: string): Promise<void> {
+  await tryElsewhere(email, 0);
+  await tryElsewhere(email, 1);
+  await database.query('update core.account_tries set tries = 99 where tries = 2');
+  expect(await tryElsewhere(email)).toBe('WRONG_CREDENTIALS');
 }
 
 describe('a password', () => {
@@ -152,11 +153,13 @@ describe('tries from one place', () => {
 });
 
 describe('tries from everywhere', () => {
+  beforeEach(() => database.query('truncate core.account_tries'));
+
   test('are a hundred at an account, whose owner can still sign in from a place where they did before', async () => {
     const user = await viewer();
     const home = newPlace();
     await signIn(user.email, { remoteAddress: home });
-    await tryFromEverywhere(user.email, 100);
+    await tryFromEverywhere(user.email);
 
     expect(await refusalOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
     await signIn(user.email, { remoteAddress: home });
@@ -164,7 +167,7 @@ describe('tries from everywhere', () => {
 
   test('are a hundred at an address without an account, so that the answer does not tell', async () => {
     const email = desk.newEmail();
-    await tryFromEverywhere(email, 100);
+    await tryFromEverywhere(email);
     expect(await refusalOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
   });
 });

@@ -13,9 +13,10 @@ import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { deadAddress } from '../../e2e/cli-harness.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import type { Stack, StackOptions } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { bufCurl } from '../core/rpc-clients.ts';
 import { answer, startReceiver } from './receivers.ts';
@@ -27,8 +28,8 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function openStack(webhooks: number, settings: Readonly<Record<string, string>> = {}): Promise<Stack> {
-  const stack = await startStack({ ownProcesses: ['webhooks'], facades: 0, webhooks, settings });
+async function openStack(webhooks: number, ownProcesses: StackOptions['ownProcesses'] = []): Promise<Stack> {
+  const stack = await startStack({ ownProcesses, facades: 0, webhooks });
   cleanUps.push(stack.stop);
   return stack;
 }
@@ -44,7 +45,7 @@ async function startWith(
   stack: Stack,
   settings: Readonly<Record<string, string>>,
 ): Promise<GatehouseProcess> {
-  const started = await startProcess('webhooks', { ...stack.webhookSettings, ...settings });
+  const started = await startInline('webhooks', { ...stack.webhookSettings, ...settings });
   cleanUps.push(() => started.stop());
   return started;
 }
@@ -72,7 +73,7 @@ const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
   });
 
 test('after SIGTERM, the process waits for the responses to its attempts, so no webhook is sent twice', async () => {
-  const stack = await openStack(1);
+  const stack = await openStack(1, ['webhooks']);
   const held: (() => void)[] = [];
   const receiver = await openReceiver(({ response }) => void held.push(() => response.writeHead(200).end()));
   await endOrders(stack, 1, receiver.origin);
