@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { startProgram } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
+import { compileCache } from './servers.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -92,7 +93,7 @@ export async function openOneMachine(
     run: (process_) =>
       new Promise((done) => {
         const [program = '', ...args] = process_.command.map(here);
-        const env = { PATH: process.env['PATH'], ...environmentOf(process_) };
+        const env = { PATH: process.env['PATH'], ...compileCache(), ...environmentOf(process_) };
         execFile(program, args, { cwd: root, env }, (error, stdout, stderr) =>
           done({ exitCode: error?.code ?? 0, stdout, stderr }),
         );
