@@ -56,8 +56,6 @@ interface Counter {
   readonly database: pg.Pool;
 }
 
-/** The time for which servers may be unavailable. */
-const patienceMs = 60_000;
 const pauseMs = 400;
 
 /** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
@@ -102,7 +100,7 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
         );
         if (rows.length > 0) throw new Error('some have not');
       };
-      await insist('every order has ended', areDecided, patienceMs);
+      await insist('every order has ended', areDecided);
       paid.abort();
       await wallet;
     },
@@ -124,10 +122,10 @@ async function serve(counter: Counter, own: Customer, stop: AbortSignal): Promis
     const orderNumber = `K-${customer}-${index}`;
     const register = () =>
       counter.orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl }));
-    const { order, checkoutUrl } = await insist(`${orderNumber} is registered`, register, patienceMs);
+    const { order, checkoutUrl } = await insist(`${orderNumber} is registered`, register);
     const ending = endings[(customer + index) % endings.length] ?? 'expired';
     const open = { merchantId, orderNumber, id: storedId('ord', order?.orderId ?? ''), checkoutUrl };
-    await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending), patienceMs);
+    await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending));
     await delay(pauseMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }
@@ -175,7 +173,7 @@ async function completePayments({ payments }: Counter, stop: AbortSignal): Promi
         maxAttempts: 100,
         lease: { seconds: 5n },
       });
-    const { attempts } = await insist('payments are leased', lease, patienceMs);
+    const { attempts } = await insist('payments are leased', lease);
     const complete = async ({ merchantId, paymentAttempt, leaseId }: LeasedPaymentAttempt): Promise<void> => {
       const paymentAttemptId = paymentAttempt?.paymentAttemptId ?? '';
       const outcome = outcomes.completed(`t-${paymentAttemptId}`);

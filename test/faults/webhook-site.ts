@@ -61,8 +61,6 @@ export interface WebhookSiteOptions {
   readonly databaseUrl?: string;
 }
 
-const tradeTimeoutMs = 90_000;
-
 /** Starts it. Close it in the end, whatever happens. */
 export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise<WebhookSite> {
   const cleanUps: (() => Promise<unknown>)[] = [];
@@ -223,14 +221,10 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
         return listed?.length === count && listed;
       });
       try {
-        await waitUntil(
-          `all of ${events.length} events are delivered`,
-          async () => {
-            if (impatient) await hurryRetries(database);
-            return isAllDelivered(events.length).catch(() => false);
-          },
-          tradeTimeoutMs,
-        );
+        await waitUntil(`all of ${events.length} events are delivered`, async () => {
+          if (impatient) await hurryRetries(database);
+          return isAllDelivered(events.length).catch(() => false);
+        });
       } catch (error) {
         const found = await describeStandstill({ database, shops, events, processes: processes() });
         throw new Error(`${String(error)}\n${found}`, { cause: error });
