@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
-import { traceFields } from '../tracing/span.ts';
+import { runInSpan } from '../tracing/span.ts';
 import { spanOf } from './trace-requests.ts';
 
 export interface RequestLineOptions {
@@ -30,23 +30,20 @@ export function logLineWhenOver(
     const probe = (route === '/healthz' || route === '/readyz') && status === 200;
     const level = status !== undefined && status >= 500 ? 'warn' : probe ? 'debug' : 'info';
     const found = facts();
-    logger[level](
-      {
-        request_id: request.id,
-        method: request.method,
-        // The logger omits undefined fields.
-        route,
-        status,
-        client_gone: response.writableFinished ? undefined : true,
-        duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
-        ip: request.ip,
-        ...traceFields(spanOf(request)),
-        ...found,
-        cause: undefined,
-        ...causeFields(found.cause),
-      },
-      'request',
-    );
+    const line = {
+      request_id: request.id,
+      method: request.method,
+      // The logger omits undefined fields.
+      route,
+      status,
+      client_gone: response.writableFinished ? undefined : true,
+      duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
+      ip: request.ip,
+      ...found,
+      cause: undefined,
+      ...causeFields(found.cause),
+    };
+    runInSpan(spanOf(request), () => logger[level](line, 'request'));
   });
 }
 

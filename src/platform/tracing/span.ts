@@ -100,7 +100,8 @@ export function inSharedSpan<Result>(
   return untilEnd(shared, run);
 }
 
-/** The fields of a log line that name the active span. */
-export function traceFields(span: Span | undefined): { trace_id: string; span_id: string } | undefined {
-  return span === undefined ? undefined : { trace_id: span.context.traceId, span_id: span.context.spanId };
-}
+/** The JSON members of a log line that name the active span, after a comma; empty without one. Ids need no escaping. */
+export const activeTraceMembers = (): string => {
+  const span = active.getStore();
+  return span === undefined ? '' : `,"trace_id":"${span.context.traceId}","span_id":"${span.context.spanId}"`;
+};

@@ -46,21 +46,24 @@ function createTracing(
   sampled: SampledSpans,
   { ratio, fillRandom, random }: Pick<TracingOptions, 'fillRandom' | 'random'> & { readonly ratio: number },
 ): Tracing {
-  const pool = Buffer.alloc(24 * 256);
-  let used = pool.length;
-  /** Random bytes in hexadecimal form. All of them being zero, which is no id, will not happen. */
-  const randomHex = (length: number): string => {
-    if (used + length > pool.length) {
-      fillRandom(pool);
+  const bytes = Buffer.alloc(24 * 256);
+  let pool = '';
+  let used = 0;
+  /** Random hexadecimal digits. All of them being zero, which is no id, will not happen. */
+  const randomHex = (digits: number): string => {
+    if (used + digits > pool.length) {
+      fillRandom(bytes);
+      // Many small conversions would cost several times as much.
+      pool = bytes.toString('hex');
       used = 0;
     }
-    return pool.toString('hex', used, (used += length));
+    return pool.slice(used, (used += digits));
   };
 
   const beginBelow = (name: string, parent: TraceContext | undefined, options: SpanOptions): Span => {
     const isSampled = parent?.isSampled ?? random() < ratio;
     if (isSampled) return sampled.begin(name, parent, options, beginUnsampled);
-    return beginUnsampled({ traceId: parent?.traceId ?? randomHex(16), spanId: randomHex(8), isSampled });
+    return beginUnsampled({ traceId: parent?.traceId ?? randomHex(32), spanId: randomHex(16), isSampled });
   };
   /** Spans below it share its id: nothing records them. */
   const beginUnsampled = (context: TraceContext): Span => {

@@ -4,7 +4,7 @@ import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
-import { runInSpan, traceFields } from '../../platform/tracing/span.ts';
+import { runInSpan } from '../../platform/tracing/span.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
 import type { DeliveryTraces } from './delivery-traces.ts';
@@ -94,7 +94,6 @@ export function logAttempt(
   isRecorded: boolean,
 ): void {
   const line = {
-    ...traceFields(span),
     delivery_id: delivery.id,
     merchant_id: delivery.merchantId,
     environment: delivery.environment.toLowerCase(),
@@ -115,6 +114,6 @@ export function logAttempt(
     detail: report.detail,
     ...(report.hiddenCause === undefined ? {} : { name_failure: report.hiddenCause }),
   };
-  if (report.result === 'DELIVERED' && isRecorded) logger.info(line, 'webhook attempt');
-  else logger.warn(line, 'webhook attempt');
+  const level = report.result === 'DELIVERED' && isRecorded ? 'info' : 'warn';
+  runInSpan(span, () => logger[level](line, 'webhook attempt'));
 }

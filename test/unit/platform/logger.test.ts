@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { maskPhone } from '../../../src/platform/mask-sensitive.ts';
+import { runInSpan } from '../../../src/platform/tracing/span.ts';
+import type { Span } from '../../../src/platform/tracing/span.ts';
 
 interface Written {
   readonly text: string;
@@ -29,6 +31,29 @@ test('a line is one JSON object with time, level by name, process and instance',
     order_id: 'ord_1',
     msg: 'said',
   });
+});
+
+test('a line that is written in a span has its ids, unmasked', () => {
+  const context = {
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    spanId: '0911223344556677',
+    isSampled: false,
+  };
+  const span: Span = {
+    context,
+    begin: () => span,
+    set: () => undefined,
+    rename: () => undefined,
+    link: () => undefined,
+    end: () => undefined,
+  };
+  expect(runInSpan(span, () => write({ order_id: 'ord_1' })).json).toMatchObject({
+    trace_id: context.traceId,
+    span_id: context.spanId,
+    order_id: 'ord_1',
+    msg: 'said',
+  });
+  expect(write({}).json).not.toHaveProperty('trace_id');
 });
 
 test('nothing below the level is written', () => {
