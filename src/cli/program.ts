@@ -250,7 +250,7 @@ function createProgram(output: {
     )
     .option('--address <host:port,…>', 'the addresses of one or more cores', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')
-    .option('--verbose', 'print the place in the sources where an error happened')
+    .option('--verbose', 'print the stack trace of an unexpected error')
     .exitOverride()
     .version(gatehouseVersion, '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true, subcommandTerm })

@@ -53,7 +53,7 @@ const transportDescriptions: Readonly<Record<keyof typeof transportErrors, strin
 const errorBody = (example: object) => ({ 'application/json': { schema: { $ref: 'Error#' }, example } });
 
 /** The answers of every listener to violations of HTTP, by status. */
-export const transportResponses = Object.fromEntries(
+const transportResponses = Object.fromEntries(
   Object.entries(transportErrors).map(([status, example]) => {
     const description = transportDescriptions[example.code];
     return [status, { description, headers: requestIdHeader, content: errorBody(example) }] as const;

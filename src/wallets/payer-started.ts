@@ -22,7 +22,7 @@ import type { WalletSettings } from './wallet-settings.ts';
 export const payersToken = 'payers';
 
 /** The messages about a payment: before the wallet moves the money, and after it. */
-export const payerStages = ['validation', 'confirmation'] as const;
+const payerStages = ['validation', 'confirmation'] as const;
 export type PayerStage = (typeof payerStages)[number];
 
 export const isPayerStage = (id: string): id is PayerStage => payerStages.some((stage) => stage === id);

@@ -27,7 +27,7 @@ const countOf = (checks: readonly CheckReport[], result: CheckResult): number =>
   checks.filter((check) => check.result === result).length;
 
 /** Passed checks in percent, rounded down, so that 100 means all. */
-export const scoreOf = (checks: readonly CheckReport[]): number =>
+const scoreOf = (checks: readonly CheckReport[]): number =>
   checks.length === 0 ? 0 : Math.floor((100 * countOf(checks, 'passed')) / checks.length);
 
 const ofPart = ({ checks }: Certification, part: CertificationPart): readonly CheckReport[] =>

@@ -14,7 +14,7 @@ export interface ReceiverCertification {
   readonly answerMs?: number;
 }
 
-export const standardAnswerMs = 15_000;
+const standardAnswerMs = 15_000;
 
 /** Certifies a receiver of webhooks by its HTTP answers. */
 export async function certifyReceiver(options: ReceiverCertification): Promise<readonly CheckReport[]> {

@@ -13,7 +13,7 @@ export const targets = [
 export type Target = (typeof targets)[number];
 
 /** How a target is attacked. `disk` fills the disk with the database, with the broker's store, or with the log. */
-export const faultKinds = ['kill', 'stop', 'freeze', 'network', 'disk'] as const;
+const faultKinds = ['kill', 'stop', 'freeze', 'network', 'disk'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** One attack of a campaign. */

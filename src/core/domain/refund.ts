@@ -81,7 +81,7 @@ export function createRefund(
 export type ApprovalRefusal = 'same_person' | 'not_awaiting';
 
 /** The person behind an actor. The holders of a service token cannot be told apart, whatever name the call has. */
-export function personOf(actor: string): string {
+function personOf(actor: string): string {
   const [role = '', ...name] = actor.split(':');
   return role === 'dashboard' && name.length > 0 ? actor : role;
 }

@@ -8,7 +8,7 @@ import { refundStateText } from './refund-writing.ts';
 import type { RefundWords, RefundWriting } from './refund-writing.ts';
 
 /** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. */
-export function personText(actor: string, users: readonly User[], { one }: RefundWords): string {
+function personText(actor: string, users: readonly User[], { one }: RefundWords): string {
   const { people } = one;
   const [role = '', name = ''] = actor.split(/:(.*)/s);
   switch (role) {
@@ -26,7 +26,7 @@ export function personText(actor: string, users: readonly User[], { one }: Refun
 }
 
 /** The state of a refund in one sentence. */
-export function refundSummary(refund: Refund, writing: RefundWriting): string {
+function refundSummary(refund: Refund, writing: RefundWriting): string {
   const { own, language, timeZone } = writing;
   const { summary } = own.one;
   const option = optionText(refund.paymentOption, writing);

@@ -53,6 +53,6 @@ export function takeFlash(request: FastifyRequest): readonly Flash[] {
 }
 
 /** The session's data; undefined for requests without a session, such as an unknown path. */
-export const sessionDataOf = (request: FastifyRequest): SessionData | undefined =>
+const sessionDataOf = (request: FastifyRequest): SessionData | undefined =>
   // Outside of the pages' scope, requests have no session.
   (request.session as FastifyRequest['session'] | undefined)?.data;

@@ -197,7 +197,7 @@ const reversalCodes: Readonly<Record<string, readonly [number | string, string]>
 };
 
 /** The result of a reversal. */
-export function reversalResult(reversal: Payment): object {
+function reversalResult(reversal: Payment): object {
   const code = reversal.state.status === 'failed' ? reversal.state.code : '';
   const parameters = [
     { Key: 'DebitAccountBalance', Value: `Utility Account|${reversal.currency}|0.00|0.00|0.00|0.00` },

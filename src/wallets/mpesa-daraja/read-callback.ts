@@ -4,7 +4,7 @@ import type { CallbackHint, CallbackRequest } from '../connector/wallet-connecto
 import { noteOf, writeNote } from './notes.ts';
 
 /** The answer that M-Pesa expects to each of its messages. */
-export const acceptedReply = {
+const acceptedReply = {
   status: 200,
   body: JSON.stringify({ ResultCode: 0, ResultDesc: 'Accepted' }),
 };

@@ -237,7 +237,7 @@ const subjectColumns = ({ kind, id }: SettledSubject) => ({
 });
 
 /** The public id of what a settlement settles. */
-export function subjectIdOf({
+function subjectIdOf({
   paymentAttemptId,
   strayPaymentId,
   refundId,

@@ -71,7 +71,7 @@ const checksumOf = (manifest: object): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 
 /** @throws SnapshotError when the folder has no complete and undamaged manifest of a form that this version knows */
-export async function readManifest(folder: string): Promise<Manifest> {
+async function readManifest(folder: string): Promise<Manifest> {
   const content = parsed(await readText(folder));
   const { checksum, ...manifest } = content;
   // The first backups have no checksum of their manifest.
