@@ -25,7 +25,7 @@ export interface SteadyPgbench {
   readonly perSecond: number;
 }
 
-/** pgbench opens a connection for each client, and PostgreSQL's default limit is 100. */
+/** pgbench opens a connection for each client, so it gets fewer clients than the other contenders. */
 export const maxPgbenchClients = 80;
 
 /** PostgreSQL's own load generator in C, with prepared statements. */

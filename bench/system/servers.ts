@@ -33,6 +33,9 @@ const toldSettings = [
   'autovacuum',
 ];
 
+/** Room for pgbench's connections beside those of every process of two Gatehouses. */
+const maxConnections = '200';
+
 /**
  * @param own - settings that replace the delivered ones
  * @throws when it does not start, or would acknowledge data that are not on the disk
@@ -40,7 +43,10 @@ const toldSettings = [
 export async function startPostgres(own: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
   const cleanUps = createCleanUps();
   try {
-    const server = await startTemporaryPostgres({ durable: true, settings: own });
+    const server = await startTemporaryPostgres({
+      durable: true,
+      settings: { max_connections: maxConnections, ...own },
+    });
     cleanUps.add(server.stop);
     const admin = new pg.Client({ connectionString: databaseUrl(server.url, 'postgres') });
     await admin.connect();
