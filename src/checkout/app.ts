@@ -105,7 +105,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     logoPath: (file) => `${prefix()}/wallets/${file}`,
     baseUrl,
     timeZone: options.timeZone,
-    countPayment: createPaymentLimit(options.paymentLimits),
+    paymentLimit: createPaymentLimit(options.paymentLimits),
     now: options.now,
   });
   return app;

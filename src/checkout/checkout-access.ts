@@ -21,13 +21,17 @@ export interface CheckoutAccess {
   readonly tokenOf: (request: FastifyRequest) => string;
   /** @throws PageProblem when there is no checkout, or core cannot answer */
   readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
-  /** Calls core. Returns failures that concern the checkout, and throws all others. @throws PageProblem */
+  /**
+   * Calls core. Returns failures that concern the checkout, and throws all others. `onUnknownLink` runs before the
+   * problem of an unknown link is thrown. @throws PageProblem
+   */
   readonly change: (
     request: FastifyRequest,
     call: (
       client: Client<typeof CheckoutService>,
       options: CallOptions,
     ) => Promise<{ checkout?: Checkout | undefined }>,
+    onUnknownLink?: () => Promise<void>,
   ) => Promise<FormFailure | 'done'>;
 }
 
@@ -77,7 +81,7 @@ export function accessCheckouts(
         throw thrown instanceof PageProblem ? thrown : await problemOf(failureOfRpc(thrown), request, thrown);
       }
     },
-    change: async (request, call) => {
+    change: async (request, call, onUnknownLink) => {
       try {
         const { checkout } = await call(client, optionsOf(request));
         logCheckout(request, openCheckoutOf(checkout));
@@ -85,6 +89,7 @@ export function accessCheckouts(
       } catch (thrown) {
         const failure = failureOfRpc(thrown);
         const { kind } = failure;
+        if (kind === 'unknown_link') await onUnknownLink?.();
         if (kind === 'unavailable' || kind === 'unknown_link')
           throw await problemOf(failure, request, thrown);
         logFacts(request, { reason: failure.reason });

@@ -11,7 +11,7 @@ import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.
 import type { CheckoutStage } from './checkout-stage.ts';
 import { networkOf } from './customer-network.ts';
 import { PageProblem } from './page-problem.ts';
-import type { CountPayment } from './payment-limit.ts';
+import type { PaymentLimit } from './payment-limit.ts';
 import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
 import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
@@ -36,14 +36,13 @@ export interface CheckoutRouteOptions {
   readonly baseUrl: () => string;
   /** The time zone of receipts: an IANA name. */
   readonly timeZone: string;
-  /** Counts a payment form before core is called. */
-  readonly countPayment: CountPayment;
+  readonly paymentLimit: PaymentLimit;
   readonly now: () => Date;
 }
 
 /** The routes for the pages of a checkout, their forms and their script. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
-  const { checkouts, secrets, awaited, pathOf, baseUrl, now, countPayment, directory } = options;
+  const { checkouts, secrets, awaited, pathOf, baseUrl, now, paymentLimit, directory } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
     const hasCookie = secrets.of(request) !== '';
     if (!isFromOurPages(request.headers, new URL(baseUrl()).origin, hasCookie))
@@ -88,11 +87,16 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const browserSecret = secrets.ensure(request, reply);
     logFacts(request, { phone: maskPhone(form.phone) });
     const customerNetwork = networkOf(request.ip);
-    const waitSeconds = await countPayment(token, customerNetwork);
+    const counted = { token, browserSecret, network: customerNetwork };
+    const waitSeconds = await paymentLimit.count(counted);
     if (waitSeconds !== undefined)
       throw new PageProblem('tooManyPayments', 'CHECKOUT_PAYMENTS', { retryAfterSeconds: waitSeconds });
-    const outcome = await checkouts.change(request, (client, call) =>
-      client.submitCheckoutPayment({ token, browserSecret, customerNetwork, ...form }, call),
+    const outcome = await checkouts.change(
+      request,
+      (client, call) =>
+        client.submitCheckoutPayment({ token, browserSecret, customerNetwork, ...form }, call),
+      // Unknown links have their own limit, which leaves the network's other customers alone.
+      () => paymentLimit.takeBack(counted),
     );
     if (outcome === 'done') {
       awaited.begin(reply, pathOf(token));

@@ -1,10 +1,22 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Counts a payment form for its page and its customer's network. Gives the seconds to wait above a limit. */
-export type CountPayment = (page: string, network: string) => Promise<number | undefined>;
+/** A payment form before core is called. */
+export interface CountedForm {
+  readonly token: string;
+  /** The secret of the browser that sent it. */
+  readonly browserSecret: string;
+  readonly network: string;
+}
+
+export interface PaymentLimit {
+  /** Counts a form. Gives the seconds to wait above a limit. */
+  readonly count: (form: CountedForm) => Promise<number | undefined>;
+  /** Takes back the count of a form whose link turned out to be unknown. */
+  readonly takeBack: (form: CountedForm) => Promise<void>;
+}
 
 export interface PaymentLimitSettings {
-  /** Forms in ten minutes. An order accepts five payments in total, so further forms of a page are refused ones. */
+  /** Forms of one browser in ten minutes. An order accepts five payments in total, so further forms of a page are refused ones. */
   readonly perPage: number;
   /** Forms in ten minutes. The limit is high, because all customers of a mobile operator may share one address. */
   readonly perNetwork: number;
@@ -16,21 +28,43 @@ const windowSeconds = 10 * 60;
  * The first defence against a person who uses checkout pages to prompt strangers' phones. It is cheap and needs no call to
  * core. Core limits the prompts of each phone. The counts are in the memory of this process, so each of several processes
  * behind a balancer has its own limit. 0 sets no limit.
+ *
+ * The network is counted first, because it bounds how many pages one client can have in memory. A page is counted for each
+ * browser, so that another person who has the link cannot keep the paying customer from a second try.
  */
-export function createPaymentLimit({ perPage, perNetwork }: PaymentLimitSettings): CountPayment {
-  const limiters = [perPage, perNetwork].map((points) =>
-    points === 0 ? undefined : new RateLimiterMemory({ points, duration: windowSeconds }),
-  );
-  return async (page, network) => {
-    try {
-      await limiters[0]?.consume(page);
-      await limiters[1]?.consume(network);
-      return undefined;
-    } catch (exceeded) {
-      // Whole minutes, so that no client learns the exact time at which the next form is allowed.
-      if (exceeded instanceof RateLimiterRes)
-        return Math.max(1, Math.ceil(exceeded.msBeforeNext / 60_000)) * 60;
-      throw exceeded;
-    }
+export function createPaymentLimit({ perPage, perNetwork }: PaymentLimitSettings): PaymentLimit {
+  const networks = createLimiter(perNetwork);
+  const pages = createLimiter(perPage);
+  const pageOf = ({ token, browserSecret }: CountedForm): string => `${token} ${browserSecret}`;
+  return {
+    async count(form) {
+      const ofNetwork = await secondsToWait(networks, form.network);
+      if (ofNetwork !== undefined) return ofNetwork;
+      const ofPage = await secondsToWait(pages, pageOf(form));
+      if (ofPage !== undefined) await networks?.reward(form.network);
+      return ofPage;
+    },
+    async takeBack(form) {
+      await networks?.reward(form.network);
+      await pages?.delete(pageOf(form));
+    },
   };
+}
+
+const createLimiter = (points: number): RateLimiterMemory | undefined =>
+  points === 0 ? undefined : new RateLimiterMemory({ points, duration: windowSeconds });
+
+/** Counts one form unless it is above the limit. Gives whole minutes, so that no client learns the exact end of the wait. */
+async function secondsToWait(
+  limiter: RateLimiterMemory | undefined,
+  key: string,
+): Promise<number | undefined> {
+  try {
+    await limiter?.consume(key);
+    return undefined;
+  } catch (exceeded) {
+    if (!(exceeded instanceof RateLimiterRes)) throw exceeded;
+    await limiter?.reward(key);
+    return Math.max(1, Math.ceil(exceeded.msBeforeNext / 60_000)) * 60;
+  }
 }

@@ -318,34 +318,98 @@ describe('while a wallet holds money that does not pay the order', () => {
   );
 });
 
-test('payment forms are limited by page and by network, before core is asked, and say when to come back in minutes', async () => {
-  let asked = 0;
-  const submitCheckoutPayment = () => {
-    asked += 1;
-    return { checkout: openCheckout() };
-  };
-  running = await startCheckoutOverRpc(
-    { checkout: { submitCheckoutPayment } },
-    { paymentLimits: { perPage: 2, perNetwork: 3 }, trustedProxies: ['127.0.0.1'] },
-  );
-  const { page } = running;
-  const otherPage = page.replace(token, 'U'.repeat(87));
-  const from = (address: string, url: string) =>
-    createCustomer().post(url, payment, { 'x-forwarded-for': address, 'sec-fetch-site': 'same-origin' });
+describe('the limit on payment forms', () => {
+  const fromAddress =
+    (address: string, customer = createCustomer()) =>
+    (url: string) =>
+      customer.post(url, payment, { 'x-forwarded-for': address, 'sec-fetch-site': 'same-origin' });
 
-  const answers = [
-    await from('192.0.2.1', page),
-    await from('192.0.2.2', page),
-    await from('192.0.2.3', page),
-    await from('192.0.2.1', otherPage),
-    await from('192.0.2.1', otherPage),
-    await from('192.0.2.1', page.replace(token, 'V'.repeat(87))),
-  ];
+  test('counts each browser at a page, and each network, before core is asked, and says in minutes when to come back', async () => {
+    let asked = 0;
+    const submitCheckoutPayment = () => {
+      asked += 1;
+      return { checkout: openCheckout() };
+    };
+    running = await startCheckoutOverRpc(
+      { checkout: { submitCheckoutPayment } },
+      { paymentLimits: { perPage: 2, perNetwork: 3 }, trustedProxies: ['127.0.0.1'] },
+    );
+    const { page } = running;
+    const otherPage = page.replace(token, 'U'.repeat(87));
+    const browser = createCustomer();
 
-  expect(answers.map(({ status }) => status)).toEqual([303, 303, 429, 303, 303, 429]);
-  expect(asked).toBe(4);
-  for (const { status, headers, body } of answers.filter((answer) => answer.status === 429)) {
-    expect(headingOf({ status, headers, body })).toBe('Too many payments were started here');
-    expect(Number(headers.get('retry-after')) % 60).toBe(0);
-  }
+    const answers = [
+      await fromAddress('192.0.2.1', browser)(page),
+      await fromAddress('192.0.2.2', browser)(page),
+      await fromAddress('192.0.2.3', browser)(page),
+      await fromAddress('192.0.2.1', browser)(otherPage),
+      await fromAddress('192.0.2.1', browser)(otherPage),
+      await fromAddress('192.0.2.1')(page.replace(token, 'V'.repeat(87))),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 429, 303, 303, 429]);
+    expect(asked).toBe(4);
+    for (const { status, headers, body } of answers.filter((answer) => answer.status === 429)) {
+      expect(headingOf({ status, headers, body })).toBe('Too many payments were started here');
+      expect(Number(headers.get('retry-after')) % 60).toBe(0);
+    }
+  });
+
+  test('lets the paying customer try again, however many forms another person with the link sends', async () => {
+    running = await startCheckoutOverRpc(
+      {},
+      { paymentLimits: { perPage: 2, perNetwork: 0 }, trustedProxies: ['127.0.0.1'] },
+    );
+    const { page } = running;
+    const payer = fromAddress('192.0.2.1');
+    const other = fromAddress('192.0.2.2');
+
+    const paid = await payer(page);
+    const others = [await other(page), await other(page), await other(page)];
+    const again = await payer(page);
+
+    expect([paid, ...others, again].map(({ status }) => status)).toEqual([303, 303, 303, 429, 303]);
+  });
+
+  test('counts no page for a form that the limit of its network refuses, so that one client cannot fill the memory', async () => {
+    running = await startCheckoutOverRpc(
+      {},
+      { paymentLimits: { perPage: 1, perNetwork: 1 }, trustedProxies: ['127.0.0.1'] },
+    );
+    const { page } = running;
+    const otherPage = page.replace(token, 'U'.repeat(87));
+    const browser = createCustomer();
+
+    const answers = [
+      await fromAddress('192.0.2.1', browser)(page),
+      await fromAddress('192.0.2.1', browser)(otherPage),
+      await fromAddress('192.0.2.2', browser)(otherPage),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([303, 429, 303]);
+  });
+
+  test('does not count forms with an unknown link, so that they cannot block the customers of a shared address', async () => {
+    running = await startCheckoutOverRpc(
+      {
+        checkout: {
+          submitCheckoutPayment: (request) => {
+            if (request.token === token) return { checkout: openCheckout() };
+            throw rpcError('CHECKOUT_NOT_FOUND', 'no');
+          },
+        },
+      },
+      { paymentLimits: { perPage: 1, perNetwork: 1 }, unknownLinksPerMinute: 3 },
+    );
+    const { page } = running;
+    const unknown = page.replace(token, 'u'.repeat(87));
+    const forged = createCustomer();
+
+    const refused = await Promise.all(Array.from({ length: 20 }, () => forged.post(unknown, payment)));
+    const paid = await createCustomer().post(page, payment);
+    const next = await createCustomer().post(page, payment);
+
+    expect(refused.every(({ status }) => status === 404 || status === 429)).toBe(true);
+    expect([paid.status, next.status]).toEqual([303, 429]);
+  });
 });
