@@ -2,6 +2,7 @@ import { ConnectError } from '@connectrpc/connect';
 import { CommanderError } from 'commander';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
+import { jsonLine } from './output.ts';
 import { describeRpcFailure } from './rpc-failure.ts';
 import type { Failure, FailureContext, Server } from './rpc-failure.ts';
 import { printable } from './table.ts';
@@ -59,10 +60,10 @@ export function failureJson(failure: Failure, stack: string | undefined): string
     exit_code: exitCode,
     reason: reason ?? null,
     message,
-    issues,
+    issues: issues.map(({ field, issue }) => ({ field, issue })),
     advice,
     request_id: requestId ?? null,
     ...(stack === undefined ? {} : { stack }),
   };
-  return `${JSON.stringify({ error })}\n`;
+  return jsonLine({ error });
 }

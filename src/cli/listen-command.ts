@@ -8,6 +8,7 @@ import { openForwarder } from './forward-webhook.ts';
 import type { Forwarded } from './forward-webhook.ts';
 import { receiveEvents } from './receive-events.ts';
 import type { FindMerchant } from './merchant-argument.ts';
+import { jsonLine } from './output.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';
@@ -82,7 +83,7 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
     for await (const event of receiveEvents(reception, stop)) {
       if (!isJson) stdout(`${showEvent(event)}\n`);
       const forwarded = await forwarder?.forward(event, stop);
-      if (isJson) stdout(`${JSON.stringify(eventJson(event, forwarded))}\n`);
+      if (isJson) stdout(jsonLine(eventJson(event, forwarded)));
       else if (forwarded !== undefined && !stop.aborted) stdout(`${showForwarded(forwarded)}\n`);
     }
   } finally {

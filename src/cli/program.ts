@@ -15,6 +15,7 @@ import type { FindMerchant } from './merchant-argument.ts';
 import { addMerchantCommands } from './merchant-commands.ts';
 import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
+import { jsonLine } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
 import { addPersonalDataCommands } from './personal-data-commands.ts';
@@ -100,7 +101,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   const print = (output: Output): void =>
     stdout(
       program.opts<GlobalOptions>().json
-        ? `${JSON.stringify(output.json)}\n`
+        ? jsonLine(output.json)
         : `${typeof output.text === 'string' ? output.text : output.text(surroundings.width ?? defaultWidth)}\n`,
     );
   const runner =
