@@ -19,6 +19,8 @@ export interface Certificates {
   readonly own: { readonly certificate: Buffer; readonly key: Buffer } | undefined;
   /** When they expire, in milliseconds since 1970. Of several authorities, the first to expire counts. */
   readonly expiry: { readonly ca: number; readonly own: number | undefined };
+  /** When the own certificate becomes valid, in milliseconds since 1970. */
+  readonly validFrom: number | undefined;
 }
 
 /** The certificates of a process, which are read again while it runs. */
@@ -55,11 +57,11 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   const first = parse(paths, contents);
   if (typeof first === 'string') throw new SettingsError(first);
   let current = first;
-  const problem = expiryProblem(paths, current, now());
+  const problem = validityProblem(paths, current, now());
   if (problem !== undefined)
     logger.error(
       { files: names },
-      `${problem}; other processes refuse this certificate until you replace it`,
+      `${problem}; other processes refuse this certificate until you replace it or correct the clock`,
     );
   const listeners = new Set<(certificates: Certificates) => void>();
   /** The problem that was logged last. It is logged again only after another one. */
@@ -84,9 +86,9 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
         keep(next);
         return;
       }
-      const expired = expiryProblem(paths, next, now());
-      if (expired !== undefined) {
-        keep(expired);
+      const invalid = validityProblem(paths, next, now());
+      if (invalid !== undefined) {
+        keep(invalid);
         return;
       }
       contents = read;
@@ -133,7 +135,7 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
     return `${caPath} must contain PEM certificates that begin with -----BEGIN CERTIFICATE-----`;
   const caExpiry = Math.min(...authorities.map(({ validTo }) => Date.parse(validTo)));
   if (own === undefined || certificate === undefined || key === undefined)
-    return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined } };
+    return { ca, own: undefined, expiry: { ca: caExpiry, own: undefined }, validFrom: undefined };
   const [leaf] = certificatesIn(certificate) ?? [];
   if (leaf === undefined)
     return `${own.certificate} must contain a PEM certificate that begins with -----BEGIN CERTIFICATE-----`;
@@ -143,7 +145,12 @@ function parse({ ca: caPath, own }: CertificatePaths, contents: readonly Buffer[
     const why = error instanceof Error ? error.message : String(error);
     return `${own.key} must contain the private key, without a passphrase, of the first certificate in ${own.certificate} (${why})`;
   }
-  return { ca, own: { certificate, key }, expiry: { ca: caExpiry, own: Date.parse(leaf.validTo) } };
+  return {
+    ca,
+    own: { certificate, key },
+    expiry: { ca: caExpiry, own: Date.parse(leaf.validTo) },
+    validFrom: Date.parse(leaf.validFrom),
+  };
 }
 
 /** The certificates in a PEM text; undefined when one of them is damaged. */
@@ -156,7 +163,13 @@ function certificatesIn(pem: Buffer): readonly X509Certificate[] | undefined {
   }
 }
 
-function expiryProblem({ own }: CertificatePaths, { expiry }: Certificates, now: Date): string | undefined {
-  if (own === undefined || expiry.own === undefined || expiry.own > now.getTime()) return undefined;
-  return `the certificate in ${own.certificate} expired at ${new Date(expiry.own).toISOString()}`;
+function validityProblem({ own }: CertificatePaths, current: Certificates, now: Date): string | undefined {
+  const { validFrom, expiry } = current;
+  if (own === undefined || validFrom === undefined || expiry.own === undefined) return undefined;
+  const shown = (atMs: number): string => new Date(atMs).toISOString();
+  if (expiry.own <= now.getTime())
+    return `the certificate in ${own.certificate} expired at ${shown(expiry.own)}`;
+  if (validFrom > now.getTime())
+    return `the certificate in ${own.certificate} is not valid before ${shown(validFrom)}`;
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, copyFile, cp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -473,6 +473,38 @@ describe('certificates that change', () => {
     await put('operator');
     await files.reload();
     await create();
+  });
+
+  test('are used as soon as they are valid, and the previous ones until then', async () => {
+    const folder = join(authority.folder, 'early');
+    await mkdir(folder);
+    const own = { certificate: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+    const put = async (name: string): Promise<Buffer> => {
+      await copyFile(certificate(name).own.certificate, own.certificate);
+      await copyFile(certificate(name).own.key, own.key);
+      return readFile(own.certificate);
+    };
+    const issuedMs = Date.now();
+    let nowMs = issuedMs;
+    const first = await put('server');
+    const files = openCertificateFiles({
+      paths: { ca: authority.ca, own },
+      logger,
+      now: () => new Date(nowMs),
+      everyMs: 3_600_000,
+    });
+    closers.push(files.stop);
+
+    const next = await put('renewed');
+    nowMs = issuedMs - 3_600_000;
+    await files.reload();
+    const early = files.current().own?.certificate;
+    nowMs = issuedMs;
+    await files.reload();
+
+    expect(early).toEqual(first);
+    expect(said(`${own.certificate} is not valid before `)()).toBe(true);
+    expect(files.current().own?.certificate).toEqual(next);
   });
 
   test('are used for new connections to PostgreSQL, while open ones stay', async () => {
