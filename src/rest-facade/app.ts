@@ -180,6 +180,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   const waitUntilEnded = createOrderWaits({
     endedOrders: options.endedOrders,
     slots: options.waitingSlots,
+    environment,
     draining: options.draining,
   });
   const refuseWhen = createRefusals();

@@ -1,5 +1,5 @@
 import { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
-import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import type { Environment, Order } from '../gen/gatehouse/v1/order_pb.js';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import { RequestFailure } from './request-failure.ts';
@@ -17,13 +17,15 @@ export interface OrderWait {
 
 /**
  * Gives the order when it is no longer PENDING, or the current order after the time, or when the process begins to stop.
- * @throws RequestFailure WAITING_LIMITED when too many requests of the merchant wait; the error of the last reading
+ * @throws RequestFailure WAITING_LIMITED when too many requests of the merchant wait in this environment; the error of the last reading
  */
 export type WaitUntilEnded = (wait: OrderWait) => Promise<Order>;
 
 export interface OrderWaitParts {
   readonly endedOrders: EndedOrders;
   readonly slots: WaitingSlots;
+  /** The environment of all its orders. */
+  readonly environment: Environment;
   readonly draining: AbortSignal;
 }
 
@@ -33,11 +35,16 @@ const readAgainMs = 500;
 
 const isEnded = ({ status }: Order): boolean => status !== OrderStatus.PENDING;
 
-export function createOrderWaits({ endedOrders, slots, draining }: OrderWaitParts): WaitUntilEnded {
+export function createOrderWaits({
+  endedOrders,
+  slots,
+  environment,
+  draining,
+}: OrderWaitParts): WaitUntilEnded {
   return async ({ order, timeoutMs, read, left }) => {
     const over = AbortSignal.any([left, draining]);
     if (isEnded(order) || timeoutMs === 0 || over.aborted) return order;
-    const free = slots.take(order.merchantId);
+    const free = slots.take({ merchantId: order.merchantId, environment });
     if (free === undefined)
       throw new RequestFailure(
         { kind: 'too_many_requests', retryAfterSeconds, limit: 'waiting' },

@@ -1,33 +1,42 @@
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+
+/** Whose request waits. The requests of a merchant count apart in each environment. */
+export interface SlotHolder {
+  readonly merchantId: string;
+  readonly environment: Environment;
+}
+
 /** The requests that may wait at the same time. */
 export interface WaitingSlots {
-  /** Takes a slot for the merchant and returns the function that frees it; undefined when the merchant may take no more. */
-  readonly take: (merchantId: string) => (() => void) | undefined;
+  /** Takes a slot for the holder and returns the function that frees it; undefined when the holder may take no more. */
+  readonly take: (holder: SlotHolder) => (() => void) | undefined;
   /** How many are taken. */
   readonly taken: () => number;
 }
 
 /**
- * A merchant may take another slot while there are more free slots than it holds. So a single merchant gets half of all
- * slots, and two get a third each. Some slots always stay free for the next merchant.
+ * A holder may take another slot while there are more free slots than it holds. So a single holder gets half of all slots, and
+ * two get a third each. Some slots always stay free for the next one, so a merchant's sandbox cannot use up its production.
  */
 export function createWaitingSlots(total: number): WaitingSlots {
   const taken = new Map<string, number>();
   let all = 0;
   return {
     taken: () => all,
-    take: (merchantId) => {
-      const own = taken.get(merchantId) ?? 0;
+    take: ({ merchantId, environment }) => {
+      const holder = `${environment} ${merchantId}`;
+      const own = taken.get(holder) ?? 0;
       if (own >= total - all) return undefined;
-      taken.set(merchantId, own + 1);
+      taken.set(holder, own + 1);
       all += 1;
       let isTaken = true;
       return () => {
         if (!isTaken) return;
         isTaken = false;
         all -= 1;
-        const left = (taken.get(merchantId) ?? 1) - 1;
-        if (left === 0) taken.delete(merchantId);
-        else taken.set(merchantId, left);
+        const left = (taken.get(holder) ?? 1) - 1;
+        if (left === 0) taken.delete(holder);
+        else taken.set(holder, left);
       };
     },
   };

@@ -198,6 +198,23 @@ describe('a request that waits', () => {
     expect(log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
+  test('in the sandbox takes no slot of the same merchant in production', async () => {
+    const waitingSlots = createWaitingSlots(2);
+    const core = scriptedCore();
+    const sandbox = await startFacadeOverRpc(core.services, { waitingSlots });
+    facade = await startFacadeOverRpc(core.services, { waitingSlots, environment: 'production' });
+    const waiting = verify(sandbox, 'tested');
+    await waitUntil('it waits', () => waitingSlots.taken() === 1);
+
+    const inSandbox = await verify(sandbox, 'refused');
+    const inProduction = await verify(facade, 'paid', 'wait=1');
+
+    expect([inSandbox.status, inProduction.status]).toEqual([429, 200]);
+    sandbox.drain.abort();
+    await waiting;
+    await sandbox.close();
+  });
+
   test('is answered at once with 404 for an unknown order, and with 400 for a bad body', async () => {
     facade = await startFacadeOverRpc({
       orders: {

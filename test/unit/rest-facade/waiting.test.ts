@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { waitSecondsOf } from '../../../src/rest-facade/wait-preference.ts';
 import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
+import type { SlotHolder } from '../../../src/rest-facade/waiting-slots.ts';
 
 describe('the seconds of a Prefer header', () => {
   test.each([
@@ -36,22 +38,40 @@ describe('the seconds of a Prefer header', () => {
   });
 });
 
+const inProduction = (merchantId: string): SlotHolder => ({
+  merchantId,
+  environment: Environment.PRODUCTION,
+});
+const inSandbox = (merchantId: string): SlotHolder => ({ merchantId, environment: Environment.SANDBOX });
+
 describe('slots of waiting requests', () => {
+  const takenBy = (total: number, holders: readonly SlotHolder[]): number[] => {
+    const slots = createWaitingSlots(total);
+    const taken = holders.map(() => 0);
+    for (let round = 0; round < total; round += 1)
+      holders.forEach((holder, index) => {
+        if (slots.take(holder) !== undefined) taken[index] = (taken[index] ?? 0) + 1;
+      });
+    return taken;
+  };
+
   test('one merchant gets half of the slots, and two get a third each', () => {
-    const takenBy = (total: number, merchants: readonly string[]): number[] => {
-      const slots = createWaitingSlots(total);
-      const taken = merchants.map(() => 0);
-      for (let round = 0; round < total; round += 1)
-        merchants.forEach((merchant, index) => {
-          if (slots.take(merchant) !== undefined) taken[index] = (taken[index] ?? 0) + 1;
-        });
-      return taken;
-    };
-    expect(takenBy(20, ['a'])).toEqual([10]);
-    expect(takenBy(21, ['a', 'b'])).toEqual([7, 7]);
+    expect(takenBy(20, [inProduction('a')])).toEqual([10]);
+    expect(takenBy(21, [inProduction('a'), inProduction('b')])).toEqual([7, 7]);
   });
 
-  test('whatever the others hold, a new merchant gets a place, and a freed place counts once', () => {
+  test('a merchant has a share of its own in each environment', () => {
+    const slots = createWaitingSlots(20);
+    const takeAll = (holder: SlotHolder): number => {
+      let taken = 0;
+      while (slots.take(holder) !== undefined) taken += 1;
+      return taken;
+    };
+    expect([takeAll(inSandbox('a')), takeAll(inProduction('a'))]).toEqual([10, 5]);
+    expect(takenBy(21, [inSandbox('a'), inProduction('a')])).toEqual([7, 7]);
+  });
+
+  test('whatever the others hold, a new merchant gets a slot, and a freed slot counts once', () => {
     const step = fc.record({ merchant: fc.integer({ min: 0, max: 5 }), frees: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 8, max: 60 }), (steps, total) => {
@@ -64,15 +84,15 @@ describe('slots of waiting requests', () => {
             free?.();
             continue;
           }
-          const free = slots.take(String(merchant));
+          const free = slots.take(inSandbox(String(merchant)));
           if (free !== undefined) held.push(free);
         }
         expect(held.length).toBeLessThan(total);
-        const free = slots.take('new');
+        const free = slots.take(inSandbox('new'));
         expect(free).toBeDefined();
         free?.();
         for (const each of held) each();
-        expect(createWaitingSlots(total).take('new')).toBeDefined();
+        expect(createWaitingSlots(total).take(inSandbox('new'))).toBeDefined();
       }),
     );
   });
