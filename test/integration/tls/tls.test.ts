@@ -1,7 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, chown, copyFile, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
@@ -337,6 +339,21 @@ describe('a server is refused, and both sides log why,', () => {
       'certificate has expired',
     );
     await waitUntil('the server has logged it', said('a TLS handshake failed'));
+  });
+
+  test('once, however many strangers connect without TLS', async () => {
+    const address = await server(certificate('server'));
+    const [host = '', port = ''] = address.split(':');
+    lines.length = 0;
+    for (let number = 0; number < 50; number += 1) {
+      const socket = connect(Number(port), host);
+      socket.on('error', () => undefined).write('GET / HTTP/1.1\r\n\r\n');
+      await once(socket, 'close');
+    }
+
+    const failures = lines.filter((line) => line.includes('a TLS handshake failed'));
+    expect(failures).toHaveLength(1);
+    expect(JSON.parse(failures[0] ?? '')).toMatchObject({ listener: 'gRPC', count: 1 });
   });
 
   test('when it is for another name', async () => {

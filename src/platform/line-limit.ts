@@ -1,0 +1,45 @@
+const defaultEveryMs = 60_000;
+
+interface Held<Facts> {
+  /** How many times it happened since the last line. */
+  count: number;
+  latest: Facts;
+}
+
+/** Something that happened, by kind. Kinds must be few, because each has lines of its own. */
+export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
+
+/**
+ * Limits log lines about what outsiders can cause as often as they like. The first of a kind is logged at once. Later ones are counted,
+ * and logged together at most once a minute, with the latest facts and their number.
+ */
+export function limitLines<Facts>(
+  log: (facts: Facts, count: number) => void,
+  everyMs = defaultEveryMs,
+): LogLimited<Facts> {
+  const kinds = new Map<string, Held<Facts>>();
+  const logHeld = (kind: string, held: Held<Facts>): void => {
+    if (held.count === 0) {
+      kinds.delete(kind);
+      return;
+    }
+    log(held.latest, held.count);
+    held.count = 0;
+    wait(kind, held);
+  };
+  const wait = (kind: string, held: Held<Facts>): void => {
+    setTimeout(logHeld, everyMs, kind, held).unref();
+  };
+  return (kind, facts) => {
+    const held = kinds.get(kind);
+    if (held !== undefined) {
+      held.count += 1;
+      held.latest = facts;
+      return;
+    }
+    log(facts, 1);
+    const begun = { count: 0, latest: facts };
+    kinds.set(kind, begun);
+    wait(kind, begun);
+  };
+}

@@ -1,0 +1,41 @@
+import { mock } from 'node:test';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { limitLines } from '../../../src/platform/line-limit.ts';
+
+const minuteMs = 60_000;
+
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+afterEach(() => mock.timers.reset());
+
+test('the first line of each kind is written at once, and later ones are counted once a minute', () => {
+  const lines: [facts: string, count: number][] = [];
+  const log = limitLines((facts: string, count) => lines.push([facts, count]));
+
+  for (let number = 1; number <= 1_000; number += 1) log('scan', `scan ${number}`);
+  log('other', 'other 1');
+  expect(lines).toEqual([
+    ['scan 1', 1],
+    ['other 1', 1],
+  ]);
+
+  mock.timers.tick(minuteMs);
+  expect(lines.slice(2)).toEqual([['scan 1000', 999]]);
+  log('scan', 'scan 1001');
+  expect(lines).toHaveLength(3);
+
+  mock.timers.tick(minuteMs);
+  expect(lines.slice(3)).toEqual([['scan 1001', 1]]);
+});
+
+test('after a minute without one, the next line is written at once', () => {
+  const lines: string[] = [];
+  const log = limitLines((facts: string) => lines.push(facts));
+  log('scan', 'first');
+  log('scan', 'second');
+  mock.timers.tick(minuteMs);
+  mock.timers.tick(minuteMs);
+
+  log('scan', 'third');
+
+  expect(lines).toEqual(['first', 'second', 'third']);
+});
