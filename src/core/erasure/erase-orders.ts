@@ -3,6 +3,7 @@ import { uuidOfId } from '../../contract/public-id.ts';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { erasureSealOf } from '../audit/erasure-seal.ts';
 import { commitmentOf, isSame, saltBytes } from '../audit/event-commitment.ts';
 import { eraseEvent, readEvent } from './erase-event.ts';
@@ -20,6 +21,7 @@ export interface EraseParts {
   /** Removes events from the broker's store. */
   readonly forgetPublished: ForgetPublished;
   readonly now: () => Date;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** Orders of one merchant. Stored ids. */
@@ -31,19 +33,47 @@ export interface OrdersToErase {
 }
 
 export interface Erasure {
+  /** Erased in every table and in the broker's store. */
   readonly erased: readonly string[];
-  /** Why the other orders were not erased, by order. */
+  /** Why the other orders are not, by order. */
   readonly obstacles: ReadonlyMap<string, Obstacle>;
 }
 
 /**
- * Erases the personal data of orders in every table, in one transaction. An order that may still change is not erased yet. An
- * order with an event that differs from its seal is not erased either, because the erasure would hide the change.
+ * Erases the personal data of orders in every table, in one transaction, and then in the broker's store. An order that may still change is
+ * not erased yet. An order with an event that differs from its seal is not erased either, because the erasure would hide the change.
+ *
+ * The broker may be slow, so no lock is held while it removes events. The orders stay due until it has done so: the caller takes only those
+ * in `erased` off the list. An erasure that ends in between is repeated, which removes the events again.
  */
-export function eraseOrders(
+export async function eraseOrders(parts: EraseParts, orders: OrdersToErase): Promise<Erasure> {
+  const { erased, obstacles, published } = await eraseInDatabase(parts, orders);
+  if (await isForgotten(parts, published)) return { erased, obstacles };
+  const waiting = erased.map((orderId) => [orderId, 'BROKER_UNAVAILABLE'] as const);
+  return { erased: [], obstacles: new Map([...obstacles, ...waiting]) };
+}
+
+async function isForgotten(
+  { forgetPublished, logger }: EraseParts,
+  published: readonly SealedEvent[],
+): Promise<boolean> {
+  try {
+    return await forgetPublished(published);
+  } catch (error) {
+    logger.warn({ err: error }, 'the broker did not remove events of erased orders; trying again');
+    return false;
+  }
+}
+
+interface DatabaseErasure extends Erasure {
+  /** All events of the erased orders, also those that an earlier erasure covers. */
+  readonly published: readonly SealedEvent[];
+}
+
+function eraseInDatabase(
   parts: EraseParts,
   { merchantId, orderIds, requestedIds }: OrdersToErase,
-): Promise<Erasure> {
+): Promise<DatabaseErasure> {
   return inTransaction(
     parts.database.pool,
     ["set local lock_timeout = '2s'", "set local gatehouse.erasing = 'on'"],
@@ -57,11 +87,8 @@ export function eraseOrders(
         const obstacle = obstacleIn(sealed.get(orderId) ?? []);
         if (obstacle !== undefined && !obstacles.has(orderId)) obstacles.set(orderId, obstacle);
       }
-      const ready = () => orderIds.filter((orderId) => !obstacles.has(orderId));
-      const published = ready().flatMap((orderId) => sealed.get(orderId) ?? []);
-      if (!(await parts.forgetPublished(published)))
-        for (const orderId of ready()) obstacles.set(orderId, 'BROKER_UNAVAILABLE');
-      for (const orderId of ready())
+      const erased = orderIds.filter((orderId) => !obstacles.has(orderId));
+      for (const orderId of erased)
         await eraseOrder(client, parts, {
           merchantId,
           orderId,
@@ -69,7 +96,8 @@ export function eraseOrders(
           events: read.get(orderId) ?? [],
           isRequested: requestedIds.has(orderId),
         });
-      return { erased: ready(), obstacles };
+      const published = erased.flatMap((orderId) => sealed.get(orderId) ?? []);
+      return { erased, obstacles, published };
     },
   );
 }

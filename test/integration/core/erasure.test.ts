@@ -10,9 +10,11 @@ import {
 } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
+import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
 import { findEndedPeriods } from '../../../src/core/erasure/ended-periods.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { deriveKey } from '../../../src/main/derive-key.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedConnection, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -49,19 +51,30 @@ async function verify(merchantId: string): Promise<Verified> {
 const sealed = (merchantId: string) =>
   waitUntil('all events are sealed', async () => (await verify(merchantId)).summary.waitingEventCount === 0n);
 
-const parts = () => ({
+const lines: string[] = [];
+const parts = (): EraseParts => ({
   database: { pool },
   erasureKey: deriveKey(Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex'), 'erasure-seal'),
   forgetPublished: () => Promise.resolve(true),
   now: () => new Date(),
+  logger: createLogger(
+    { process: 'test', instance: 'test', level: 'info' },
+    { write: (line: string) => void lines.push(line) },
+  ),
 });
 
-const eraseNow = ({ merchantId, orderId }: { readonly merchantId: string; readonly orderId: string }) =>
-  eraseOrders(parts(), {
-    merchantId: storedId('mer', merchantId),
-    orderIds: [storedId('ord', orderId)],
-    requestedIds: new Set<string>(),
-  });
+const eraseNow = (
+  { merchantId, orderId }: { readonly merchantId: string; readonly orderId: string },
+  own: Partial<EraseParts> = {},
+) =>
+  eraseOrders(
+    { ...parts(), ...own },
+    {
+      merchantId: storedId('mer', merchantId),
+      orderIds: [storedId('ord', orderId)],
+      requestedIds: new Set<string>(),
+    },
+  );
 
 async function paidOrder(phone: string, orderNumber = 'PAID') {
   const { id: merchantId } = await stack.createMerchant();
@@ -107,6 +120,39 @@ test('an order waits while it may change, and its erasure names why', async () =
     key: { case: 'orderNumber', value: 'REFUNDED' },
   });
   expect(order?.customerPhone).toBe(phone);
+});
+
+test('the broker removes events after the commit, without locked orders, and again after an erasure that did not end', async () => {
+  const payment = await paidOrder(newPhone());
+  await sealed(payment.merchantId);
+  const orderId = storedId('ord', payment.orderId);
+  const removed: (readonly string[])[] = [];
+  const seen: string[] = [];
+
+  const interrupted = await eraseNow(payment, {
+    forgetPublished: async (events) => {
+      removed.push(events.map(({ id }) => id));
+      const { rows } = await superuser.query<{ customer_phone: string }>(
+        'select customer_phone from core.orders where id = $1 for update nowait',
+        [orderId],
+      );
+      seen.push(...rows.map(({ customer_phone: phone }) => phone));
+      throw new Error('the broker does not answer');
+    },
+  });
+  const repeated = await eraseNow(payment, {
+    forgetPublished: (events) => {
+      removed.push(events.map(({ id }) => id));
+      return Promise.resolve(true);
+    },
+  });
+
+  expect(seen).toEqual(['erased']);
+  expect(interrupted).toEqual({ erased: [], obstacles: new Map([[orderId, 'BROKER_UNAVAILABLE']]) });
+  expect(lines.join()).toContain('the broker did not remove events of erased orders; trying again');
+  expect(repeated).toEqual({ erased: [orderId], obstacles: new Map() });
+  expect(removed[0]).toHaveLength((await desk.history(payment)).length);
+  expect(removed[1]).toEqual(removed[0]);
 });
 
 test('a request for one merchant leaves the orders of others', async () => {
