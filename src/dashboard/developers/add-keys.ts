@@ -12,6 +12,7 @@ import { keys as english } from '../language/english/keys.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';
+import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { isAtLeast } from '../access/viewer.ts';
@@ -43,6 +44,15 @@ const keyIdOf = ({ params }: FastifyRequest): string => (params as { readonly ke
 export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, now } = dashboard;
   const path = '/m/:merchantId/:environment/keys';
+
+  /** A key of the page's environment. One of the other environment is not found. */
+  const requireKey = async (request: FastifyRequest) => {
+    const { merchantId, environment } = scopeOf(request);
+    const { apiKeys } = await clients.apiKeys.listApiKeys({ merchantId, environment }, callOptions(request));
+    const apiKeyId = keyIdOf(request);
+    if (!apiKeys.some((key) => key.apiKeyId === apiKeyId)) throw notFound('API_KEY_NOT_FOUND');
+    return { merchantId, apiKeyId };
+  };
 
   const showKeys = async (
     request: FastifyRequest,
@@ -113,11 +123,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Overlap, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { status: 400 });
     const { secret, replaced } = await clients.apiKeys.rotateApiKey(
-      {
-        merchantId: pageMerchantOf(request).merchantId,
-        apiKeyId: keyIdOf(request),
-        overlap: durationFromMs(overlapsMs[form.value.overlap]),
-      },
+      { ...(await requireKey(request)), overlap: durationFromMs(overlapsMs[form.value.overlap]) },
       callOptions(request),
     );
     return showMade(request, reply, secret, momentOf(replaced?.expireTime, request.language, timeZone));
@@ -129,11 +135,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { status: 400 });
     const isAllowed = form.value.refunds === 'yes';
     const { apiKey } = await clients.apiKeys.setApiKeyScopes(
-      {
-        merchantId: pageMerchantOf(request).merchantId,
-        apiKeyId: keyIdOf(request),
-        scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [],
-      },
+      { ...(await requireKey(request)), scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [] },
       callOptions(request),
     );
     const name = apiKey?.label || (apiKey?.prefix ?? '');
@@ -146,11 +148,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post(`${path}/:keyId/revoke`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
-    const { merchantId } = pageMerchantOf(request);
-    const { apiKey } = await clients.apiKeys.revokeApiKey(
-      { merchantId, apiKeyId: keyIdOf(request) },
-      callOptions(request),
-    );
+    const { apiKey } = await clients.apiKeys.revokeApiKey(await requireKey(request), callOptions(request));
     flash(request, { tone: 'good', text: words.revoke.done(apiKey?.label || (apiKey?.prefix ?? '')) });
     return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);
   });

@@ -110,6 +110,22 @@ describe('keys', () => {
     expect([second.status, headingOf(second)]).toEqual([409, 'Somebody else changed this first']);
   });
 
+  test('a key of the sandbox is not found in production', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    const key = secretIn((await visitor.post(at('keys'), { label: 'till' })).body);
+    const id = await idOf(merchant.id, 'till');
+    const inProduction = at(`keys/${id}`).replace('sandbox', 'production');
+
+    const answers = [
+      await visitor.post(`${inProduction}/rotate`, { overlap: 'hour' }),
+      await visitor.post(`${inProduction}/refunds`, { refunds: 'yes' }),
+      await visitor.post(`${inProduction}/revoke`),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(await opens(key)).toBe('opens');
+  });
+
   test("another merchant's key is not found under any merchant's path", async () => {
     const [{ merchant: foreign, visitor: stranger, at: strangersAt }, { visitor, at }] = await Promise.all([
       atNewMerchant(),
