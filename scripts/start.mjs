@@ -1,5 +1,23 @@
 import { ensureInstalled, runInForeground } from './install.mjs';
 
+const usage = `Usage: npm start
+
+Installs Gatehouse, and runs it until Ctrl-C. It has no options. Settings are environment variables:
+
+  GATEHOUSE_DATA_DIR=/srv/gatehouse npm start
+
+docs/operating/running.md lists them.`;
+
+const [argument] = process.argv.slice(2);
+if (argument === '--help' || argument === '-h') {
+  console.log(usage);
+  process.exit(0);
+}
+if (argument !== undefined) {
+  console.error(`error: npm start has no option or argument ${argument}\n\n${usage}`);
+  process.exit(2);
+}
+
 await ensureInstalled({ withDevelopment: false });
 runInForeground(
   [
