@@ -9,12 +9,12 @@ import { checkoutPage } from './checkout-pages.ts';
 import type { CheckoutPage } from './checkout-pages.ts';
 import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
-import { networkOf } from './customer-network.ts';
 import { PageProblem } from './page-problem.ts';
 import type { PaymentLimit } from './payment-limit.ts';
 import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
 import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
+import { networkOf } from '../platform/http/client-address.ts';
 import { isFromOurPages } from '../platform/http/same-origin.ts';
 import type { SendPage } from './send-page.ts';
 

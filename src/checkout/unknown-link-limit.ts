@@ -1,5 +1,5 @@
-import { networkOf } from './customer-network.ts';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { networkOf } from '../platform/http/client-address.ts';
 
 /** Counts an unknown link for an address. Gives the seconds to wait above the limit. */
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;

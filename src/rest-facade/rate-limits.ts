@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { networkOf } from '../platform/http/client-address.ts';
 
 export interface RateLimitSettings {
   /** Requests per second and API key; 0 sets no limit. */
@@ -47,14 +47,4 @@ async function retryAfterSeconds(limiter: RateLimiterMemory, key: string): Promi
     if (exceeded instanceof RateLimiterRes) return Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000));
     throw exceeded;
   }
-}
-
-/**
- * The key for counting failures: the address for IPv4, and the /64 network for IPv6, because one subscriber has a whole /64.
- * A client that has disconnected has no address. All such clients are counted together.
- */
-export function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return 'unknown';
-  const address = ipaddr.process(ip);
-  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
 }

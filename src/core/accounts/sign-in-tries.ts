@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import type { Pool } from 'pg';
+import { networkOf } from '../../platform/http/client-address.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
@@ -42,13 +42,6 @@ export interface SignInTries {
 const minute = 60;
 const hour = 60 * minute;
 const knownSeconds = 30 * 24 * hour;
-
-/** The address itself for IPv4. For IPv6 the /64, because one subscriber owns it and can use any of its addresses. */
-function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return '';
-  const address = ipaddr.process(ip);
-  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
-}
 
 /** The number of recent new passwords of the account. Each starts separate counts. */
 const renewals = (emailKey: string): TryLimit => ({

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
+import { removeForwardedPorts } from './client-address.ts';
 import { httpProblemOf } from './http-problem.ts';
 import type { MeasureRequests } from './http-metrics.ts';
 import type { HttpProblem } from './http-problem.ts';
@@ -81,6 +82,7 @@ export function protectEdge(
   settings.measureRequests?.(app);
   if (settings.tracing !== undefined) traceRequests(app, settings.tracing);
   app.addHook('onRequest', (request, reply, done) => {
+    removeForwardedPorts(request.raw.headers);
     const problem = httpProblemOf(request.raw);
     if (problem === undefined) {
       done();

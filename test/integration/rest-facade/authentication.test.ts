@@ -287,7 +287,7 @@ describe('limits', () => {
       facade: { url },
     } = await facadeKnowing(refuse, { rateLimits: { ...none, failedKeysPerMinute: 1 }, trustedProxies });
     const statuses: number[] = [];
-    for (const client of ['203.0.113.1', '203.0.113.2', '203.0.113.2']) {
+    for (const client of ['203.0.113.1', '203.0.113.2:4711', '203.0.113.2:4712']) {
       const headers = { apiKey: `bad-${statuses.length}`, 'x-forwarded-for': client };
       statuses.push((await post(`${url}/api/v1/verify`, {}, headers)).status);
     }
