@@ -11,6 +11,7 @@ const bigTables = new Set([
   'core.api_requests',
   'core.refunds',
   'core.idempotency_keys',
+  'core.payer_payments',
   'webhooks.deliveries',
   'webhooks.delivery_attempts',
   'webhooks.lanes',
@@ -45,10 +46,11 @@ export function migrationViolations(source: string): readonly string[] {
       }
     }
     const indexed = /\bcreate (?:unique )?index (concurrently )?.*?\bon (?:only )?([^\s(]+)/.exec(statement);
-    if (indexed?.[2] !== undefined && indexed[1] === undefined) {
-      if (bigTables.has(indexed[2]) && !created.has(indexed[2]))
-        found.push('creates an index on a big table without concurrently');
-    }
+    if (indexed?.[1] !== undefined) found.push('creates an index concurrently within its transaction');
+    else if (indexed?.[2] !== undefined && bigTables.has(indexed[2]) && !created.has(indexed[2]))
+      found.push(
+        'creates an index on a big table under a lock: add it to src/core/database/large-indexes.ts',
+      );
   }
   return found;
 }

@@ -4,6 +4,7 @@ import { repeatEvery } from '../platform/repeat-every.ts';
 import { sweepAccounts } from './accounts/sweep-accounts.ts';
 import { analyzeNewTables } from './database/analyze-new-tables.ts';
 import type { Database } from './database/database.ts';
+import { createIndexTask } from './database/large-indexes.ts';
 import type { PaymentGate } from './database/payment-gate.ts';
 import { sweepExpired } from './database/sweep-expired.ts';
 import { expireOrders } from './payments/orders/expire-orders.ts';
@@ -50,6 +51,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),
     every(5, "reading the database's clock", clock.adjust),
     every(5, 'analyzing new tables', () => analyzeNewTables(pool)),
+    every(60, 'creating large indexes', createIndexTask(database)),
     every(60, 'removing ended sessions', (stopping) => sweepAccounts(pool, stopping)),
     every(60, 'removing expired idempotency keys', (stopping) =>
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),

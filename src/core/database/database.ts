@@ -37,6 +37,7 @@ import { Migration040RecoveredOrders } from './migrations/migration-040-recovere
 import { Migration041MoneyDayCorrections } from './migrations/migration-041-money-day-corrections.ts';
 import { Migration042RecoveryErasures } from './migrations/migration-042-recovery-erasures.ts';
 import { Migration043PayeeAccounts } from './migrations/migration-043-payee-accounts.ts';
+import { Migration044SevenDigits } from './migrations/migration-044-seven-digits.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -83,6 +84,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration041MoneyDayCorrections,
         Migration042RecoveryErasures,
         Migration043PayeeAccounts,
+        Migration044SevenDigits,
       ],
       migrationLock: 7_142_001,
     },

@@ -6,6 +6,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordEntry } from '../audit/record-entry.sql.ts';
 import type { Database } from '../database/database.ts';
+import { payerPaymentDigits } from '../database/large-indexes.ts';
 import { erasePayerPayments } from './erase-payer-payments.sql.ts';
 
 /** A recorded request, with stored ids. */
@@ -75,9 +76,10 @@ select count(*)::integer as count from due`;
 const findPayerPayments = `
 select id from core.payer_payments
 where status <> 'OPEN' and ($2::uuid is null or merchant_id = $2)
-  and (reference like $1 or detail like $1 or exists (select from unnest(callback_notes) note where note like $1))`;
+  and ${payerPaymentDigits} @> core.seven_digits(array[$1])
+  and exists (select from unnest(array[reference, detail] || callback_notes) as text_of where position($1 in text_of) > 0)`;
 const digitsCompared = 9;
-const likeEndOf = (phone: string): string => `%${phone.slice(-digitsCompared)}%`;
+const lastDigitsOf = (phone: string): string => phone.replace('+', '').slice(-digitsCompared);
 
 interface Row {
   readonly id: StoredId<'ers'>;
@@ -113,7 +115,7 @@ export function createErasureRequests({
           at,
         ]);
         const [orders] = await run<{ count: number }>(noteOrders, [phone, merchantId, id]);
-        const payments = await run<{ id: string }>(findPayerPayments, [likeEndOf(phone), merchantId]);
+        const payments = await run<{ id: string }>(findPayerPayments, [lastDigitsOf(phone), merchantId]);
         await erasePayerPayments(
           client,
           payments.map((row) => row.id),
@@ -144,7 +146,7 @@ export function createErasureRequests({
       });
       const payments = await runStatement(pool, {
         text: findPayerPayments,
-        values: [likeEndOf(phone), merchantId],
+        values: [lastDigitsOf(phone), merchantId],
       });
       return { orderCount: orders?.count ?? 0, payerPaymentCount: payments.length };
     },

@@ -18,8 +18,6 @@ beforeAll(async () => {
 const exceptions = {
   // grpc-js tells the cause of a lost connection in its message alone.
   'src/cli/rpc-failure.ts': 2,
-  // A wallet may have written a customer's number into its text, which is erased then.
-  'src/core/erasure/erasure-requests.ts': 1,
 };
 
 test('no process parses text that another process wrote for people', async () => {

@@ -1,0 +1,34 @@
+import { createLargeIndexes } from '../../platform/database/large-indexes.ts';
+import type { LargeIndex } from '../../platform/database/large-indexes.ts';
+import type { Database } from './database.ts';
+
+const lockKey = 7_142_011;
+
+/** Orders whose number has capitals and small letters, which are few, so the index is small and cheap to keep. */
+export const mixedCapitals = 'order_number <> lower(order_number) and order_number <> upper(order_number)';
+
+/** The digits of what payers typed and wallets answered about payments that payers started: see `core.seven_digits`. */
+export const payerPaymentDigits = 'core.seven_digits(array[reference, detail] || callback_notes)';
+
+export const mixedCapitalsIndex = 'orders_mixed_capitals';
+
+const indexes: readonly LargeIndex[] = [
+  {
+    name: mixedCapitalsIndex,
+    table: 'core.orders',
+    definition: `(merchant_id, environment, lower(order_number)) where ${mixedCapitals}`,
+  },
+  {
+    name: 'payer_payments_digits',
+    table: 'core.payer_payments',
+    definition: `using gin (${payerPaymentDigits})`,
+  },
+];
+
+/** Returns the task that creates core's large indexes. Once they are there, it does nothing. */
+export function createIndexTask({ pool }: Pick<Database, 'pool'>): (stop: AbortSignal) => Promise<void> {
+  let areThere = false;
+  return async (stop) => {
+    areThere ||= await createLargeIndexes({ pool, indexes, lockKey }, stop);
+  };
+}
