@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { amountText } from '../../contract/amount-text.ts';
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
+import type { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { MissingMoneyDayReason } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { MissingMoneyDay, MoneyDay } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { panel } from '../ask.ts';
@@ -30,9 +32,16 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
           days.filter(({ merchantId }) => merchantId !== ''),
         );
         const today = now().toISOString().slice(0, 10);
+        const isRead = (wallet: string): boolean => hasStatement(request.wallets, wallet, number);
         return {
-          days: days.map((day) => balanceRow(day, names, today, writing)),
-          missing: missing.map((day) => missingRow(day, writing)),
+          days: days.map((day) => ({
+            ...balanceRow(day, names, today, writing),
+            compare: isRead(day.wallet) ? comparisonOf(day) : undefined,
+          })),
+          missing: missing.map((day) => ({
+            ...missingRow(day, writing),
+            compare: readable.has(day.reason) ? comparisonOf(day) : undefined,
+          })),
           older: pageQuery({ environment: name, different: onlyDifferent ? '1' : '' }, nextPageToken),
         };
       });
@@ -54,12 +63,30 @@ export function addBalances(app: FastifyInstance, { clients, sendPage, timeZone,
         path,
         newest: pageToken === '' ? '' : query(onlyDifferent),
         onlyDifferent,
+        environment: environment.name,
+        reconciliations: '/operator/reconciliations',
         other: query(!onlyDifferent),
         back: `/operator/reconciliations?environment=${environment.name}`,
       },
     });
   });
 }
+
+/** The fields of the form that compares the day again. */
+const comparisonOf = ({ wallet, payee, date }: Pick<MoneyDay, 'wallet' | 'payee' | 'date'>) => ({
+  wallet,
+  payee,
+  date,
+});
+
+/** The missing days whose statement can be read. */
+const readable: ReadonlySet<MissingMoneyDayReason> = new Set([
+  MissingMoneyDayReason.WAITING,
+  MissingMoneyDayReason.UNREADABLE,
+]);
+
+const hasStatement = ({ wallets }: WalletDirectory, wallet: string, environment: Environment): boolean =>
+  wallets.some((each) => each.wallet === wallet && each.reconciledEnvironments.includes(environment));
 
 function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: string, writing: Writing) {
   const words = writing.words.balances;
@@ -70,7 +97,7 @@ function balanceRow(day: MoneyDay, names: ReadonlyMap<string, string>, today: st
     date: day.date,
     wallet: walletName(day.wallet, writing),
     payee: day.payee,
-    merchant: merchantId === '' ? words.nobody : (names.get(merchantId) ?? merchantId),
+    merchant: merchantId === '' ? words.noMerchant : (names.get(merchantId) ?? merchantId),
     merchantId,
     statement: [
       { label: words.parts.statementIn, text: amount(day.statementIn) },

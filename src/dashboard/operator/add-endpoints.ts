@@ -100,7 +100,7 @@ function endpointRow(
 function nextTry({ state, probeTime, pendingCount }: Endpoint, writing: Writing, now: Date) {
   const { words, language, timeZone } = writing;
   if (state === EndpointState.PAUSED) return { text: words.endpoints.whenResumed };
-  if (pendingCount === 0n) return { text: words.endpoints.nobodyWaits };
+  if (pendingCount === 0n) return { text: words.endpoints.withNextDelivery };
   const time = momentOf(probeTime, language, timeZone);
   const isDue = probeTime === undefined || Number(probeTime.seconds) * 1000 <= now.getTime();
   return isDue || time === undefined ? { text: words.endpoints.now } : { time };

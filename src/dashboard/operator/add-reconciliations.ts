@@ -35,6 +35,8 @@ const dayMs = 24 * 60 * 60_000;
 const Start = Type.Object({
   wallet: Type.String({ pattern: walletIdPattern }),
   date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' }),
+  /** A payee account of merchants. Without it, the operator's account. The page of balances sends it. */
+  payee: Type.Optional(Type.String({ maxLength: 8192 })),
 });
 
 /** The pages of reconciliations: where a wallet's statement and our records differ, and what to do. */
@@ -98,16 +100,15 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
       date: words.reconciliations.start.refused,
     });
     if (!form.ok) return show(request, reply, environment, form, 400);
-    const { wallet } = form.value;
+    const { wallet, date, payee = '' } = form.value;
     const answer = await ask(request, (options) =>
-      reconciliations.startReconciliation(
-        { wallet, environment: environment.number, date: form.value.date },
-        options,
-      ),
+      reconciliations.startReconciliation({ wallet, environment: environment.number, date, payee }, options),
     );
     if (answer.ok)
       return reply.redirect(`${path}/${answer.value.reconciliation?.reconciliationId ?? ''}`, 303);
-    const errors = { date: words.reconciliations.start.refused };
+    const { start } = words.reconciliations;
+    const isUnknownPayee = answer.refusal.fields.some(({ field }) => field === 'payee');
+    const errors = { date: isUnknownPayee ? start.noStatement(payee) : start.refused };
     return show(request, reply, environment, { ...form, errors }, 400);
   });
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
+import { v7 } from 'uuid';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -109,10 +110,59 @@ test("a balance, a missing day and a run of a merchant's own account name that a
   const one = await operator.get(`/operator/reconciliations/${publicId('rec', reconciliation)}`);
 
   // Once for the missing day, and once for the balance.
-  expect(balances.body.match(/accountid &lt;3001&gt;/g)).toHaveLength(2);
+  expect(balances.body.match(/<bdi>accountid &lt;3001&gt;<\/bdi>/g)).toHaveLength(2);
   expect(balances.body).toContain('own account was removed');
   for (const { body } of [runs, one]) expect(body).toContain('accountid &lt;3001&gt;');
 });
+
+test("a day of a merchant's own account is compared from the page of balances", async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const account = v7();
+  await superuser.query(
+    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
+       check_result, created_at)
+     values ($1, $2, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'test', '', 'ACCEPTED', now())`,
+    [storedId('mer', merchantId), account],
+  );
+  await superuser.query(
+    "insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', 'accountid 3002')",
+    [storedId('mer', merchantId), account],
+  );
+  await superuser.query(
+    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+       completed, strays, reversals, refunds)
+     values ('SANDBOX', 'walleta/accountid 3002', '2026-02-03', $1, 'ETB', gen_random_uuid(), 5, 0, 5, 0, 0, 0)`,
+    [storedId('mer', merchantId)],
+  );
+  const path = '/operator/balances?environment=sandbox';
+
+  const { body } = await operator.get(path);
+  const form = formFieldsOf(body, '2026-02-03');
+  const started = await operator.post('/operator/reconciliations', form);
+  const run = await operator.get(started.headers.get('location') ?? '');
+  const unknown = await operator.post('/operator/reconciliations', { ...form, payee: 'accountid 9999' });
+
+  expect(form).toEqual({
+    environment: 'sandbox',
+    wallet: 'walleta',
+    payee: 'accountid 3002',
+    date: '2026-02-03',
+  });
+  expect(run.body).toContain('accountid 3002');
+  expect(run.body).toContain('2026-02-03');
+  expect(unknown.status).toBe(400);
+  expect(unknown.body).toContain('The statement of accountid 9999 cannot be read.');
+});
+
+/** The hidden fields of the form that compares this day. */
+function formFieldsOf(page: string, day: string): Record<string, string> {
+  const forms = page.split('<form').filter((form) => form.includes(`value="${day}"`));
+  const fields = Array.from(
+    (forms[0] ?? '').matchAll(/name="([^"]+)" value="([^"]*)"/g),
+    ([, name = '', value = '']) => [name, value],
+  );
+  return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
+}
 
 test('balances have pages', async () => {
   const { id: merchantId } = await stack.createMerchant();

@@ -230,6 +230,8 @@ export const operator = {
       date: 'Day (UTC)',
       submit: 'Compare',
       refused: 'Choose a day up to today.',
+      noStatement: (payee: string) =>
+        `The statement of ${payee} cannot be read. The merchant may have removed the account.`,
       noWallet: 'No wallet of this environment has a statement that Gatehouse reads.',
     },
     byItself: 'Automatic',
@@ -290,7 +292,8 @@ export const operator = {
     onlyDifferent: 'Show only days with a difference',
     empty: 'No day has been compared yet.',
     noDifference: 'Every compared day balances.',
-    nobody: 'No merchant',
+    compare: 'Compare now',
+    noMerchant: 'No merchant',
     columns: {
       day: 'Day',
       wallet: 'Wallet',
@@ -380,7 +383,7 @@ export const operator = {
     /** The count has an upper limit, which is `count`. */
     many: (count: string) => `${count} or more`,
     whenResumed: 'When it is resumed',
-    nobodyWaits: 'With the next delivery',
+    withNextDelivery: 'With the next delivery',
     now: 'Now',
     webhooksOf: 'its webhooks',
     empty: 'No endpoint is paused or has an open circuit.',
