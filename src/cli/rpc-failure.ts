@@ -60,7 +60,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     LAST_OWNER: `Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
     LAST_OPERATOR: `Invite another operator first: gatehouse user invite <email> --operator`,
     API_KEY_NOT_FOUND: `To list the merchant's keys: gatehouse key list <merchant_id>`,
-    ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user help-list`,
+    ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user requests`,
     TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
     SECOND_OPERATOR_NEEDED:
       'Let another operator approve it in the dashboard (help for users: on the page Users). All users of one service token count as one operator.',

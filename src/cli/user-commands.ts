@@ -125,7 +125,7 @@ export function addUserCommands(
 const codesOption = (): Option =>
   new Option(
     '--remove-totp',
-    'the request to remove one-time codes, instead of the request for a new password',
+    'the request to remove the one-time codes, instead of the one for a new password',
   ).default(false);
 const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
   removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
@@ -143,17 +143,25 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
           const until = showTime(expireTime);
           const text = isMailed
             ? `A dashboard mails the link to ${email}. No other person sees it.`
-            : `Another operator must approve this by ${until} on the page Users of the dashboard.\nTo list open requests: gatehouse user help-list`;
+            : `Another operator must approve this by ${until} on the page Users of the dashboard.\nTo list open requests: gatehouse user requests`;
           return { json: { email, is_mailed: isMailed, expire_time: until }, text };
         }),
       );
   };
-  ask('reset', AccountHelp.NEW_PASSWORD, 'request a link to a new password; one-time codes stay on');
-  ask('remove-totp', AccountHelp.REMOVE_SECOND_FACTOR, 'request the removal of the one-time codes');
+  ask(
+    'reset',
+    AccountHelp.NEW_PASSWORD,
+    'request a link to a new password, which is mailed, or approved by a second operator; one-time codes stay on',
+  );
+  ask(
+    'remove-totp',
+    AccountHelp.REMOVE_SECOND_FACTOR,
+    'request the removal of the one-time codes, which a second operator must approve',
+  );
 
   user
     .command('approve')
-    .description('approve, as the second operator, a request that was made on the dashboard')
+    .description('approve, as the second operator, a new password that was requested in the dashboard')
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action(async (email: string, options: { removeTotp: boolean }) => {
@@ -167,7 +175,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
 
   user
     .command('reject')
-    .description('withdraw a request')
+    .description('withdraw the request for a new password of a user, before it is approved')
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action((email: string, options: { removeTotp: boolean }) =>
@@ -178,8 +186,12 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
     );
 
   user
-    .command('help-list')
-    .description('list requests that wait for a second operator')
+    .command('requests')
+    // Its name in 0.1.0.
+    .alias('help-list')
+    .description(
+      'list requests for new passwords and for the removal of one-time codes that a second operator must approve',
+    )
     .action(() =>
       run(async ({ accounts }) => {
         const { requests } = await accounts.listAccountHelp({});

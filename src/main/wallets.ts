@@ -58,7 +58,7 @@ const accountIdleMs = 5 * 60_000;
 const maxIdleAccounts = 100;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
-const breaking = { restMs: 5_000, threshold: 8 };
+const breaking = { cooldownMs: 5_000, threshold: 8 };
 /** A wallet without an answer after this time counts as unhealthy. */
 const healthTimeoutMs = 5_000;
 /** For an access token, the heartbeat and a page of the statement, besides payments and reversals. */

@@ -15,29 +15,29 @@ export interface WalletBreaker {
 export interface WalletBreakerOptions {
   readonly wallet: string;
   readonly logger: Logger;
-  /** How long an open circuit waits before the wallet's health is checked again. */
-  readonly restMs: number;
+  /** The cooldown: how long an open circuit waits before the wallet's health is checked again. */
+  readonly cooldownMs: number;
   /** Failures in a row after which the wallet's health is checked. */
   readonly threshold: number;
   /** Checks the wallet's health, without a payment. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
 
-/** After this many waits in a row one request is sent, because the wallet's health check may be wrong. */
-const restsBetweenTries = 12;
+/** After this many cooldowns in a row one request is sent, because the wallet's health check may be wrong. */
+const cooldownsBetweenTrials = 12;
 
 /**
  * Failed requests may be the fault of one payer's number. So after several failures in a row the breaker checks the
  * wallet's own health, and opens only when the wallet does not report that it is well. The circuit closes when a health
- * check or a request succeeds. A wallet without a health check gets one request after each wait.
+ * check or a request succeeds. A wallet without a health check gets one request, the trial, after each cooldown.
  */
 export function createWalletBreaker(options: WalletBreakerOptions): WalletBreaker {
-  const { wallet, logger, restMs, threshold, ask } = options;
+  const { wallet, logger, cooldownMs, threshold, ask } = options;
   let failuresInRow = 0;
   let successes = 0;
   let isOpen = false;
-  let mayTry = false;
-  let rests = 0;
+  let isHalfOpen = false;
+  let cooldowns = 0;
   let isChecking = false;
   let nextCheck: NodeJS.Timeout | undefined;
 
@@ -50,17 +50,17 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
     if (!isOpen) return;
     clearTimeout(nextCheck);
     isOpen = false;
-    mayTry = false;
-    rests = 0;
+    isHalfOpen = false;
+    cooldowns = 0;
     logger.info({ wallet }, 'circuit closed: the wallet has recovered');
   };
   const open = (health: Health): void => {
     isOpen = true;
-    mayTry ||= rests > 0 && (health.kind === 'untold' || rests % restsBetweenTries === 0);
-    rests += 1;
-    nextCheck = setTimeout(() => void check(), restMs).unref();
+    isHalfOpen ||= cooldowns > 0 && (health.kind === 'untold' || cooldowns % cooldownsBetweenTrials === 0);
+    cooldowns += 1;
+    nextCheck = setTimeout(() => void check(), cooldownMs).unref();
     logger.warn(
-      { wallet, next_check_ms: restMs, health },
+      { wallet, next_check_ms: cooldownMs, health },
       'circuit open: the wallet keeps failing, so its work waits until a check or a trial succeeds',
     );
   };
@@ -79,16 +79,16 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
   return {
     allows() {
       if (!isOpen) return 'all';
-      return mayTry ? 'one' : 'nothing';
+      return isHalfOpen ? 'one' : 'nothing';
     },
     async watch(work) {
       // Work that was leased just before the circuit opened is still done. Otherwise it would wait until its lease expires.
-      const isTry = isOpen && mayTry;
-      if (isTry) mayTry = false;
+      const isTrial = isOpen && isHalfOpen;
+      if (isTrial) isHalfOpen = false;
       const isWell = await work();
       if (isWell === true) {
         noteSuccess();
-        if (isTry) close();
+        if (isTrial) close();
         return;
       }
       if (isOpen || isWell === undefined) return;

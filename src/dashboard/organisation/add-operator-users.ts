@@ -154,7 +154,8 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     const answer = await askForUser(request, (options) =>
       accounts.setUserDisabled({ email, isDisabled }, options),
     );
-    if (answer === 'nobody') return showUsers(dashboard, request, reply, nobody(help, words.help.nobody));
+    if (answer === 'unknown')
+      return showUsers(dashboard, request, reply, unknownUser(help, words.help.unknownEmail));
     if (answer === 'last')
       return showUsers(dashboard, request, reply, {
         help,
@@ -191,12 +192,12 @@ function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFa
   const refusals: Readonly<Record<string, { readonly title: string; readonly body: string }>> =
     words.refusals;
   const notice = refusals[reason];
-  if (reason === 'USER_NOT_FOUND') return nobody(help, words.help.nobody);
+  if (reason === 'USER_NOT_FOUND') return unknownUser(help, words.help.unknownEmail);
   if (notice === undefined) throw new PageProblem('badRequest', reason);
   return { help, notice: { tone: 'bad', ...notice }, status: 409 };
 }
 
-const nobody = (help: FormState, error: string): UsersPageState => ({
+const unknownUser = (help: FormState, error: string): UsersPageState => ({
   help: { ...help, errors: { email: error } },
   status: 404,
 });
@@ -204,14 +205,14 @@ const nobody = (help: FormState, error: string): UsersPageState => ({
 async function askForUser(
   request: FastifyRequest,
   call: Parameters<typeof ask>[1],
-): Promise<'done' | 'nobody' | 'last'> {
+): Promise<'done' | 'unknown' | 'last'> {
   try {
     const answer = await ask(request, call);
     if (answer.ok) return 'done';
     if (answer.refusal.reason === 'LAST_OPERATOR') return 'last';
     throw new PageProblem('badRequest', answer.refusal.reason);
   } catch (thrown) {
-    if (failureOfRpc(thrown)?.reason === 'USER_NOT_FOUND') return 'nobody';
+    if (failureOfRpc(thrown)?.reason === 'USER_NOT_FOUND') return 'unknown';
     throw thrown;
   }
 }

@@ -39,7 +39,7 @@ export function addMerchantWallets(app: FastifyInstance, { clients, sendPage, ti
       view: {
         path: pathIn(pageMerchant, 'wallets'),
         rows,
-        nobodyCanPay: rows.isThere && !rows.value.some(({ isGranted, isOn }) => isGranted && isOn),
+        isAllOff: rows.isThere && !rows.value.some(({ isGranted, isOn }) => isGranted && isOn),
         mayChange: pageMerchant.role === 'owner',
         maySeeAccounts: pageMerchant.role !== 'viewer',
       },

@@ -43,7 +43,7 @@ function createGate(): Gate {
 interface WorkerOptions {
   readonly maxInFlight?: number;
   readonly idleMs?: number;
-  readonly restMs?: number;
+  readonly cooldownMs?: number;
   readonly ask?: () => Promise<Health>;
   readonly log?: Logger;
 }
@@ -56,13 +56,13 @@ function start(
   {
     maxInFlight = 4,
     idleMs = 5,
-    restMs = 50,
+    cooldownMs = 50,
     ask = () => Promise.resolve(untold),
     log = logger,
   }: WorkerOptions = {},
 ) {
   const signal = createWakeSignal();
-  const breaker = createWalletBreaker({ wallet: 'test', logger, restMs, threshold: 3, ask });
+  const breaker = createWalletBreaker({ wallet: 'test', logger, cooldownMs, threshold: 3, ask });
   const stopping = new AbortController();
   const options = { maxInFlight, idleMs, breaker, signal, logger: log };
   const running = runLeaseWorker({ name: 'test', ...work }, options, stopping.signal);
@@ -238,7 +238,7 @@ describe('a wallet in trouble', () => {
           return Promise.resolve(false);
         },
       },
-      { restMs: 60_000 },
+      { cooldownMs: 60_000 },
     );
 
     await waitUntil('the fourth is served', () => served.includes(3));

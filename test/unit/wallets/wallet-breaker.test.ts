@@ -10,10 +10,10 @@ const unavailable: Health = { kind: 'unavailable', detail: 'no answer' };
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
 /** A breaker that opens at the third troubled answer in a row, and a wallet whose health a test sets. */
-function begin(first: Health | Promise<Health>, { restMs = 60_000, threshold = 3 } = {}) {
+function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold = 3 } = {}) {
   const wallet = { health: first, asked: 0 };
   const breaker = createWalletBreaker({
-    ...{ wallet: 'test', logger, restMs, threshold },
+    ...{ wallet: 'test', logger, cooldownMs, threshold },
     ask: async () => {
       wallet.asked += 1;
       return wallet.health;
@@ -77,11 +77,11 @@ describe('troubled answers', () => {
 });
 
 describe('a wallet in trouble', () => {
-  test('is asked how it is after each rest, and given all again when it says that it is well', async () => {
-    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { restMs: 5 });
+  test('is asked how it is after each cooldown, and given all again when it says that it is well', async () => {
+    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
-    await waitUntil('it is asked after some rests', () => wallet.asked > 4);
+    await waitUntil('it is asked after some cooldowns', () => wallet.asked > 4);
     expect(breaker.allows()).toBe('nothing');
 
     wallet.health = available;
@@ -100,7 +100,7 @@ describe('a wallet in trouble', () => {
   });
 
   test('that cannot be asked is tried with one request, and given all again when that went well', async () => {
-    const { breaker, answer, isLeftAlone } = begin(untold, { restMs: 5 });
+    const { breaker, answer, isLeftAlone } = begin(untold, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
 
@@ -114,7 +114,7 @@ describe('a wallet in trouble', () => {
   });
 
   test('is tried now and then though it says it is unwell: its word on that may be wrong', async () => {
-    const { wallet, breaker, answer } = begin(unavailable, { restMs: 2 });
+    const { wallet, breaker, answer } = begin(unavailable, { cooldownMs: 2 });
     await answer(false, false, false);
 
     await waitUntil('one is allowed', () => breaker.allows() === 'one');
@@ -126,14 +126,14 @@ describe('a wallet in trouble', () => {
   });
 
   test('that was let back stays so: nothing of its last rest comes after', async () => {
-    const { wallet, breaker, answer } = begin(untold, { restMs: 20 });
+    const { wallet, breaker, answer } = begin(untold, { cooldownMs: 20 });
     await answer(false, false, false);
     await waitUntil('one is allowed', () => breaker.allows() === 'one');
     await answer(true);
     const { asked } = wallet;
 
     // Longer than the rest: another breaker's whole round goes by.
-    const other = begin(untold, { restMs: 40 });
+    const other = begin(untold, { cooldownMs: 40 });
     await other.answer(false, false, false);
     await waitUntil('the other has rested', () => other.breaker.allows() === 'one');
 

@@ -15,7 +15,7 @@ export const operatorUsers: typeof english = {
     removeCodes: 'የአንድ ጊዜ ኮድ እንዲወገድ ይጠይቁ',
     disable: 'እንዳይገባ ይከልክሉ',
     enable: 'እንደገና እንዲገባ ይፍቀዱ',
-    nobody: 'በዚህ አድራሻ መግባት የሚችል መለያ ያለው ሰው የለም።',
+    unknownEmail: 'በዚህ አድራሻ መግባት የሚችል መለያ ያለው ሰው የለም።',
     disabled: (email) => `${email} እንዳይገባ ተከልክሏል፤ የከፈታቸው ሁሉ ተዘግተዋል።`,
     enabled: (email) => `${email} እንደገና መግባት ይችላል።`,
   },

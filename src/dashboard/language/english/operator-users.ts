@@ -15,7 +15,7 @@ export const operatorUsers = {
     removeCodes: 'Request removal of one-time codes',
     disable: 'Disable account',
     enable: 'Enable account',
-    nobody: 'No account has this e-mail address. Check the address.',
+    unknownEmail: 'No account has this e-mail address. Check the address.',
     disabled: (email: string) => `The account of ${email} is disabled. All its sessions have ended.`,
     enabled: (email: string) => `The account of ${email} is enabled. The user can sign in again.`,
   },
