@@ -60,7 +60,8 @@ const obstacleTexts: Readonly<Record<ErasureObstacle, string>> = {
   [ErasureObstacle.NOT_SEALED]: 'erased when its events are sealed, in a few seconds',
   [ErasureObstacle.EVENT_CHANGED]:
     'not erased, because an event differs from its seal; see: gatehouse audit verify',
-  [ErasureObstacle.BROKER_UNAVAILABLE]: 'erased when the broker is available again',
+  [ErasureObstacle.BROKER_UNAVAILABLE]:
+    'erased in the database, and in the broker when it is available again',
   [ErasureObstacle.LATE_COPIES]: 'erased; copies that were in transit are erased in two minutes',
   [ErasureObstacle.FAILED]: 'failed, and is tried again; the log of core names the reason',
 };
@@ -109,7 +110,7 @@ async function list(client: CoreClients['personalData'], options: ListOptions): 
   ];
   const rows = page.items.map((request) => [
     [request.erasureRequestId, request.merchantId].filter((text) => text !== '').join('\n'),
-    `${showTime(request.createTime)}\n${request.requestedBy}`,
+    `${showTime(request.createTime)}\n${request.requestedByEmail || request.requestedBy}`,
     String(request.orderCount),
     request.waitingCount === 0n
       ? 'none'

@@ -40,6 +40,7 @@ import { addOverview } from './operator/add-overview.ts';
 import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
 import { addBalances } from './operator/add-balances.ts';
+import { addPersonalData } from './operator/add-personal-data.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addSettlements } from './operator/add-settlements.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
@@ -211,6 +212,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addStrayPayments(pages, dashboard);
     addSettlements(pages, dashboard);
     addBalances(pages, dashboard);
+    addPersonalData(pages, dashboard);
     addReconciliations(pages, dashboard);
     addPipeline(pages, dashboard);
     addEndpoints(pages, dashboard);

@@ -12,6 +12,7 @@ import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { PersonalDataService } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import { RecoveryService } from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
@@ -45,6 +46,7 @@ export interface DashboardClients {
   readonly webhooks: Client<typeof WebhookService>;
   readonly webhookEndpoints: Client<typeof WebhookEndpointService>;
   readonly recoveries: Client<typeof RecoveryService>;
+  readonly personalData: Client<typeof PersonalDataService>;
   readonly health: Client<typeof Health>;
 }
 
@@ -71,6 +73,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     webhooks: createClient(WebhookService, webhooks),
     webhookEndpoints: createClient(WebhookEndpointService, webhooks),
     recoveries: createClient(RecoveryService, core),
+    personalData: createClient(PersonalDataService, core),
     health: createClient(Health, core),
   };
 }

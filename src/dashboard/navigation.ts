@@ -41,6 +41,7 @@ const operatorEntries: readonly Entry[] = [
   { area: 'operatorStrayPayments', group: undefined, route: '/operator/stray-payments' },
   { area: 'operatorSettlements', group: undefined, route: '/operator/settlements' },
   { area: 'operatorReconciliations', group: undefined, route: '/operator/reconciliations' },
+  { area: 'operatorPersonalData', group: undefined, route: '/operator/personal-data' },
   { area: 'operatorPipeline', group: undefined, route: '/operator/pipeline' },
   { area: 'operatorEndpoints', group: undefined, route: '/operator/endpoints' },
   { area: 'operatorUsers', group: undefined, route: '/operator/users' },

@@ -153,6 +153,7 @@ export const operatorPages: Readonly<Record<string, VisitPage>> = {
     await at('/operator/balances?environment=sandbox')(page, site);
     await page.locator('main tbody .badge-warn').first().waitFor();
   },
+  'personal data': at('/operator/personal-data'),
   'the pipeline': at('/operator/pipeline'),
   'endpoints in trouble': at('/operator/endpoints'),
   users: at('/operator/users'),

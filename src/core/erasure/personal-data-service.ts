@@ -3,10 +3,12 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { ErasureObstacle, PersonalDataService } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
-import { actorOf } from '../../platform/rpc/actor.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { helperOf } from '../accounts/helper-of.ts';
+import { requireOperator } from '../accounts/require-operator.ts';
+import { findActorEmails } from '../audit/find-actor-emails.ts';
 import type { Database } from '../database/database.ts';
 import { combine } from '../domain/combine.ts';
 import { PhoneNumber } from '../domain/phone-number.ts';
@@ -24,7 +26,7 @@ import type { ErasureRequest, ErasureRequests } from './erasure-requests.ts';
 import type { Obstacle } from './obstacles.sql.ts';
 
 export interface PersonalDataParts {
-  readonly database: Pick<Database, 'pool'>;
+  readonly database: Pick<Database, 'pool' | 'fork'>;
   readonly requests: ErasureRequests;
   readonly findMerchant: FindMerchant;
 }
@@ -37,11 +39,18 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
   const { database, requests, findMerchant } = parts;
   const messagesOf = async (found: readonly ErasureRequest[]) => {
     const ids = found.map(({ id }) => id);
-    const { counts, orders } = await readWaiting(database.pool, ids, waitingShown);
+    const [{ counts, orders }, emails] = await Promise.all([
+      readWaiting(database.pool, ids, waitingShown),
+      findActorEmails(
+        database.fork(),
+        found.map(({ requestedBy }) => requestedBy),
+      ),
+    ]);
     return found.map((request) => ({
       erasureRequestId: publicId('ers', request.id),
       merchantId: request.merchantId === null ? '' : publicId('mer', request.merchantId),
       requestedBy: request.requestedBy,
+      requestedByEmail: emails.get(request.requestedBy) ?? '',
       createTime: timestampFromDate(request.createdAt),
       orderCount: BigInt(request.orderCount),
       payerPaymentCount: BigInt(request.payerPaymentCount),
@@ -59,6 +68,8 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
             merchant: parseOptionalId('mer', merchantId, 'merchant_id'),
           }),
         );
+        const helper = helperOf(context);
+        await requireOperator(database.fork(), helper);
         const { merchant } = values;
         if (merchant !== undefined && (await findMerchant(merchant)) === undefined)
           throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
@@ -67,13 +78,13 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
           return {
             erasureRequest: {
               merchantId,
-              requestedBy: actorOf(context).actor,
+              requestedBy: helper.by.actor,
               orderCount: BigInt(orderCount),
               payerPaymentCount: BigInt(payerPaymentCount),
             },
           };
         }
-        const request = await requests.create(values.phone.e164, merchant, actorOf(context));
+        const request = await requests.create(values.phone.e164, merchant, helper.by);
         annotate(context, { erasure_request_id: publicId('ers', request.id) });
         const [erasureRequest] = await messagesOf([request]);
         return { erasureRequest };
@@ -113,8 +124,8 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
       },
     },
     {
-      erasePersonalData: ['operator'],
-      listErasureRequests: ['operator', 'reader'],
+      erasePersonalData: ['dashboard', 'operator'],
+      listErasureRequests: ['dashboard', 'operator', 'reader'],
       listErasedOrders: ['webhooks', 'operator', 'reader'],
     },
   );

@@ -148,6 +148,9 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /operator/reconciliations': operator(),
   'POST /operator/reconciliations': operator(),
   'GET /operator/reconciliations/:reconciliationId': operator(),
+  'GET /operator/personal-data': operator(),
+  'POST /operator/personal-data/check': operator(),
+  'POST /operator/personal-data': operator({ stepUp: true }),
   'GET /operator/pipeline': operator(),
   'GET /operator/endpoints': operator(),
 };

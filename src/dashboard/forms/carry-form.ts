@@ -6,8 +6,8 @@ import { fieldsOf } from './read-form.ts';
 /** Far less than the limit of a session. */
 const maxCharacters = 8_000;
 
-/** Fields that are never kept. The sender types them again. */
-const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf/i.test(name);
+/** Fields that are never kept. The sender types them again. What is to be erased must not be stored once more. */
+const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf|^erased_/i.test(name);
 
 /** The form of a request that must wait for the sign-in; undefined when it is too large to keep. */
 export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined {

@@ -39,6 +39,8 @@ export const knownActions = [
   'wallet_account.promote',
   'wallet_account.retire',
   'wallet_account.remove',
+  'personal_data.erase',
+  'personal_data.period_ended',
   'user.invite',
   'user.accept_invitation',
   'user.take_invitation_back',
@@ -82,6 +84,7 @@ export const auditKinds = [
   'stray_payment',
   'merchant_wallet',
   'wallet_account',
+  'personal_data',
   'merchant',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];

@@ -45,6 +45,7 @@ export const shell: typeof english = {
     operatorStrayPayments: 'ባለቤት የሌላቸው ክፍያዎች',
     operatorSettlements: 'ሰው የሚጠብቁ',
     operatorReconciliations: 'ማመሳከር',
+    operatorPersonalData: 'የግል መረጃ',
     operatorPipeline: 'የመልእክት ፍሰት',
     operatorEndpoints: 'ችግር ያለባቸው መቀበያዎች',
     operatorUsers: 'ተጠቃሚዎች',

@@ -33,6 +33,7 @@ export const audit: AuditWords = {
     stray_payment: 'Stray payments',
     merchant_wallet: 'Wallets',
     wallet_account: 'Wallet accounts',
+    personal_data: 'Personal data',
     merchant: 'Merchant',
   },
   empty: {
@@ -114,6 +115,9 @@ export const audit: AuditWords = {
     'wallet_account.retire': ({ target, wallet }) =>
       `The account ${target} no longer receives new payments of the wallet ${wallet}.`,
     'wallet_account.remove': ({ target }) => `The wallet account ${target} was removed.`,
+    'personal_data.erase': () => 'The erasure of the personal data of a customer was requested.',
+    'personal_data.period_ended': () =>
+      'Personal data of old orders became due for erasure, because its period has ended.',
     'user.invite': ({ email, role }) => `${email} was invited as ${role}.`,
     'user.accept_invitation': ({ email, role }) => `${email} accepted the invitation and became ${role}.`,
     'user.take_invitation_back': ({ email }) => `The invitation of ${email} was withdrawn.`,

@@ -47,6 +47,7 @@ export const shell = {
     operatorStrayPayments: 'Stray payments',
     operatorSettlements: 'Waiting for a person',
     operatorReconciliations: 'Reconciliation',
+    operatorPersonalData: 'Personal data',
     operatorPipeline: 'Pipeline',
     operatorEndpoints: 'Failing endpoints',
     operatorUsers: 'Users',

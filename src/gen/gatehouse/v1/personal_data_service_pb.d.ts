@@ -175,6 +175,13 @@ export declare type ErasureRequest = Message<"gatehouse.v1.ErasureRequest"> & {
    * @generated from field: repeated gatehouse.v1.WaitingErasure waiting = 8;
    */
   waiting: WaitingErasure[];
+
+  /**
+   * The e-mail address of the user who asked for it in the dashboard; empty otherwise.
+   *
+   * @generated from field: string requested_by_email = 9;
+   */
+  requestedByEmail: string;
 };
 
 /**
@@ -396,7 +403,7 @@ export enum ErasureObstacle {
   EVENT_CHANGED = 7,
 
   /**
-   * The broker is unavailable, and still stores events of the order.
+   * The broker is unavailable, and still stores events of the order. Everything else is erased.
    *
    * @generated from enum value: ERASURE_OBSTACLE_BROKER_UNAVAILABLE = 8;
    */
@@ -434,7 +441,7 @@ export declare const PersonalDataService: GenService<{
   /**
    * Erases what is stored about a phone number, and records the request without the number. Orders that are not settled yet are erased
    * as soon as they are. Later orders with the same number are not affected. Repeating it is a new request.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; PERMISSION_DENIED NOT_AN_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.PersonalDataService.ErasePersonalData
    */
