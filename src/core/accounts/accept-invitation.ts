@@ -74,6 +74,7 @@ async function prove(
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
   const trial = { emailKey, remoteAddress: acceptance.remoteAddress };
+  await tries.requireNetworkTries(trial);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
     password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),

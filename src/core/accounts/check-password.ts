@@ -34,6 +34,7 @@ export async function checkPassword(
   const { database, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
   const trial = { emailKey, remoteAddress };
+  await tries.requireNetworkTries(trial);
   const em = database.fork();
   const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;

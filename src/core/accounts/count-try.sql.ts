@@ -19,6 +19,9 @@ on conflict (key) do update set
 returning tries, ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms`;
 
 const countedText = `select tries from core.account_tries where key = $1 and ends_at > now()`;
+const fullText = `
+select ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms
+from core.account_tries where key = $1 and ends_at > now() and tries >= $2`;
 const giveBackText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
 const forgetText = `delete from core.account_tries where key = $1`;
 const rememberText = `
@@ -33,6 +36,13 @@ export async function countTry(pool: Pool, limit: TryLimit): Promise<number | un
   const values = [keyOf(limit.what), limit.windowSeconds];
   const [row] = await runStatement<{ tries: number; left_ms: number }>(pool, { text: countText, values });
   return row === undefined || row.tries <= limit.max ? undefined : row.left_ms;
+}
+
+/** The wait in milliseconds if the next try would be above the limit; else undefined. Counts nothing. */
+export async function waitForTry(pool: Pool, { what, max }: TryLimit): Promise<number | undefined> {
+  const values = [keyOf(what), max];
+  const [row] = await runStatement<{ left_ms: number }>(pool, { text: fullText, values });
+  return row?.left_ms;
 }
 
 /** The present count of tries. */

@@ -1,7 +1,15 @@
 import type { Pool } from 'pg';
 import { networkOf } from '../../platform/http/client-address.ts';
 import { rpcError } from '../../contract/error-reason.ts';
-import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
+import {
+  countTry,
+  countedTries,
+  forgetTries,
+  giveTryBack,
+  isRemembered,
+  remember,
+  waitForTry,
+} from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
@@ -24,6 +32,11 @@ export interface InvitationTry {
 
 /** Limits guesses of passwords and codes. No account is locked permanently, because every count expires. */
 export interface SignInTries {
+  /**
+   * Refuses a network that has no tries left, and counts nothing. A flood from such a network then writes no rows.
+   * Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
+   */
+  readonly requireNetworkTries: (trial: Trial) => Promise<void>;
   /** Counts a password before it is checked. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countPassword: (trial: Trial) => Promise<void>;
   /** The password was correct. The count is reset, and the network is remembered as known. */
@@ -51,11 +64,17 @@ const renewals = (emailKey: string): TryLimit => ({
   windowSeconds: 24 * hour,
 });
 
+const networkLimit = (network: string): TryLimit => ({
+  what: `place/${network}`,
+  max: 50,
+  windowSeconds: 15 * minute,
+});
+
 const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
   const network = networkOf(remoteAddress);
   const known = `known/${emailKey}/${network}`;
   const here = { what: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
-  const wholeNetwork = { what: `place/${network}`, max: 50, windowSeconds: 15 * minute };
+  const wholeNetwork = networkLimit(network);
   const account = { what: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
   return { network, known, here, wholeNetwork, account };
 };
@@ -75,15 +94,19 @@ const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
  * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  */
 export function createSignInTries(pool: Pool): SignInTries {
-  const count = async (limit: TryLimit): Promise<void> => {
-    const waitMs = await countTry(pool, limit);
+  const refuse = (waitMs: number | undefined): void => {
     if (waitMs === undefined) return;
     throw rpcError('TOO_MANY_TRIES', 'too many tries; wait before the next one', {
       retryAfterMs: waitMs,
     });
   };
+  const count = async (limit: TryLimit): Promise<void> => refuse(await countTry(pool, limit));
   const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
+    async requireNetworkTries({ remoteAddress }) {
+      const network = networkOf(remoteAddress);
+      if (network !== '') refuse(await waitForTry(pool, networkLimit(network)));
+    },
     async countPassword(trial) {
       const { network, known, here, wholeNetwork, account } = limitsOf(trial, await renewedTimes(trial));
       await count(here);

@@ -139,6 +139,24 @@ describe('tries from one place', () => {
     await signIn(user.email, { remoteAddress: newPlace() });
   });
 
+  test('write nothing once the fifty are used, so that a flood cannot fill the database', async () => {
+    const remoteAddress = newPlace();
+    const attempt = (name: string) =>
+      refusalOf(signIn(`${name}@shop.example`, { password: wrong, remoteAddress }));
+    const countRows = async () =>
+      (await database.query<{ count: string }>('select count(*) from core.account_tries')).rows[0]?.count;
+    for (let count = 0; count < 50; count += 10)
+      await Promise.all(Array.from({ length: 10 }, (_each, index) => attempt(`used-${count + index}`)));
+    const before = await countRows();
+
+    const refusals = await Promise.all(
+      Array.from({ length: 30 }, (_each, index) => attempt(`flood-${index}`)),
+    );
+
+    expect(new Set(refusals)).toEqual(new Set(['TOO_MANY_TRIES']));
+    expect(await countRows()).toBe(before);
+  });
+
   test('count for the /64 that one subscriber of IPv6 has', async () => {
     const user = await viewer();
     for (let count = 1; count <= 5; count += 1)
