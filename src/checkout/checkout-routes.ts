@@ -88,7 +88,11 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     logFacts(request, { phone: maskPhone(form.phone) });
     const customerNetwork = networkOf(request.ip);
     const counted = { token, browserSecret, network: customerNetwork };
-    const waitSeconds = await paymentLimit.count(counted);
+    const waitSeconds = await paymentLimit.count({
+      ...counted,
+      isPayer: async () =>
+        secrets.of(request) !== '' && (await checkouts.get(request, browserSecret)).checkout.boundHere,
+    });
     if (waitSeconds !== undefined)
       throw new PageProblem('tooManyPayments', 'CHECKOUT_PAYMENTS', { retryAfterSeconds: waitSeconds });
     const outcome = await checkouts.change(

@@ -6,17 +6,21 @@ export interface CountedForm {
   /** The secret of the browser that sent it. */
   readonly browserSecret: string;
   readonly network: string;
+  /** Whether the checkout belongs to this browser, because its payment was the first. Core is asked only above the limit of a page. */
+  readonly isPayer: () => Promise<boolean>;
 }
 
 export interface PaymentLimit {
   /** Counts a form. Gives the seconds to wait above a limit. */
   readonly count: (form: CountedForm) => Promise<number | undefined>;
   /** Takes back the count of a form whose link turned out to be unknown. */
-  readonly takeBack: (form: CountedForm) => Promise<void>;
+  readonly takeBack: (form: Omit<CountedForm, 'isPayer'>) => Promise<void>;
 }
 
 export interface PaymentLimitSettings {
-  /** Forms of one browser in ten minutes. An order accepts five payments in total, so further forms of a page are refused ones. */
+  /** Forms of one browser at a page in ten minutes. An order accepts five payments in total, so further forms are refused ones. */
+  readonly perBrowser: number;
+  /** Forms of a page in ten minutes, from all browsers. Above it, only the browser to which the checkout belongs may send more. */
   readonly perPage: number;
   /** Forms in ten minutes. The limit is high, because all customers of a mobile operator may share one address. */
   readonly perNetwork: number;
@@ -30,23 +34,34 @@ const windowSeconds = 10 * 60;
  * behind a balancer has its own limit. 0 sets no limit.
  *
  * The network is counted first, because it bounds how many pages one client can have in memory. A page is counted for each
- * browser, so that another person who has the link cannot keep the paying customer from a second try.
+ * browser, so that another person who has the link cannot keep the paying customer from a second try. Anyone can have many browsers.
+ * So a page is counted for all of them too, and the link of one page cannot use up the limit of an address that many customers share.
  */
-export function createPaymentLimit({ perPage, perNetwork }: PaymentLimitSettings): PaymentLimit {
+export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentLimitSettings): PaymentLimit {
   const networks = createLimiter(perNetwork);
   const pages = createLimiter(perPage);
-  const pageOf = ({ token, browserSecret }: CountedForm): string => `${token} ${browserSecret}`;
+  const browsers = createLimiter(perBrowser);
+  const browserOf = ({ token, browserSecret }: Pick<CountedForm, 'token' | 'browserSecret'>): string =>
+    `${token} ${browserSecret}`;
+  const countAtPage = async (form: CountedForm): Promise<number | undefined> => {
+    const ofPage = await secondsToWait(pages, form.token);
+    if (ofPage !== undefined && !(await form.isPayer())) return ofPage;
+    const ofBrowser = await secondsToWait(browsers, browserOf(form));
+    if (ofBrowser !== undefined && ofPage === undefined) await pages?.reward(form.token);
+    return ofBrowser;
+  };
   return {
     async count(form) {
       const ofNetwork = await secondsToWait(networks, form.network);
       if (ofNetwork !== undefined) return ofNetwork;
-      const ofPage = await secondsToWait(pages, pageOf(form));
-      if (ofPage !== undefined) await networks?.reward(form.network);
-      return ofPage;
+      const atPage = await countAtPage(form);
+      if (atPage !== undefined) await networks?.reward(form.network);
+      return atPage;
     },
     async takeBack(form) {
       await networks?.reward(form.network);
-      await pages?.delete(pageOf(form));
+      await pages?.delete(form.token);
+      await browsers?.delete(browserOf(form));
     },
   };
 }

@@ -21,8 +21,9 @@ import { startTracing } from './start-tracing.ts';
 
 /** One every two seconds. A customer with a broken link stays below it, and it is useless for guessing a 256-bit token. */
 const unknownLinksPerMinute = 30;
-/** The limit of forms in ten minutes. It is four times as many as an order allows payments. */
-const paymentsPerPage = 20;
+/** Limits of forms in ten minutes. An order allows five payments. */
+const paymentsPerBrowser = 20;
+const paymentsPerPage = 100;
 
 const config = readSettingsOrExit(readCheckoutSettings);
 const { instance, logger } = startLogging('checkout', config);
@@ -51,7 +52,11 @@ const checkout = await buildCheckout({
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   tracing,
   unknownLinksPerMinute,
-  paymentLimits: { perPage: paymentsPerPage, perNetwork: config.GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK },
+  paymentLimits: {
+    perBrowser: paymentsPerBrowser,
+    perPage: paymentsPerPage,
+    perNetwork: config.GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK,
+  },
   timeZone: config.GATEHOUSE_TIME_ZONE,
   logger,
   measureRequests: createHttpMetrics(metrics)('checkout'),

@@ -88,7 +88,7 @@ export async function startCheckoutOverRpc(
     baseUrl: () => app.listeningOrigin,
     trustedProxies: [],
     unknownLinksPerMinute: 1_000,
-    paymentLimits: { perPage: 0, perNetwork: 0 },
+    paymentLimits: { perBrowser: 0, perPage: 0, perNetwork: 0 },
     timeZone: 'Africa/Addis_Ababa',
     logger: pino(
       { level: 'debug' },

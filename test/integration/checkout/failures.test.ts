@@ -332,7 +332,7 @@ describe('the limit on payment forms', () => {
     };
     running = await startCheckoutOverRpc(
       { checkout: { submitCheckoutPayment } },
-      { paymentLimits: { perPage: 2, perNetwork: 3 }, trustedProxies: ['127.0.0.1'] },
+      { paymentLimits: { perBrowser: 2, perPage: 0, perNetwork: 3 }, trustedProxies: ['127.0.0.1'] },
     );
     const { page } = running;
     const otherPage = page.replace(token, 'U'.repeat(87));
@@ -358,7 +358,7 @@ describe('the limit on payment forms', () => {
   test('lets the paying customer try again, however many forms another person with the link sends', async () => {
     running = await startCheckoutOverRpc(
       {},
-      { paymentLimits: { perPage: 2, perNetwork: 0 }, trustedProxies: ['127.0.0.1'] },
+      { paymentLimits: { perBrowser: 2, perPage: 0, perNetwork: 0 }, trustedProxies: ['127.0.0.1'] },
     );
     const { page } = running;
     const payer = fromAddress('192.0.2.1');
@@ -371,10 +371,45 @@ describe('the limit on payment forms', () => {
     expect([paid, ...others, again].map(({ status }) => status)).toEqual([303, 303, 303, 429, 303]);
   });
 
+  test('counts a page for all browsers, lets only the payer go on above it, and spares the other customers of the address', async () => {
+    const seen = { payments: 0, payerSecret: '' };
+    running = await startCheckoutOverRpc(
+      {
+        checkout: {
+          getCheckout: ({ browserSecret }) => ({
+            checkout: openCheckout({}, { boundHere: browserSecret === seen.payerSecret }),
+          }),
+          submitCheckoutPayment: () => {
+            seen.payments += 1;
+            return { checkout: openCheckout() };
+          },
+        },
+      },
+      { paymentLimits: { perBrowser: 2, perPage: 3, perNetwork: 5 }, trustedProxies: ['127.0.0.1'] },
+    );
+    const { page } = running;
+    const payer = createCustomer();
+    const statusOf = async (customer: typeof payer, url = page): Promise<number> =>
+      (await fromAddress('192.0.2.1', customer)(url)).status;
+
+    const first = await statusOf(payer);
+    seen.payerSecret = payer.cookies.get('gatehouse_checkout') ?? '';
+    const strangers: number[] = [];
+    for (let number = 0; number < 10; number += 1) strangers.push(await statusOf(createCustomer()));
+    const again = [await statusOf(payer), await statusOf(payer)];
+    const neighbour = await statusOf(createCustomer(), page.replace(token, 'U'.repeat(87)));
+
+    expect(first).toBe(303);
+    expect(strangers).toEqual([303, 303, ...Array.from({ length: 8 }, () => 429)]);
+    expect(again).toEqual([303, 429]);
+    expect(neighbour).toBe(303);
+    expect(seen.payments).toBe(5);
+  });
+
   test('counts no page for a form that the limit of its network refuses, so that one client cannot fill the memory', async () => {
     running = await startCheckoutOverRpc(
       {},
-      { paymentLimits: { perPage: 1, perNetwork: 1 }, trustedProxies: ['127.0.0.1'] },
+      { paymentLimits: { perBrowser: 1, perPage: 0, perNetwork: 1 }, trustedProxies: ['127.0.0.1'] },
     );
     const { page } = running;
     const otherPage = page.replace(token, 'U'.repeat(87));
@@ -399,7 +434,7 @@ describe('the limit on payment forms', () => {
           },
         },
       },
-      { paymentLimits: { perPage: 1, perNetwork: 1 }, unknownLinksPerMinute: 3 },
+      { paymentLimits: { perBrowser: 1, perPage: 0, perNetwork: 1 }, unknownLinksPerMinute: 3 },
     );
     const { page } = running;
     const unknown = page.replace(token, 'u'.repeat(87));
