@@ -4,11 +4,9 @@
  *
  *     npm run bench:dashboard -- --orders 1000000
  */
-import { createClient } from '@connectrpc/connect';
 import { loadavg } from 'node:os';
 import { openDashboardUsers } from '../test/support/dashboard-users.ts';
 import { createDashboardVisitor } from '../test/support/dashboard-visitor.ts';
-import { createGrpcTransport } from '../src/contract/grpc-transport.ts';
 import { benchmark, wholeNumber } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { restContender } from './contenders/rest.ts';
@@ -42,15 +40,8 @@ interface Visit {
 type Read = (path: string) => Promise<Visit>;
 
 /** Signs a new owner of the merchant in. */
-async function reader({ dashboardUrl, coreAddresses, tokens }: Gatehouse, merchantId: string): Promise<Read> {
-  const transports = {
-    operator: createGrpcTransport({ addresses: coreAddresses, token: tokens.operator }),
-    dashboard: createGrpcTransport({ addresses: coreAddresses, token: tokens.dashboard }),
-  };
-  const owner = await openDashboardUsers({
-    client: (service, role) => createClient(service, transports[role === 'operator' ? role : 'dashboard']),
-  }).member(merchantId);
-  for (const transport of Object.values(transports)) transport.close();
+async function reader({ dashboardUrl }: Gatehouse, databaseUrl: string, merchantId: string): Promise<Read> {
+  const owner = await openDashboardUsers({ databaseUrl }).member(merchantId);
   const visitor = createDashboardVisitor(dashboardUrl);
   const { status } = await visitor.signIn(owner);
   if (status !== 303) throw new Error(`could not sign in: ${status}`);
@@ -149,7 +140,7 @@ try {
     const [{ seeded, url: databaseUrl } = { seeded: 0, url: '' }] = prepared.databases;
     const gatehouse = await startGatehouse({ databaseUrl, seeded, withDashboard: true });
     cleanUps.add(gatehouse.stop);
-    const read = await reader(gatehouse, prepared.merchant.id);
+    const read = await reader(gatehouse, databaseUrl, prepared.merchant.id);
     await timePages(read);
     await compareRegister(gatehouse, prepared, read, repeats);
   });

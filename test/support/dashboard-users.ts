@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { hash } from '@node-rs/argon2';
 import pg from 'pg';
+import { newRandomId } from '../../src/contract/public-id.ts';
+import { MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { storedId } from './ids.ts';
 import type { Stack } from './stack.ts';
 
 export interface TestUser {
@@ -15,24 +18,38 @@ export interface DashboardUsers {
   readonly operator: () => Promise<TestUser>;
 }
 
-export function openDashboardUsers(stack: Pick<Stack, 'client'>): DashboardUsers {
-  const operator = stack.client(AccountService, 'operator');
-  const dashboard = stack.client(AccountService, 'dashboard');
-  const make = async (place: { merchantId: string; role: MemberRole } | { asOperator: true }) => {
+/** A hash names its own cost. The usual one would take most of the time of a sign-in. */
+const cheapCost = { memoryCost: 8, timeCost: 1, parallelism: 1 } as const;
+
+/** The users are in the database as if they had accepted an invitation. */
+export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): DashboardUsers {
+  const make = async (merchantId?: string, role?: MemberRole): Promise<TestUser> => {
+    const userId = newRandomId('usr', new Date());
     const email = `u${randomBytes(6).toString('hex')}@shop.example`;
     const password = randomBytes(15).toString('base64url');
-    const { token } = await operator.inviteUser({ email, ...place });
-    const { user } = await dashboard.acceptInvitation({
-      token,
-      name: 'Test person',
-      password,
-      language: 'en',
-    });
-    return { userId: user?.userId ?? '', email, password };
+    await query(
+      stack,
+      `with made as (
+         insert into core.users
+           (id, email, email_key, name, language, is_operator, operator_since, password_hash, created_at, updated_at)
+         values ($1, $2, $2, 'Test person', 'en', $4::uuid is null, case when $4 is null then now() end, $3, now(), now())
+         returning id
+       )
+       insert into core.memberships (merchant_id, user_id, role, created_at, updated_at)
+       select $4, id, $5, now(), now() from made where $4 is not null`,
+      [
+        storedId('usr', userId),
+        email,
+        await hash(password, cheapCost),
+        merchantId === undefined ? null : storedId('mer', merchantId),
+        role === undefined ? null : MemberRole[role],
+      ],
+    );
+    return { userId, email, password };
   };
   return {
-    member: (merchantId, role = MemberRole.OWNER) => make({ merchantId, role }),
-    operator: () => make({ asOperator: true }),
+    member: (merchantId, role = MemberRole.OWNER) => make(merchantId, role),
+    operator: () => make(),
   };
 }
 
@@ -40,9 +57,17 @@ export function openDashboardUsers(stack: Pick<Stack, 'client'>): DashboardUsers
  * Makes every operator of a stack an operator for two days, because newer operators cannot take part in opening an
  * account.
  */
-export async function makeOperatorsOld({ databaseUrl }: Pick<Stack, 'databaseUrl'>): Promise<void> {
+export async function makeOperatorsOld(stack: Pick<Stack, 'databaseUrl'>): Promise<void> {
+  await query(stack, `update core.users set operator_since = now() - interval '2 days' where is_operator`);
+}
+
+async function query(
+  { databaseUrl }: Pick<Stack, 'databaseUrl'>,
+  sql: string,
+  values: unknown[] = [],
+): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query(`update core.users set operator_since = now() - interval '2 days' where is_operator`);
+  await client.query(sql, values);
   await client.end();
 }
