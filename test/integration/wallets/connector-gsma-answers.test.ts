@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import {
   attemptId,
   buildPayment,

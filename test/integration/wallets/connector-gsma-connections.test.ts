@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 

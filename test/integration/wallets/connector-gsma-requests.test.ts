@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { paymentInquiry } from '../../support/wallet-inquiries.ts';
 import { attemptId, buildPayment, routes, startGsma } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';

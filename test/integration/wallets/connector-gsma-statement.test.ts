@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
 import type { StatementPage } from '../../../src/wallets/connector/wallet-connector.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, routes, startGsma, transaction } from './gsma-subject.ts';
 import type { Behaviour } from './scripted-wallet.ts';
 import { json } from './scripted-wallet.ts';

@@ -1,10 +1,8 @@
-import type { Static } from '@sinclair/typebox';
-import type { darajaSettings } from '../../../src/wallets/mpesa-daraja/daraja-settings.ts';
 import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
 import { describeFaultTolerance } from './connector-conformance.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import { startFaultySubject } from './faulty-subject.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSecrets, mpesaSettings } from './mpesa-subject.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
 
 const conversation = {
   OriginatorConversationID: '7619-37765134-1',
@@ -19,10 +17,7 @@ const push = {
   ResponseDescription: 'Success. Request accepted for processing',
 };
 
-const token = {
-  route: /GET \/oauth\/v1\/generate/,
-  body: { access_token: 'the-access-token', expires_in: '3599' },
-};
+const token = { access_token: 'the-access-token', expires_in: '3599' };
 const routes: FaultySubject['routes'] = {
   initiate: { route: /POST \/mpesa\/stkpush\/v1\/processrequest/, good: { status: 200, body: push } },
   query: {
@@ -39,45 +34,28 @@ const routes: FaultySubject['routes'] = {
     good: { status: 200, body: { ResponseRefID: '1', ResponseCode: '1001', Response: [[]] } },
   },
   recover: { route: /POST \/nowhere/, good: { status: 200, body: {} } },
-  health: { route: token.route, good: { status: 200, body: token.body } },
+  health: { route: /GET \/oauth\/v1\/generate/, good: { status: 200, body: token } },
 };
 
-/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
-async function start(over: Partial<Static<typeof darajaSettings>> = {}): Promise<FaultySubject> {
-  const wallet = await startScriptedWallet();
-  wallet.on(token.route, json(200, token.body));
-  for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
-  // The statement of the last 48 hours is read in January.
-  const now = () => new Date('2026-01-02T00:00:00Z');
-  const connector = (await mpesaDaraja.load())(
-    { ...mpesaSettings(wallet.origin), ...over },
-    mpesaOptions({ now }),
-  );
-  let isOpen = true;
-  const closeWallet = async () => {
-    if (isOpen) await wallet.close();
-    isOpen = false;
-  };
-  return {
-    connector,
-    wallet: { ...wallet, close: closeWallet },
-    routes,
-    secrets: mpesaSecrets,
-    payment: buildMpesaPayment(),
-    references: {
-      payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
-      reversal: JSON.stringify({ sent: { ids: ['7619-37765134-9'], at: 0 } }),
-      transaction: 'NLJ7RT61SV',
-    },
-    close: async () => {
-      await connector.close();
-      await closeWallet();
-    },
-  };
-}
+// The statement of the last 48 hours is read in January.
+const now = () => new Date('2026-01-02T00:00:00Z');
+const create = await mpesaDaraja.load();
 
 describeFaultTolerance(
   'the M-Pesa connector for Kenya',
   ['initiate', 'query', 'reverse', 'queryReversal', 'statement', 'health'],
-  () => start({ pull: true }),
+  () =>
+    startFaultySubject(
+      {
+        routes,
+        secrets: mpesaSecrets,
+        payment: buildMpesaPayment(),
+        references: {
+          payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
+          reversal: JSON.stringify({ sent: { ids: ['7619-37765134-9'], at: 0 } }),
+          transaction: 'NLJ7RT61SV',
+        },
+      },
+      (origin) => create({ ...mpesaSettings(origin), pull: true }, mpesaOptions({ now })),
+    ),
 );

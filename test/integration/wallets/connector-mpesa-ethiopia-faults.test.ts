@@ -1,8 +1,8 @@
 import { mpesaEthiopia } from '../../../src/wallets/mpesa-ethiopia/mpesa-ethiopia.ts';
 import { describeFaultTolerance } from './connector-conformance.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import { startFaultySubject } from './faulty-subject.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { buildMpesaPayment, mpesaOptions, mpesaSecrets, mpesaSettings } from './mpesa-subject.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
 
 const conversation = { OriginatorConversationID: '7619-1', ConversationID: 'AG_1', ResponseCode: '0' };
 const token = { access_token: 'the-access-token', token_type: 'Bearer', expires_in: 3599 };
@@ -20,32 +20,21 @@ const routes: FaultySubject['routes'] = {
   recover: nowhere,
 };
 
-async function start(): Promise<FaultySubject> {
-  const wallet = await startScriptedWallet();
-  for (const { route, good } of Object.values(routes)) wallet.on(route, json(good.status, good.body));
-  const connector = (await mpesaEthiopia.load())(mpesaSettings(wallet.origin), mpesaOptions());
-  let isOpen = true;
-  const closeWallet = async () => {
-    if (isOpen) await wallet.close();
-    isOpen = false;
-  };
-  return {
-    connector,
-    wallet: { ...wallet, close: closeWallet },
-    routes,
-    secrets: mpesaSecrets,
-    payment: buildMpesaPayment({ currency: 'ETB', payerPhone: '+251700000000' }),
-    references: {
-      payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
-      reversal: JSON.stringify({ sent: { ids: ['AG_1'], at: 0 } }),
-      transaction: 'NLJ7RT61SV',
-    },
-    close: async () => {
-      await connector.close();
-      await closeWallet();
-    },
-  };
-}
+const create = await mpesaEthiopia.load();
 
 // The other calls share all of their code with the connector for Kenya.
-describeFaultTolerance('the M-Pesa connector for Ethiopia', ['initiate', 'query'], start);
+describeFaultTolerance('the M-Pesa connector for Ethiopia', ['initiate', 'query'], () =>
+  startFaultySubject(
+    {
+      routes,
+      secrets: mpesaSecrets,
+      payment: buildMpesaPayment({ currency: 'ETB', payerPhone: '+251700000000' }),
+      references: {
+        payment: JSON.stringify({ checkout: 'ws_CO_1', at: 0 }),
+        reversal: JSON.stringify({ sent: { ids: ['AG_1'], at: 0 } }),
+        transaction: 'NLJ7RT61SV',
+      },
+    },
+    (origin) => create(mpesaSettings(origin), mpesaOptions()),
+  ),
+);

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll } from '@jest/globals';
-import { startInline } from '../../support/inline-process.ts';
-import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
-import type { CallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
-import type { Ending, RealSubject } from './connector-conformance.ts';
+import type { Ending } from './connector-conformance.ts';
 import { describeOutcomes } from './connector-conformance.ts';
 import { createMtn, payment, settings } from './mtn-momo-subject.ts';
+import { sharedSimulator } from './simulator-subject.ts';
 
 /** The last two digits of the payer for whom it ends so. MTN has no word for a wrong PIN. */
 const payers: Partial<Record<Ending, string>> = {
@@ -36,53 +32,18 @@ const payers: Partial<Record<Ending, string>> = {
   reversal_unknown_then_not: '28',
 };
 
-let simulator: GatehouseProcess;
-let receiver: CallbackReceiver;
+const { base_url: _url, ...credentials } = settings('');
+const simulator = sharedSimulator({ mtn: { protocol: 'mtn-momo', ...credentials } });
 
-beforeAll(async () => {
-  receiver = await startCallbackReceiver();
-  const { base_url: _url, ...credentials } = settings('');
-  simulator = await startInline('wallet-simulator', {
-    GATEHOUSE_SIMULATOR_PORT: '0',
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ mtn: { protocol: 'mtn-momo', ...credentials } }),
-    // A wallet that takes a moment where people take minutes.
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
-  });
-});
-
-afterAll(async () => {
-  await simulator.stop();
-  await receiver.close();
-});
-
-async function startSubject(clock = () => new Date()): Promise<RealSubject> {
-  const origin = String(simulator.ready['origin']);
-  const connector = createMtn(settings(`${origin}/mtn`), receiver.url, clock);
-  const charges = async (attemptId: string) => {
-    const response = await fetch(`${origin}/simulator/charges`);
-    const body = (await response.json()) as {
-      charges: readonly { amount: string; reversed: string; merchant_reference: string }[];
-    };
-    return body.charges.filter(({ merchant_reference: reference }) => reference === attemptId);
-  };
-  return {
-    connector,
+describeOutcomes('the MTN MoMo connector', Object.keys(payers) as Ending[], (clock) => {
+  const connector = createMtn(settings(`${simulator.origin()}/mtn`), simulator.callbackUrl(), clock);
+  return Promise.resolve({
+    ...simulator.subjectOf(connector, async ({ attemptId }) =>
+      (await simulator.charges()).filter(({ merchant_reference: reference }) => reference === attemptId),
+    ),
     paymentThat: (ending) => {
       const payerPhone = `+2567700000${payers[ending] ?? ''}`;
-      const request = payment({ attemptId: randomUUID(), payerPhone, requestedAt: new Date() });
-      return request;
+      return payment({ attemptId: randomUUID(), payerPhone, requestedAt: new Date() });
     },
-    chargesOf: async ({ attemptId }) => (await charges(attemptId)).map(({ amount }) => amount),
-    reversedOf: async ({ attemptId }) => (await charges(attemptId))[0]?.reversed ?? '',
-    callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
-    expireTokens: async () => {
-      await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });
-    },
-    newId: randomUUID,
-    close: () => connector.close(),
-  };
-}
-
-const supported = Object.keys(payers) as Ending[];
-
-describeOutcomes('the MTN MoMo connector', supported, startSubject);
+  });
+});

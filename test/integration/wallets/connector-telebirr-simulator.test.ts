@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { NextAction } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
-import { startInline } from '../../support/inline-process.ts';
-import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
-import type { CallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { describeOutcomes } from './connector-conformance.ts';
+import { sharedSimulator } from './simulator-subject.ts';
 import { createTelebirr, payment, settings, simulatorCredentials } from './telebirr-subject.ts';
 
 /**
@@ -34,25 +31,7 @@ const payers: Partial<Record<Ending, string>> = {
 };
 
 const options = { signal: new AbortController().signal };
-let simulator: GatehouseProcess;
-let receiver: CallbackReceiver;
-let origin: string;
-
-beforeAll(async () => {
-  receiver = await startCallbackReceiver(() => 200);
-  simulator = await startInline('wallet-simulator', {
-    GATEHOUSE_SIMULATOR_PORT: '0',
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ telebirr: simulatorCredentials }),
-    // A wallet that takes a moment where people take minutes.
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
-  });
-  origin = String(simulator.ready['origin']);
-});
-
-afterAll(async () => {
-  await simulator.stop();
-  await receiver.close();
-});
+const simulator = sharedSimulator({ telebirr: simulatorCredentials });
 
 /** Opens telebirr's page like a browser, types the number and confirms. */
 async function confirmOnPage(action: NextAction | undefined, phone: string): Promise<void> {
@@ -62,10 +41,18 @@ async function confirmOnPage(action: NextAction | undefined, phone: string): Pro
   await fetch(page.url, { method: 'POST', body: new URLSearchParams({ phone, action: 'pay' }) });
 }
 
-async function startSubject(clock = () => new Date()): Promise<RealSubject> {
-  const connector = createTelebirr(settings(origin), receiver.url, clock);
-  return {
-    connector,
+const charges = ({ attemptId }: Pick<PaymentRequest, 'attemptId'>) =>
+  simulator.charges(`?correlation_id=${orderId(attemptId)}`);
+
+const isCharged = (request: PaymentRequest) =>
+  waitUntil('the payer is charged', async () => (await charges(request)).length === 1);
+
+const startSubject = (clock?: () => Date): Promise<RealSubject> =>
+  Promise.resolve({
+    ...simulator.subjectOf(
+      createTelebirr(settings(simulator.origin()), simulator.callbackUrl(), clock),
+      charges,
+    ),
     paymentThat: (ending) =>
       payment({
         attemptId: randomUUID(),
@@ -74,39 +61,13 @@ async function startSubject(clock = () => new Date()): Promise<RealSubject> {
       }),
     repeatsReversals: true,
     act: (request, action) => confirmOnPage(action, request.payerPhone),
-    chargesOf,
-    reversedOf,
-    callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
-    expireTokens: async () => {
-      await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });
-    },
-    newId: randomUUID,
-    close: () => connector.close(),
-  };
-}
-
-async function charges({ attemptId }: Pick<PaymentRequest, 'attemptId'>) {
-  const response = await fetch(`${origin}/simulator/charges?correlation_id=${orderId(attemptId)}`);
-  const body = (await response.json()) as { charges: readonly { amount: string; reversed: string }[] };
-  return body.charges;
-}
-
-const chargesOf = async (payment: Pick<PaymentRequest, 'attemptId'>): Promise<readonly string[]> =>
-  (await charges(payment)).map(({ amount }) => amount);
-
-const reversedOf = async (payment: Pick<PaymentRequest, 'attemptId'>): Promise<string> =>
-  (await charges(payment))[0]?.reversed ?? '';
+  });
 
 const arm = async (fault: string): Promise<void> => {
-  const { status } = await fetch(`${origin}/simulator/faults?wallet=telebirr&fault=${fault}`, {
-    method: 'POST',
-  });
-  expect(status).toBe(204);
+  expect((await simulator.post(`/simulator/faults?wallet=telebirr&fault=${fault}`)).status).toBe(204);
 };
 
-const supported = Object.keys(payers) as Ending[];
-
-describeOutcomes('the telebirr connector', supported, startSubject);
+describeOutcomes('the telebirr connector', Object.keys(payers) as Ending[], startSubject);
 
 test.each([
   ['preorder_lost', 'found'],
@@ -128,7 +89,7 @@ test.each([
     });
     expect(outcome).toEqual({ kind: 'timed_out' });
   }
-  expect(await chargesOf(request)).toEqual([]);
+  expect(await charges(request)).toEqual([]);
   await close();
 });
 
@@ -146,19 +107,22 @@ test.each([
   expect(first.result).toMatchObject({ kind: 'unknown', why });
   if (second.result.kind !== 'accepted') throw new Error(JSON.stringify(second.result));
   await act?.(request, second.result.nextAction);
-  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  await isCharged(request);
   await close();
 });
 
 test('an environment that takes PKCS#1 v1.5 is served by the setting', async () => {
-  const connector = createTelebirr(settings(origin, { signature_padding: 'pkcs1' }), receiver.url);
+  const connector = createTelebirr(
+    settings(simulator.origin(), { signature_padding: 'pkcs1' }),
+    simulator.callbackUrl(),
+  );
   const request = payment({ attemptId: randomUUID(), payerPhone: '+251910000000' });
 
   const { result } = await connector.initiate(request, options);
   if (result.kind !== 'accepted') throw new Error(result.kind);
   await confirmOnPage(result.nextAction, request.payerPhone);
 
-  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  await isCharged(request);
   await connector.close();
 });
 
@@ -186,7 +150,7 @@ test.each([
   const { result } = await connector.initiate(request, options);
   if (result.kind !== 'accepted') throw new Error(result.kind);
   await act?.(request, result.nextAction);
-  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  await isCharged(request);
   const refund = { ...request, amount, reversalId: randomUUID(), providerTransactionId: 'receipt' };
   await arm('refund_lost');
 

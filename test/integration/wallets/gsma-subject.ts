@@ -2,8 +2,9 @@ import { v7 } from 'uuid';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
-import type { FaultySubject } from './connector-conformance.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
+import { startFaultySubject } from './faulty-subject.ts';
+import type { FaultySubject } from './faulty-subject.ts';
+import { json } from './scripted-wallet.ts';
 
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const requestStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c11';
@@ -75,54 +76,31 @@ export async function startGsma(
   over: Partial<GsmaSettings> = {},
   now: () => Date = () => new Date(),
 ): Promise<FaultySubject> {
-  const wallet = await startScriptedWallet();
-  const good = {
-    initiate: { status: 202, body: requestState() },
-    query: { status: 200, body: requestState() },
-    recover: { status: 200, body: { link: `/requeststates/${requestStateId}` } },
-    reverse: { status: 202, body: requestState({ serverCorrelationId: reversalStateId }) },
-    queryReversal: { status: 200, body: requestState({ serverCorrelationId: reversalStateId }) },
-    statement: { status: 200, body: [] as unknown[] },
-    health: { status: 200, body: { serviceStatus: 'available' } },
-  };
-  const operationRoutes = {
-    initiate: { route: routes.initiate, good: good.initiate },
-    query: { route: routes.requestState, good: good.query },
-    recover: { route: routes.responses, good: good.recover },
-    reverse: { route: routes.reverse, good: good.reverse },
-    queryReversal: { route: routes.reversalState, good: good.queryReversal },
-    statement: { route: routes.statement, good: good.statement },
-    health: { route: routes.heartbeat, good: good.health },
-  };
-  wallet.on(routes.token, json(200, token));
-  for (const { route, good: answer } of Object.values(operationRoutes)) {
-    wallet.on(route, json(answer.status, answer.body));
-  }
-  const connector = new GsmaConnector(gsmaSettings(wallet.origin, over), now);
-  let open = true;
-  return {
-    connector,
-    wallet: {
-      ...wallet,
-      close: async () => {
-        if (open) await wallet.close();
-        open = false;
+  const ofReversal = requestState({ serverCorrelationId: reversalStateId });
+  const link = `/requeststates/${requestStateId}`;
+  const subject = await startFaultySubject(
+    {
+      routes: {
+        initiate: { route: routes.initiate, good: { status: 202, body: requestState() } },
+        query: { route: routes.requestState, good: { status: 200, body: requestState() } },
+        recover: { route: routes.responses, good: { status: 200, body: { link } } },
+        reverse: { route: routes.reverse, good: { status: 202, body: ofReversal } },
+        queryReversal: { route: routes.reversalState, good: { status: 200, body: ofReversal } },
+        statement: { route: routes.statement, good: { status: 200, body: [] } },
+        health: { route: routes.heartbeat, good: { status: 200, body: { serviceStatus: 'available' } } },
+      },
+      secrets,
+      payment: buildPayment(),
+      references: {
+        payment: `requeststates/${requestStateId}`,
+        reversal: `requeststates/${reversalStateId}`,
+        transaction: 'REF-1',
       },
     },
-    routes: operationRoutes,
-    secrets,
-    payment: buildPayment(),
-    references: {
-      payment: `requeststates/${requestStateId}`,
-      reversal: `requeststates/${reversalStateId}`,
-      transaction: 'REF-1',
-    },
-    close: async () => {
-      await connector.close();
-      if (open) await wallet.close();
-      open = false;
-    },
-  };
+    (origin) => new GsmaConnector(gsmaSettings(origin, over), now),
+  );
+  subject.wallet.on(routes.token, json(200, token));
+  return subject;
 }
 
 export const newId = (): string => v7();

@@ -2,9 +2,10 @@ import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import type { MtnMomoSettings } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
 import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import { startFaultySubject } from './faulty-subject.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { buildPayment } from './gsma-subject.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
+import { json } from './scripted-wallet.ts';
 
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
@@ -69,50 +70,37 @@ export async function startMtn(
   over: Partial<MtnMomoSettings> = {},
   now: () => Date = () => new Date(),
 ): Promise<FaultySubject> {
-  const wallet = await startScriptedWallet();
   const accepted = { status: 202, body: undefined };
-  const operationRoutes = {
-    initiate: { route: routes.initiate, good: accepted },
-    query: { route: routes.query, good: { status: 200, body: status() } },
-    recover: { route: routes.query, good: { status: 200, body: status() } },
-    reverse: { route: routes.reverse, good: accepted },
-    queryReversal: {
-      route: routes.queryReversal,
-      good: { status: 200, body: status({ externalId: reversalId }) },
+  const found = { route: routes.query, good: { status: 200, body: status() } };
+  const subject = await startFaultySubject(
+    {
+      routes: {
+        initiate: { route: routes.initiate, good: accepted },
+        query: found,
+        recover: found,
+        reverse: { route: routes.reverse, good: accepted },
+        queryReversal: {
+          route: routes.queryReversal,
+          good: { status: 200, body: status({ externalId: reversalId }) },
+        },
+        statement: { route: /GET \/none/, good: { status: 200, body: [] } },
+        health: {
+          route: routes.balance,
+          good: { status: 200, body: { availableBalance: '1', currency: 'EUR' } },
+        },
+      },
+      secrets: [...secrets, 'the-access-token'],
+      payment: payment(),
+      references: {
+        payment: `requesttopay/${referenceId(attemptId)}`,
+        reversal: `refund/${referenceId(reversalId)}`,
+        transaction: '23503452',
+      },
     },
-    statement: { route: /GET \/none/, good: { status: 200, body: [] as unknown[] } },
-    health: {
-      route: routes.balance,
-      good: { status: 200, body: { availableBalance: '1', currency: 'EUR' } },
-    },
-  };
-  for (const route of [routes.collectionToken, routes.disbursementToken]) wallet.on(route, json(200, token));
-  for (const { route, good } of Object.values(operationRoutes))
-    wallet.on(route, json(good.status, good.body));
-  const connector = createMtn(
-    settings(`${wallet.origin}/momo`, over),
-    'https://gatehouse.example/callbacks/mtn-sandbox',
-    now,
+    (origin) =>
+      createMtn(settings(`${origin}/momo`, over), 'https://gatehouse.example/callbacks/mtn-sandbox', now),
   );
-  let open = true;
-  const close = async (): Promise<void> => {
-    if (open) await wallet.close();
-    open = false;
-  };
-  return {
-    connector,
-    wallet: { ...wallet, close },
-    routes: operationRoutes,
-    secrets: [...secrets, 'the-access-token'],
-    payment: payment(),
-    references: {
-      payment: `requesttopay/${referenceId(attemptId)}`,
-      reversal: `refund/${referenceId(reversalId)}`,
-      transaction: '23503452',
-    },
-    close: async () => {
-      await connector.close();
-      await close();
-    },
-  };
+  for (const route of [routes.collectionToken, routes.disbursementToken])
+    subject.wallet.on(route, json(200, token));
+  return subject;
 }

@@ -54,9 +54,12 @@ export async function startScriptedWallet(): Promise<ScriptedWallet> {
       for (const tell of waiting) tell(request);
     });
   });
+  const { origin, close } = await listenLocally(server);
+  let closing: Promise<void> | undefined;
 
   return {
-    ...(await listenLocally(server)),
+    origin,
+    close: () => (closing ??= close()),
     requests,
     on: (route, ...behaviours) => scripts.unshift({ route: whole(route), behaviours: [...behaviours] }),
     requestsTo: (route) => requests.filter((request) => whole(route).test(nameOf(request))),

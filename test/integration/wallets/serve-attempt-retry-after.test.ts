@@ -5,7 +5,7 @@ import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js'
 import { LeasedPaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { serveAttempt } from '../../../src/wallets/serve-attempt.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, requestStateId, routes, startGsma } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 

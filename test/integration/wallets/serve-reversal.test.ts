@@ -9,7 +9,7 @@ import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { taskOfStrayPayment } from '../../../src/wallets/reversal-task.ts';
 import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { requestState, reversalStateId, routes, startGsma, token } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 

@@ -3,9 +3,9 @@ import type { PaymentRequest, WalletConnector } from '../../../src/wallets/conne
 import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
 import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
 import { telebirr } from '../../../src/wallets/telebirr/telebirr.ts';
-import type { FaultySubject } from './connector-conformance.ts';
+import { startFaultySubject } from './faulty-subject.ts';
+import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment } from './gsma-subject.ts';
-import { json, startScriptedWallet } from './scripted-wallet.ts';
 
 const newKeys = () =>
   generateKeyPairSync('rsa', {
@@ -98,59 +98,33 @@ export const token = {
 };
 
 /** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
-export async function startTelebirr(
+export function startTelebirr(
   over: Partial<TelebirrSettings> = {},
   now: () => Date = () => new Date(),
 ): Promise<FaultySubject> {
-  const wallet = await startScriptedWallet();
-  const found = { route: routes.queryOrder, good: { status: 200, body: order() } };
-  const operationRoutes = {
-    initiate: {
-      route: routes.preOrder,
-      good: {
-        status: 200,
-        body: success({ merch_order_id: orderId(attemptId), prepay_id: 'the-prepay-id' }),
+  const merch_order_id = orderId(attemptId);
+  const good = (body: unknown) => ({ status: 200, body });
+  const found = { route: routes.queryOrder, good: good(order()) };
+  const refunding = { merch_order_id, refund_status: 'REFUNDING', refund_order_id: 'R1' };
+  return startFaultySubject(
+    {
+      routes: {
+        initiate: {
+          route: routes.preOrder,
+          good: good(success({ merch_order_id, prepay_id: 'the-prepay-id' })),
+        },
+        query: found,
+        recover: found,
+        queryReversal: found,
+        reverse: { route: routes.refund, good: good(success(refunding)) },
+        statement: { route: /GET \/none/, good: good([]) },
+        health: { route: routes.token, good: good(token) },
       },
+      secrets: ['the-app-secret', 'the-access-token', bare(merchantKeys.privateKey)],
+      payment: payment(),
+      references: { payment: merch_order_id, reversal: 'refund/R1', transaction: 'CKA1B2C3D4' },
     },
-    query: found,
-    recover: found,
-    queryReversal: found,
-    reverse: {
-      route: routes.refund,
-      good: {
-        status: 200,
-        body: success({
-          merch_order_id: orderId(attemptId),
-          refund_status: 'REFUNDING',
-          refund_order_id: 'R1',
-        }),
-      },
-    },
-    statement: { route: /GET \/none/, good: { status: 200, body: [] as unknown[] } },
-    health: { route: routes.token, good: { status: 200, body: token } },
-  };
-  for (const { route, good } of Object.values(operationRoutes))
-    wallet.on(route, json(good.status, good.body));
-  const connector = createTelebirr(
-    settings(wallet.origin, over),
-    'https://gatehouse.example/callbacks/telebirr-sandbox',
-    now,
+    (origin) =>
+      createTelebirr(settings(origin, over), 'https://gatehouse.example/callbacks/telebirr-sandbox', now),
   );
-  let open = true;
-  const close = async (): Promise<void> => {
-    if (open) await wallet.close();
-    open = false;
-  };
-  return {
-    connector,
-    wallet: { ...wallet, close },
-    routes: operationRoutes,
-    secrets: ['the-app-secret', 'the-access-token', bare(merchantKeys.privateKey)],
-    payment: payment(),
-    references: { payment: orderId(attemptId), reversal: 'refund/R1', transaction: 'CKA1B2C3D4' },
-    close: async () => {
-      await connector.close();
-      await close();
-    },
-  };
 }
