@@ -1,3 +1,5 @@
+import { afterEach } from '@jest/globals';
+import { shared } from '../../support/shared-stack.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
@@ -65,6 +67,8 @@ export interface DispatchDesk {
   readonly resume: (endpoint: string) => Promise<unknown>;
   /** Makes everything that is stored so much older, leases excepted, and rings. */
   readonly letTimePass: (ms: number) => Promise<void>;
+  /** Stops what was started, and empties the database for the next test. */
+  readonly reset: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -122,6 +126,10 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
   const lanes = (): Promise<StoredLane[]> =>
     rows('select * from webhooks.lanes order by merchant_id, endpoint');
   const receivers: Receiver[] = [];
+  const stopAll = async (): Promise<void> => {
+    for (const each of [...dispatchers]) await each.stop();
+    for (const receiver of receivers.splice(0)) await receiver.close();
+  };
 
   return {
     database,
@@ -184,11 +192,24 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       });
       ring();
     },
+    async reset() {
+      await stopAll();
+      await pool.query('truncate webhooks.lanes, webhooks.webhook_endpoints cascade');
+    },
     async close() {
-      for (const each of [...dispatchers]) await each.stop();
-      for (const receiver of receivers) await receiver.close();
+      await stopAll();
       await database.close();
       await testDatabase.drop();
     },
   };
+}
+
+/** A desk for all tests of a file, which is reset after each. */
+export function sharedDispatchDesk(): DispatchDesk {
+  const desk = shared(
+    () => openDispatchDesk(),
+    ({ close }) => close(),
+  );
+  afterEach(() => desk.reset());
+  return desk;
 }

@@ -6,21 +6,24 @@ import { afterEach, expect, test } from '@jest/globals';
 import { ownPostgres } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openDispatchDesk } from './dispatch-desk.ts';
+import { openDispatchDesk, sharedDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
 import { answer, onlyFor, silence } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
 
-let desk: DispatchDesk;
 const children: ChildProcess[] = [];
 let postgres: StoppableServer | undefined;
 
 afterEach(async () => {
   for (const child of children.splice(0)) await kill(child);
+  if (postgres === undefined) return;
   await desk.close();
-  await postgres?.remove();
+  desk = usualDesk;
+  await postgres.remove();
   postgres = undefined;
 });
+const usualDesk = sharedDispatchDesk();
+let desk: DispatchDesk = usualDesk;
 
 /** A receiver that holds its responses until `release`. */
 const onDemand = () => {
@@ -56,7 +59,6 @@ const storedAttempts = async (): Promise<number> => {
 };
 
 test('a webhook whose process was killed is sent again by another process, after the lease is over', async () => {
-  desk = await openDispatchDesk();
   const shop = await desk.receive(silence);
   const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
   const { child } = startProcess(leases);
@@ -77,7 +79,6 @@ test('a webhook whose process was killed is sent again by another process, after
 });
 
 test('a lane whose attempts are under way renews its lease', async () => {
-  desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const leases = { leaseMs: 3_000, deadlineMs: 2_500 };
@@ -96,7 +97,6 @@ test('a lane whose attempts are under way renews its lease', async () => {
 });
 
 test('a lane that was lost to another process is not written to', async () => {
-  desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
@@ -115,7 +115,6 @@ test('a lane that was lost to another process is not written to', async () => {
 });
 
 test('a lane whose row was deleted does not stop the other lanes', async () => {
-  desk = await openDispatchDesk();
   const gone = await desk.receive(silence);
   const shop = await desk.receive();
   const dispatcher = await desk.startDispatcher({ leaseMs: 2_000, deadlineMs: 1_500 });
@@ -133,7 +132,6 @@ test('a lane whose row was deleted does not stop the other lanes', async () => {
 });
 
 test('an attempt whose database connections are ended is still recorded', async () => {
-  desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   await desk.startDispatcher();
@@ -176,7 +174,6 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
 });
 
 test('a stop waits for the responses to attempts under way, records them, and releases the lane', async () => {
-  desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
@@ -194,7 +191,6 @@ test('a stop waits for the responses to attempts under way, records them, and re
 });
 
 test('a stop interrupts an attempt without a response and records nothing, and another process sends the webhook', async () => {
-  desk = await openDispatchDesk();
   const shop = await desk.receive(silence);
   const dispatcher = await desk.startDispatcher();
   const [delivery] = await desk.add({ url: shop.origin });
@@ -212,7 +208,6 @@ test('a stop interrupts an attempt without a response and records nothing, and a
 test.each([-86_400_000, 86_400_000])(
   'a clock that is off by %i ms changes no schedule',
   async (clockOffMs) => {
-    desk = await openDispatchDesk();
     const shop = await desk.receive(onlyFor(({ target }) => target === '/down', answer(500), answer(200)));
     await desk.startDispatcher({ clockOffMs });
 

@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
-import { inMs, laneOf, merchant, openDispatchDesk } from './dispatch-desk.ts';
-import type { DispatchDesk } from './dispatch-desk.ts';
+import { inMs, laneOf, merchant, sharedDispatchDesk } from './dispatch-desk.ts';
 import { answer, onlyFor, silence } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
 
-let desk: DispatchDesk;
-
-beforeEach(async () => {
-  desk = await openDispatchDesk();
-});
-afterEach(() => desk.close());
+const desk = sharedDispatchDesk();
 
 const hour = 3_600_000;
 

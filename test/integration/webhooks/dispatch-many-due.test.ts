@@ -14,7 +14,7 @@ import { answer, silence, startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
 /** Enough that anything which looks at all of them is seen to. */
-const dueCount = 200_000;
+const dueCount = 20_000;
 
 let desk: DispatchDesk;
 let dead: Receiver;

@@ -225,8 +225,8 @@ export const relentless =
     pour();
   };
 
-/** 100 MB of zeros in 100 kB. */
+/** 10 MB of zeros in 10 kB. */
 export const gzipBomb: Behaviour = ({ response }) => {
-  const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
+  const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024));
   response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
 };
