@@ -1,25 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { shared } from '../../support/shared-stack.ts';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
-import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+import type { Json } from './simulator-under-test.ts';
 
-const payer = '251911223344';
-const toPayer = { creditParty: [{ key: 'msisdn', value: payer }] };
-const journals = () => ({ walleta: createMemoryJournal(), walletb: createMemoryJournal() });
+const journal = createMemoryJournal();
+const simulator = shared(
+  () => startSimulator({ journal }),
+  ({ close }) => close(),
+);
 
-let simulator: SimulatorUnderTest;
+/** Each test has a payer of its own, and a payment. */
+let payer = '251911220000';
+let toPayer: { readonly creditParty: readonly Json[] };
 let reference: string;
-let kept: ReturnType<typeof journals>;
 beforeEach(async () => {
-  kept = journals();
-  simulator = await startSimulator({ journals: kept });
+  payer = String(Number(payer) + 1);
+  toPayer = { creditParty: [{ key: 'msisdn', value: payer }] };
   const { json } = await simulator.pay(payer);
   reference = String(json['objectReference']);
   simulator.time.pass(1_000);
 });
-afterEach(() => simulator.close());
 
 const adjust = (body: Json, headers: Readonly<Record<string, string>> = {}, path = '/type/adjustment') =>
   simulator.call(`/transactions${path}`, { body: { amount: '100.5', currency: 'ETB', ...body }, headers });
@@ -92,20 +95,24 @@ test('parts, with or without the payment and beside reversals, never exceed what
   expect(simulator.ledgers.walleta.balance(`msisdn@${payer}`, 'ETB')).toBe(1_005_000n);
 });
 
-test.each([
-  ['no party', {}, '400 mandatoryValueNotSupplied'],
-  ['no payer and no payment', fromMerchant, '400 mandatoryValueNotSupplied'],
-  ['no amount', { ...toPayer, amount: undefined }, '400 mandatoryValueNotSupplied'],
-  ['another currency', { ...toPayer, currency: 'USD' }, '400 greaterThanTransactionMaxValue'],
+test.each<[string, () => Json, string]>([
+  ['no party', () => ({}), '400 mandatoryValueNotSupplied'],
+  ['no payer and no payment', () => fromMerchant, '400 mandatoryValueNotSupplied'],
+  ['no amount', () => ({ ...toPayer, amount: undefined }), '400 mandatoryValueNotSupplied'],
+  ['another currency', () => ({ ...toPayer, currency: 'USD' }), '400 greaterThanTransactionMaxValue'],
   [
     'a payer as the source',
-    { ...toPayer, debitParty: [{ key: 'msisdn', value: '251911000001' }] },
+    () => ({ ...toPayer, debitParty: [{ key: 'msisdn', value: '251911000001' }] }),
     '400 transactionTypeError',
   ],
-  ['one account as both parties', { ...toPayer, debitParty: toPayer.creditParty }, '400 samePartiesError'],
-  ['an unknown payment', { ...toPayer, originalTransactionReference: 'NONE' }, '404 identifierError'],
+  [
+    'one account as both parties',
+    () => ({ ...toPayer, debitParty: toPayer.creditParty }),
+    '400 samePartiesError',
+  ],
+  ['an unknown payment', () => ({ ...toPayer, originalTransactionReference: 'NONE' }), '404 identifierError'],
 ])('a refund with %s is refused', async (_name, body, expected) => {
-  expect(await outcome(await adjust(body))).toBe(expected);
+  expect(await outcome(await adjust(body()))).toBe(expected);
 });
 
 test('a refund of a payment to somebody else is refused', async () => {
@@ -153,29 +160,17 @@ describe('the number of the payer selects the outcome of a refund', () => {
   });
 });
 
-test('a refund without a payment survives a restart with its outcome', async () => {
-  await adjust({ ...toPayer, amount: '10' });
-  await simulator.pay('251900000028');
-  simulator.time.pass(1_000);
-  await adjust({ creditParty: [{ key: 'msisdn', value: '251900000028' }], amount: '10' });
-  await simulator.close();
-
-  simulator = await startSimulator({ journals: kept, time: simulator.time });
-  simulator.time.pass(1_000);
-
-  expect(simulator.ledgers.walleta.balance(`msisdn@${payer}`, 'ETB')).toBe(100_000n);
-  expect(simulator.ledgers.walleta.balance('msisdn@251900000028', 'ETB')).toBe(0n);
-});
-
 describe('POST /transactions, with the type in the body', () => {
   test.each([
-    ['merchantpay', { debitParty: [{ key: 'msisdn', value: payer }] }, 'completed'],
-    ['adjustment', toPayer, 'completed'],
-    ['transfer', toPayer, '400 transactionTypeError'],
-    ['gift', toPayer, '400 formatError'],
-    [undefined, toPayer, '400 mandatoryValueNotSupplied'],
-  ])('%s', async (type, body, expected) => {
-    const answer = await adjust({ type, ...body }, {}, '');
+    ['merchantpay', 'completed'],
+    ['adjustment', 'completed'],
+    ['transfer', '400 transactionTypeError'],
+    ['gift', '400 formatError'],
+    [undefined, '400 mandatoryValueNotSupplied'],
+  ])('%s', async (type, expected) => {
+    const parties = type === 'merchantpay' ? { debitParty: toPayer.creditParty } : toPayer;
+
+    const answer = await adjust({ type, ...parties }, {}, '');
 
     expect(await outcome(answer)).toBe(expected);
     if (expected !== 'completed') return;
@@ -191,4 +186,18 @@ test('a payment that names the payee only is made by the authenticated payer', a
 
   expect(await outcome(answer)).toBe('completed');
   expect(await simulator.charges('251911000000')).toMatchObject([{ amount: '100.5' }]);
+});
+
+test('a refund without a payment survives a restart with its outcome', async () => {
+  await adjust({ ...toPayer, amount: '10' });
+  await simulator.pay('251900000028');
+  simulator.time.pass(1_000);
+  await adjust({ creditParty: [{ key: 'msisdn', value: '251900000028' }], amount: '10' });
+
+  const restarted = await startSimulator({ journal, time: simulator.time });
+  restarted.time.pass(1_000);
+  await restarted.close();
+
+  expect(restarted.ledgers.walleta.balance(`msisdn@${payer}`, 'ETB')).toBe(100_000n);
+  expect(restarted.ledgers.walleta.balance('msisdn@251900000028', 'ETB')).toBe(0n);
 });

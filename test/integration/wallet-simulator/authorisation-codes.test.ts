@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { shared } from '../../support/shared-stack.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
-import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+import type { Json } from './simulator-under-test.ts';
 
-const path = '/accounts/msisdn/+251911223344/authorisationcodes';
+const simulator = shared(
+  () => startSimulator(),
+  ({ close }) => close(),
+);
 
-let simulator: SimulatorUnderTest;
-beforeEach(async () => {
-  simulator = await startSimulator();
+/** Each test has an account of its own. */
+let payer = '251911220000';
+let path: string;
+beforeEach(() => {
+  payer = String(Number(payer) + 1);
+  path = `/accounts/msisdn/+${payer}/authorisationcodes`;
 });
-afterEach(() => simulator.close());
 
 const issue = (terms: Json = {}) => simulator.call(path, { body: terms });
 const codeOf = async (terms: Json = {}): Promise<string> =>
@@ -47,11 +53,11 @@ test('redeeming a code charges its account at once, without a prompt, and only o
       type: 'merchantpay',
       transactionStatus: 'completed',
       amount: '100.5',
-      debitParty: [{ key: 'msisdn', value: '251911223344' }],
+      debitParty: [{ key: 'msisdn', value: payer }],
     },
   });
   expect(await redeem(code)).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
-  expect(await simulator.charges('+251911223344')).toMatchObject([{ amount: '100.5' }]);
+  expect(await simulator.charges(`+${payer}`)).toMatchObject([{ amount: '100.5' }]);
 });
 
 test('a code for a callback URL is accepted with 202, found by each id, and sent when it is issued', async () => {
@@ -61,7 +67,7 @@ test('a code for a callback URL is accepted with 202, found by each id, and sent
 
   const accepted = await simulator.call(path, { body: { codeLifetime: 60 }, headers });
   const again = await simulator.call(path, { body: {}, headers });
-  const payment = await simulator.pay('251911223344', { correlationId });
+  const payment = await simulator.pay(payer, { correlationId });
   simulator.time.pass(1_000);
   const [callback] = await receiver.wait(1);
   await receiver.close();

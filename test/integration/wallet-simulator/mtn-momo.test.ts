@@ -16,6 +16,7 @@ let simulator: SimulatorUnderTest;
 const start = (time?: SimulatorUnderTest['time']): Promise<SimulatorUnderTest> =>
   startSimulator({
     ...(time === undefined ? {} : { time }),
+    gsma: [],
     others: [
       {
         id: 'mtn',

@@ -110,6 +110,8 @@ test('a payment that stays pending can be ended by hand; one nobody knows is 404
 
 describe('the admin API', () => {
   test('tells charges and prompts by wallet, payer, status and correlation id', async () => {
+    await simulator.close();
+    simulator = await startSimulator({ gsma: ['walleta', 'walletb'] });
     await simulator.pay('251900000000', { correlationId: '0198c0de-0000-7000-8000-000000000001' });
     await simulator.pay('251700000001', { wallet: 'walletb' });
     simulator.time.pass(1_000);

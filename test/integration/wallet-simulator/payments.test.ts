@@ -115,6 +115,8 @@ describe('a payment', () => {
   });
 
   test('is in one wallet and not in the other', async () => {
+    await simulator.close();
+    simulator = await startSimulator({ gsma: ['walleta', 'walletb'] });
     const { json } = await simulator.pay(payer, { wallet: 'walletb' });
 
     const elsewhere = await simulator.call(`/requeststates/${String(json['serverCorrelationId'])}`);

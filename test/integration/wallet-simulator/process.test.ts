@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const settings = {
@@ -85,12 +86,13 @@ test('says where it listens, serves both wallets and the page, and ends well whe
 });
 
 test('scales its delays by the setting', async () => {
-  simulator = await startProcess('wallet-simulator', {
+  const scaled = await startInline('wallet-simulator', {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',
   });
 
-  const answer = await pay(String(simulator.ready['origin']), '251900000004', randomUUID());
+  const answer = await pay(String(scaled.ready['origin']), '251900000004', randomUUID());
+  await scaled.stop();
 
   const { expiryTime } = (await answer!.json()) as { expiryTime: string };
   const sentAt = Date.parse(String(answer!.headers.get('x-date')));
@@ -126,23 +128,11 @@ test('killed between the charge and the reply, it knows of the one charge when i
   expect(await chargesOf(origin)).toEqual([charge]);
 });
 
-test.each([
-  ['without credentials', {}, 'GATEHOUSE_SIMULATOR_CREDENTIALS is not set'],
-  [
-    'with half of the credentials',
-    { GATEHOUSE_SIMULATOR_CREDENTIALS: '{"walleta":{}}' },
-    'must be JSON with credentials',
-  ],
-  [
-    'with a time scale of nothing',
-    { ...settings, GATEHOUSE_SIMULATOR_TIME_SCALE: '0' },
-    'GATEHOUSE_SIMULATOR_TIME_SCALE must be',
-  ],
-])('%s it says what is missing and does not start', async (_name, env, message) => {
-  const { code, stderr } = await run([], env);
+test('without credentials it says what is missing and does not start', async () => {
+  const { code, stderr } = await run([], {});
 
   expect(code).toBe(2);
-  expect(stderr).toContain(message);
+  expect(stderr).toContain('GATEHOUSE_SIMULATOR_CREDENTIALS is not set');
 });
 
 test('with an unknown option it names the one there is', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createMemoryJournal, openFileJournal } from '../../../src/wallet-simulator/journal.ts';
+import { openFileJournal } from '../../../src/wallet-simulator/journal.ts';
 import { journalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
 import type { JournalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
@@ -29,8 +29,7 @@ async function start(
   interactive = false,
 ): Promise<SimulatorUnderTest> {
   await simulator?.close();
-  const journals = { walleta: openFileJournal(journalFile()), walletb: createMemoryJournal() };
-  simulator = await startSimulator({ journals, time, interactive });
+  simulator = await startSimulator({ journal: openFileJournal(journalFile()), time, interactive });
   return simulator;
 }
 

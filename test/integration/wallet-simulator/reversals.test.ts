@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { shared } from '../../support/shared-stack.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
-import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+import type { Json } from './simulator-under-test.ts';
 
-const payer = '251911223344';
+const simulator = shared(
+  () => startSimulator(),
+  ({ close }) => close(),
+);
 
-let simulator: SimulatorUnderTest;
+/** Each test has a payer of its own, and a payment. */
+let payer = '251911220000';
 let reference: string;
 beforeEach(async () => {
-  simulator = await startSimulator();
+  payer = String(Number(payer) + 1);
   const { json } = await simulator.pay(payer);
   reference = String(json['objectReference']);
   simulator.time.pass(1_000);
 });
-afterEach(() => simulator.close());
 
 const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
   simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });

@@ -61,22 +61,24 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 export interface StartOptions {
   readonly interactive?: boolean;
   readonly callbackTimeoutMs?: number;
-  /** Of a simulator that was there before. */
-  readonly journals?: Readonly<Record<'walleta' | 'walletb', JournalFile>>;
+  /** The one of walleta, of a simulator that was there before. */
+  readonly journal?: JournalFile;
   readonly time?: ManualTime;
-  /** Wallets besides the two. */
+  /** Of the wallets that speak the GSMA's protocol. Each takes a while to start. By default, walleta alone. */
+  readonly gsma?: readonly ('walleta' | 'walletb')[];
+  /** Wallets of other protocols. */
   readonly others?: readonly MountedWallet[];
 }
 
-/** Both wallets on a free port, in a time of their own. */
+/** Wallets on a free port, in a time of their own. */
 export async function startSimulator(options: StartOptions = {}): Promise<SimulatorUnderTest> {
   const { time = createManualTime('2026-05-04T08:00:00.000Z') } = options;
-  const { journals = { walleta: createMemoryJournal(), walletb: createMemoryJournal() } } = options;
+  const journals = { walleta: options.journal ?? createMemoryJournal(), walletb: createMemoryJournal() };
   const ledgers = { walleta: createLedger(), walletb: createLedger() };
   const app = await buildWalletSimulator({
     wallets: [
       ...(options.others ?? []),
-      ...(['walleta', 'walletb'] as const).map((wallet) => ({
+      ...(options.gsma ?? ['walleta' as const]).map((wallet) => ({
         id: wallet,
         protocol: 'gsma' as const,
         basePath: `/some/where/${wallet}`,

@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { shared } from '../../support/shared-stack.ts';
 import { startSimulator } from './simulator-under-test.ts';
-import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+import type { Json } from './simulator-under-test.ts';
 
-let simulator: SimulatorUnderTest;
-beforeEach(async () => {
-  simulator = await startSimulator();
-});
-afterEach(() => simulator.close());
+/** The tests that pay come last. */
+const simulator = shared(
+  () => startSimulator(),
+  ({ close }) => close(),
+);
 
 async function list(path: string) {
   const answer = await simulator.call(path);
@@ -47,15 +48,6 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
     });
   });
 
-  test('are fifty at most when no limit is named', async () => {
-    for (let count = 0; count < 31; count++) await simulator.pay('251911223344');
-    simulator.time.pass(1_000);
-
-    const { available, returned } = await list(`${merchant}/${kind}`);
-
-    expect([available, returned]).toEqual(['51', '50']);
-  });
-
   test('can be those of a time, both ends included', async () => {
     const query = 'fromDateTime=2024-01-05T09:00:00Z&toDateTime=2024-01-07T12:00:00%2B03:00';
 
@@ -77,26 +69,6 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
       json: { errorCategory: 'identification', errorCode: 'identifierError' },
     });
   });
-});
-
-test('transactions are listed whatever became of them; statements have those that moved money', async () => {
-  await simulator.pay('251900000003');
-  await simulator.pay('251900000020');
-  simulator.time.pass(1_000);
-  const since = 'fromDateTime=2026-01-01T00:00:00Z';
-
-  const transactions = await list(`${merchant}/transactions?${since}`);
-  const pending = await list(`${merchant}/transactions?${since}&transactionStatus=pending`);
-  const reversals = await list(`${merchant}/transactions?transactionType=reversal`);
-  const statement = await list(`${merchant}/statemententries?${since}`);
-
-  expect(transactions.records.map(({ transactionStatus }) => transactionStatus)).toEqual([
-    'pending',
-    'failed',
-  ]);
-  expect(pending.records).toHaveLength(1);
-  expect(reversals.records).toEqual([]);
-  expect(statement.records).toEqual([]);
 });
 
 test('one entry can be asked for by its reference', async () => {
@@ -134,4 +106,37 @@ describe('balances', () => {
       json: { errorCategory: 'validation', errorCode: 'formatError' },
     });
   });
+});
+
+test('transactions are listed whatever became of them; statements have those that moved money', async () => {
+  await simulator.pay('251900000003');
+  await simulator.pay('251900000020');
+  simulator.time.pass(1_000);
+  const since = 'fromDateTime=2026-01-01T00:00:00Z';
+
+  const transactions = await list(`${merchant}/transactions?${since}`);
+  const pending = await list(`${merchant}/transactions?${since}&transactionStatus=pending`);
+  const reversals = await list(`${merchant}/transactions?transactionType=reversal`);
+  const statement = await list(`${merchant}/statemententries?${since}`);
+
+  expect(transactions.records.map(({ transactionStatus }) => transactionStatus)).toEqual([
+    'pending',
+    'failed',
+  ]);
+  expect(pending.records).toHaveLength(1);
+  expect(reversals.records).toEqual([]);
+  expect(statement.records).toEqual([]);
+});
+
+test('both lists have fifty at most when no limit is named', async () => {
+  for (let count = 0; count < 31; count++) await simulator.pay('251911223344');
+  simulator.time.pass(1_000);
+
+  for (const [kind, count] of [
+    ['transactions', '53'],
+    ['statemententries', '51'],
+  ]) {
+    const { available, returned } = await list(`${merchant}/${kind}`);
+    expect([kind, available, returned]).toEqual([kind, count, '50']);
+  }
 });

@@ -25,6 +25,7 @@ let simulator: SimulatorUnderTest;
 const start = (time?: SimulatorUnderTest['time']): Promise<SimulatorUnderTest> =>
   startSimulator({
     ...(time === undefined ? {} : { time }),
+    gsma: [],
     others: [
       {
         id: 'telebirr',

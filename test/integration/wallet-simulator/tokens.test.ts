@@ -11,7 +11,7 @@ import {
 import { shared } from '../../support/shared-stack.ts';
 
 const simulator = shared(
-  () => startSimulator(),
+  () => startSimulator({ gsma: ['walleta', 'walletb'] }),
   ({ close }) => close(),
 );
 
