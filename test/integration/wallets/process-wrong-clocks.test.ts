@@ -73,7 +73,13 @@ test.each([
   const untaken = await pay('15');
   const statuses = async () =>
     (await Promise.all(payments.map(desk.story))).map(({ order }) => order?.status);
-  await waitUntil('all are decided', async () => !(await statuses()).includes(OrderStatus.PENDING));
+  const ids = payments.map(({ orderId }) => storedId('ord', orderId));
+  await waitUntil('all are decided', async () => {
+    const open = await desk.query("select 1 from core.orders where status = 'PENDING' and id = any($1)", [
+      ids,
+    ]);
+    return open.length === 0;
+  });
   expect(await statuses()).toEqual(endings.map(([, status]) => status));
 
   // The wallet never took this request. It is sent again while the payer may be asked, and not later.

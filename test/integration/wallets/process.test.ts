@@ -20,7 +20,7 @@ async function openSide(
 ): Promise<{ stack: Stack; side: WalletSide; desk: PaymentDesk; merchantId: string }> {
   const stack = await startStack({ facades: 0, ...options });
   cleanUps.push(stack.stop);
-  const side = openWalletSide(stack, { ownProcesses: options.ownProcesses === true });
+  const side = openWalletSide(stack, { ownProcesses: options.ownProcesses === true ? ['wallets'] : [] });
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);
@@ -38,11 +38,14 @@ test('a wallet that is unavailable or hangs does not delay payments at another w
     ['refuses', `http://127.0.0.1:${await freePort()}`],
     ['hangs', silent.url],
   ] as const) {
-    const wallets = await side.startWallets({ walleta: { settings: { base_url: baseUrl } } });
+    const wallets = await side.startWallets({
+      walleta: { settings: { base_url: baseUrl }, max_in_flight: 8 },
+    });
     await desk.clear();
-    await startMany(desk, merchantId, 60, 'walleta_ussd', `A-${name}`);
+    // More than walleta may have on their way.
+    await startMany(desk, merchantId, 20, 'walleta_ussd', `A-${name}`);
 
-    const started = await startMany(desk, merchantId, 20, 'walletb_ussd', `B-${name}`);
+    const started = await startMany(desk, merchantId, 10, 'walletb_ussd', `B-${name}`);
 
     await completed(desk, started);
     await wallets.stop();

@@ -37,15 +37,23 @@ export interface WalletSide {
   readonly stop: () => Promise<void>;
 }
 
-export function openWalletSide(stack: Stack, { timeScale = 0.02, ownProcesses = false } = {}): WalletSide {
+/** `ownProcesses`: those of the two that run as processes of their own, or true for both. */
+export function openWalletSide(
+  stack: Stack,
+  {
+    timeScale = 0.02,
+    ownProcesses = false,
+  }: { timeScale?: number; ownProcesses?: boolean | readonly ('wallet-simulator' | 'wallets')[] } = {},
+): WalletSide {
   const simulated = simulatedWallets(timeScale);
   const started: GatehouseProcess[] = [];
   let simulatorUrl = '';
   const start = async (
-    name: string,
+    name: 'wallet-simulator' | 'wallets',
     settings: Readonly<Record<string, string>>,
   ): Promise<GatehouseProcess> => {
-    const process = await (ownProcesses ? startProcess : startInline)(name, settings);
+    const isOwn = typeof ownProcesses === 'boolean' ? ownProcesses : ownProcesses.includes(name);
+    const process = await (isOwn ? startProcess : startInline)(name, settings);
     started.push(process);
     return process;
   };

@@ -1,40 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SigningSecretProblem } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { startInline } from '../../support/inline-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
 // The key that encrypts signing secrets is replaced while merchants go on being told: docs/operating/webhooks.md.
 
-let stack: Stack;
 let receiver: Receiver;
 let merchantId: string;
-let database: pg.Client;
 const processes: GatehouseProcess[] = [];
 
+const stack = sharedStack({ facades: 0 });
+const database = sharedConnection(() => stack.databaseUrl);
 beforeEach(async () => {
-  stack = await startStack({ facades: 0 });
   receiver = await startReceiver();
   ({ id: merchantId } = await stack.createMerchant());
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
 });
 
 afterEach(async () => {
   for (const process of processes.splice(0)) await process.stop();
-  await database.end();
+  await database.query('truncate webhooks.signing_secrets');
   await receiver.close();
-  await stack.stop();
 });
 
 const newKey = (name: string): string => `${name}:${randomBytes(32).toString('hex')}`;
