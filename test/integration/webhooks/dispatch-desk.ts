@@ -1,5 +1,3 @@
-import { afterEach } from '@jest/globals';
-import { shared } from '../../support/shared-stack.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
@@ -202,14 +200,4 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       await testDatabase.drop();
     },
   };
-}
-
-/** A desk for all tests of a file, which is reset after each. */
-export function sharedDispatchDesk(): DispatchDesk {
-  const desk = shared(
-    () => openDispatchDesk(),
-    ({ close }) => close(),
-  );
-  afterEach(() => desk.reset());
-  return desk;
 }

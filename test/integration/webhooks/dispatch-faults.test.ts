@@ -6,10 +6,11 @@ import { afterEach, expect, test } from '@jest/globals';
 import { ownPostgres } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openDispatchDesk, sharedDispatchDesk } from './dispatch-desk.ts';
+import { openDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
 import { answer, onlyFor, silence } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
+import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const children: ChildProcess[] = [];
 let postgres: StoppableServer | undefined;

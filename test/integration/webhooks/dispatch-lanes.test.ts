@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
-import { inMs, laneOf, merchant, sharedDispatchDesk } from './dispatch-desk.ts';
+import { inMs, laneOf, merchant } from './dispatch-desk.ts';
 import { answer, onlyFor, silence } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
+import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const desk = sharedDispatchDesk();
 

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createRedeliveryStore } from '../../../src/webhooks/redeliveries/redelivery-store.ts';
-import { inMs, sharedDispatchDesk } from './dispatch-desk.ts';
+import { inMs } from './dispatch-desk.ts';
 import { answer } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
+import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const desk = sharedDispatchDesk();
 
