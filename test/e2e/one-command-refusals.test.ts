@@ -1,15 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, rename, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-import { anOrder, command, oneCommand, portSettings, post } from './one-command.ts';
-import type { Run } from './one-command.ts';
+import { command, expectRefusal, oneCommand, portSettings } from './one-command.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */
@@ -18,13 +17,6 @@ const nobody = { uid: 65534, gid: 65534 };
 describe('the one command refuses to start, and says what to do', () => {
   const start = oneCommand();
   const newFolder = temporaryFolders();
-
-  async function expectRefusal(run: Run, ...sentences: string[]): Promise<void> {
-    expect(await run.ended).toBe(1);
-    for (const sentence of ['Gatehouse did not start.', ...sentences])
-      expect(run.output()).toContain(sentence);
-    expect(run.output()).not.toMatch(/^ {4}at /m);
-  }
 
   test('when ports are taken, naming each with its setting', async () => {
     const dataFolder = await newFolder();
@@ -43,33 +35,6 @@ describe('the one command refuses to start, and says what to do', () => {
     );
     expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
     for (const { server } of servers) server.close();
-  });
-
-  test('when it is already running, when its secrets are gone, and when its database does not start', async () => {
-    const dataFolder = await newFolder();
-    const first = start({ dataFolder });
-    await first.ready();
-    await expectRefusal(
-      start({ dataFolder }),
-      `already running on ${dataFolder} (process ${first.process.pid})`,
-      `kill ${first.process.pid}`,
-    );
-    expect((await post(await first.demo(), '/api/v1/register', anOrder('still-there'))).status).toBe(201);
-    first.process.kill('SIGTERM');
-    await first.ended;
-
-    const secrets = join(dataFolder, 'secrets.json');
-    await rename(secrets, `${secrets}.away`);
-    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
-    await rename(`${secrets}.away`, secrets);
-
-    // With the end of the database's log.
-    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
-    await expectRefusal(
-      start({ dataFolder }),
-      'postgres did not start',
-      'database files are incompatible with server',
-    );
   });
 
   test.each([

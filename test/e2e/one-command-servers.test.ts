@@ -1,10 +1,11 @@
 import { mountSmallDisk } from '../../src/main/prove/small-disk.ts';
 import { storeAnswers } from '../../src/platform/nats-answers.ts';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
 import { Client } from 'pg';
@@ -40,31 +41,35 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
+async function homeIn(dataFolder: string, shared = join(dataFolder, 'shared')) {
+  return findPostgresHome({ dataFolder, native: installedPostgres(), shared, report: () => undefined });
+}
+
+async function startPostgres(dataFolder: string, home: Awaited<ReturnType<typeof homeIn>>) {
+  const [port = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
+  const spec = postgresProcess({ home, port, password, marker: {}, durable: true });
+  const log = await beginLog(join(dataFolder, 'postgres.log'));
+  const signal = new AbortController().signal;
+  const server = await supervise(spec, { log, signal, warn: () => undefined });
+  return { server, url: databaseUrl({ port, password }) };
+}
+
 describe('the embedded PostgreSQL', () => {
-  const newFolder = temporaryFolders();
-  const running: SupervisedProcess[] = [];
-  afterEach(async () => {
-    for (const server of running.splice(0)) await server.stop();
+  let folder: string;
+  let home: Awaited<ReturnType<typeof homeIn>>;
+  let server: SupervisedProcess;
+  let url: string;
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
+    home = await homeIn(folder);
+    ({ server, url } = await startPostgres(folder, home));
+  });
+  afterAll(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
   });
 
-  async function homeIn(dataFolder: string, shared = join(dataFolder, 'shared')) {
-    return findPostgresHome({ dataFolder, native: installedPostgres(), shared, report: () => undefined });
-  }
-
-  async function start(dataFolder: string, home: Awaited<ReturnType<typeof homeIn>>) {
-    const [port = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
-    const spec = postgresProcess({ home, port, password, marker: {}, durable: true });
-    const log = await beginLog(join(dataFolder, 'postgres.log'));
-    const signal = new AbortController().signal;
-    const server = await supervise(spec, { log, signal, warn: () => undefined });
-    running.push(server);
-    return { server, url: databaseUrl({ port, password }) };
-  }
-
   test('is durable, orders text the same on every machine, needs its password, and does not run as root', async () => {
-    const folder = await newFolder();
-    const home = await homeIn(folder);
-    const { url } = await start(folder, home);
     const settings = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('full_page_writes') AS pages, current_setting('data_checksums') AS checksums,
       current_setting('server_version_num')::int / 10000 AS version, encoding, datlocprovider AS provider, datlocale
@@ -84,8 +89,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   test("its log has a failed statement's error, and none of its values", async () => {
-    const folder = await newFolder();
-    const { url } = await start(folder, await homeIn(folder));
     await query(url, 'CREATE TABLE payers (phone text PRIMARY KEY CHECK (phone <> $$+251911234568$$))');
     await query(url, 'INSERT INTO payers VALUES ($$+251911234567$$)');
     for (const phone of ['+251911234567', '+251911234568'])
@@ -97,11 +100,8 @@ describe('the embedded PostgreSQL', () => {
   });
 
   test('starts again with its data after a crash, even when its old process id now belongs to another', async () => {
-    const folder = await newFolder();
-    const home = await homeIn(folder);
-    const first = await start(folder, home);
-    await query(first.url, 'CREATE TABLE kept (id int)');
-    const pid = first.server.pid() ?? 0;
+    await query(url, 'CREATE TABLE kept (id int)');
+    const pid = server.pid() ?? 0;
     const other = spawn('sleep', ['60'], home.user ?? {});
     // Restarted by its supervisor: over a pid file that names a process of the same user which is no PostgreSQL.
     process.kill(pid, 'SIGSTOP');
@@ -111,8 +111,8 @@ describe('the embedded PostgreSQL', () => {
     );
     process.kill(pid, 'SIGKILL');
     await waitUntil('it is running again, as another process', async () => {
-      const answers = await query(first.url, 'SELECT * FROM kept').then(Array.isArray, () => false);
-      return answers && first.server.pid() !== pid;
+      const answers = await query(url, 'SELECT * FROM kept').then(Array.isArray, () => false);
+      return answers && server.pid() !== pid;
     });
     expect(await isRunning(other.pid ?? 0)).toBe(true);
     other.kill();
@@ -120,9 +120,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   test('one left running by a start that was killed is shut down in order by the next', async () => {
-    const folder = await newFolder();
-    const home = await homeIn(folder);
-    await (await start(folder, home)).server.stop();
+    await server.stop();
     const [port] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
     const args = ['-D', home.data, '-p', String(port), '-c', 'unix_socket_directories='];
     const left = spawn(join(home.programs, 'bin', 'postgres'), args, {
@@ -146,6 +144,20 @@ describe('the embedded PostgreSQL', () => {
     expect(log).toContain('database system is shut down');
     expect(reports).toEqual([expect.stringContaining(`postgres ${left.pid}`)]);
   });
+});
+
+describe('a start of the embedded PostgreSQL', () => {
+  const newFolder = temporaryFolders();
+  const running: SupervisedProcess[] = [];
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+  });
+
+  async function start(...where: Parameters<typeof startPostgres>) {
+    const started = await startPostgres(...where);
+    running.push(started.server);
+    return started;
+  }
 
   test('a first start that was interrupted is begun again', async () => {
     const folder = await newFolder();

@@ -50,7 +50,7 @@ if (isRoot)
       await untilGone(processes.keys());
     });
 
-    test('as root with the project in a home of mode 0700, npm start works, and again with the same data', async () => {
+    test('as root with the project in a home of mode 0700, npm start works', async () => {
       const home = await newHome();
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });
@@ -58,26 +58,14 @@ if (isRoot)
       await execute('cp', ['-a', ...parts.map((part) => join(projectRoot, part)), project]);
       await linkPackages(project);
       const dataFolder = join(project, '.gatehouse');
-      const npmStart = { dataFolder, command: ['npm', 'start'] as const, spawn: { cwd: project } };
-
-      const first = start(npmStart);
-      await first.ready();
-      const before = await first.demo();
-      expect((await post(before, '/api/v1/register', anOrder('order-1'))).status).toBe(201);
-      expect(first.output()).toMatch(/Keeping the database in .*, because its user cannot enter/);
-      const processes = await first.processes();
-      first.process.kill('SIGINT');
-      expect(await first.ended).toBe(0);
+      const run = start({ dataFolder, command: ['npm', 'start'], spawn: { cwd: project } });
+      await run.ready();
+      expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+      expect(run.output()).toMatch(/Keeping the database in .*, because its user cannot enter/);
+      const processes = await run.processes();
+      run.process.kill('SIGINT');
+      expect(await run.ended).toBe(0);
       await untilGone(processes.keys());
-
-      const second = start(npmStart);
-      await second.ready();
-      const after = await second.demo();
-      expect(after.merchant).toEqual(before.merchant);
-      expect((await post(after, '/api/v1/verify', { order_number: 'order-1' })).status).toBe(200);
-      expect(second.output()).not.toContain('Keeping the database in');
-      second.process.kill('SIGINT');
-      await second.ended;
 
       const database = (await readFile(join(dataFolder, 'postgres.path'), 'utf8')).trim();
       await rm(hadSharedFolder ? dirname(database) : sharedFolder, { recursive: true });

@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import type { DemoFile } from '../../src/main/local/summary.ts';
-import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import { killIfRunning } from '../support/kill-if-running.ts';
+import { compileCache } from '../support/servers.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { execute as executeApart } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
-import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
+import { anOrder, command, expectRefusal, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 import type { Run } from './one-command.ts';
 
 const execute = promisify(execFile);
@@ -20,8 +24,21 @@ const execute = promisify(execFile);
 const playDemo = (dataFolder: string, ...args: readonly string[]): Promise<Outcome> =>
   executeApart(process.execPath, ['src/main/demo.ts', ...args], {
     PATH: process.env['PATH'],
+    ...compileCache(),
     GATEHOUSE_DATA_DIR: dataFolder,
   });
+
+/** Interrupts a start while a process of it is starting. */
+async function expectInterruption(run: Run, name: string): Promise<void> {
+  const processes = await waitUntil(`${name} is there`, async () => {
+    const found = await run.processes();
+    return [...found.values()].includes(name) ? found : undefined;
+  });
+  run.process.kill('SIGINT');
+  expect(await run.ended).toBe(130);
+  await untilGone(processes.keys());
+  expect(run.output()).toContain('Interrupted during the start');
+}
 
 describe('the one command', () => {
   const start = oneCommand();
@@ -35,28 +52,40 @@ describe('the one command', () => {
     expect(stderr).toContain('Start it in another terminal with: npm start');
   });
 
-  test('starts no database and no broker when settings say where they are', async () => {
+  test('starts no database and no broker when settings say where they are, and stops on Ctrl-C', async () => {
     const dataFolder = await newFolder();
-    const [postgres, nats] = await Promise.all([startTemporaryPostgres(), startTemporaryNats()]);
+    const [database, nats] = await Promise.all([createTestDatabase(), startTemporaryNats()]);
     try {
-      const env = { GATEHOUSE_DATABASE_URL: postgres.url, GATEHOUSE_NATS_URL: nats.url };
+      const env = { GATEHOUSE_DATABASE_URL: database.url, GATEHOUSE_NATS_URL: nats.url };
       const run = start({ dataFolder, env });
       await run.ready();
-      const names = [...(await run.processes()).values()];
+      const processes = await run.processes();
+      const names = [...processes.values()];
       expect(names).toContain('core');
       expect(names.filter((name) => name === 'postgres' || name === 'nats-server')).toEqual([]);
       expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
       expect((await post(await run.demo(), '/api/v1/register', anOrder('elsewhere-1'))).status).toBe(201);
-      run.process.kill('SIGTERM');
+      run.process.kill('SIGINT');
       expect(await run.ended).toBe(0);
+      await untilGone(processes.keys());
     } finally {
-      await Promise.all([postgres.stop(), nats.stop()]);
+      await Promise.all([database.drop(), nats.stop()]);
     }
+  });
+
+  test('stops what it has started when it is interrupted while its new database is starting', async () => {
+    await expectInterruption(start({ dataFolder: await newFolder() }), 'postgres');
   });
 });
 
-/** Two starts with the same data, one after the other. */
-describe('the one command, started, stopped and started again', () => {
+async function expectOrder(run: Run, orderNumber: string): Promise<void> {
+  await run.ready();
+  const { status } = await post(await run.demo(), '/api/v1/verify', { order_number: orderNumber });
+  expect(status).toBe(200);
+}
+
+/** One start after the other, each with the data of the one before. */
+describe('the one command, used, killed and started again', () => {
   const start = oneCommand({ lasts: 'for all tests' });
   let dataFolder: string;
   let run: Run;
@@ -67,6 +96,8 @@ describe('the one command, started, stopped and started again', () => {
     run = start({ dataFolder, env: { GATEHOUSE_METRICS_PORT: '0' } });
     await run.ready();
     before = await run.demo();
+    expect(before.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
+    expect((await post(before, '/api/v1/register', anOrder('order-1'))).status).toBe(201);
   });
   afterAll(() => rm(dataFolder, { recursive: true }));
 
@@ -84,7 +115,7 @@ describe('the one command, started, stopped and started again', () => {
   });
 
   test('writes what the command line needs to find every process', async () => {
-    const env = { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataFolder };
+    const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder };
     const { stdout } = await execute('scripts/gatehouse', ['doctor', '--json'], { cwd: projectRoot, env });
     const { checks } = JSON.parse(stdout) as { readonly checks: readonly Record<string, unknown>[] };
     expect(checks.filter(({ result }) => result !== 'ok')).toEqual([]);
@@ -172,7 +203,8 @@ describe('the one command, started, stopped and started again', () => {
 
     // The last commands run as they are printed.
     const [, more = ''] = first.stdout.split('See more\n');
-    expect(await executeApart('bash', ['-ec', more], { PATH: process.env['PATH'] })).toMatchObject({
+    const env = { PATH: process.env['PATH'], ...compileCache() };
+    expect(await executeApart('bash', ['-ec', more], env)).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/walleta_ussd[^]*order\.completed[^]*wrong_amount[^]*walleta in SANDBOX/),
     });
@@ -205,14 +237,39 @@ describe('the one command, started, stopped and started again', () => {
       });
   });
 
-  test('runs PostgreSQL, NATS, core and the facade, and on Ctrl-C leaves none of them', async () => {
-    expect((await post(before, '/api/v1/register', anOrder('kept-1'))).status).toBe(201);
+  test('refuses to start a second time on the same data, and goes on', async () => {
+    const pid = String(run.process.pid);
+    await expectRefusal(
+      start({ dataFolder }),
+      `already running on ${dataFolder} (process ${pid})`,
+      `kill ${pid}`,
+    );
+    expect((await post(before, '/api/v1/register', anOrder('still-there'))).status).toBe(201);
+  });
+
+  test.each(['core', 'nats-server', 'postgres'])(
+    'starts %s again when it ends, says so, and goes on with the same data',
+    async (name) => {
+      const [pid = 0] = [...(await run.processes())].find(([, its]) => its === name) ?? [];
+      expect(pid).toBeGreaterThan(0);
+      process.kill(pid, 'SIGKILL');
+      await waitUntil('it says so', () => run.output().includes(`! ${name} is running again`));
+      await waitUntil('orders are registered again', async () => {
+        const order = anOrder(`after-${name}`);
+        const answer = await post(before, '/api/v1/register', order).catch(() => undefined);
+        return answer?.status === 201;
+      });
+      await expectOrder(run, 'order-1');
+      expect(run.output()).toContain(`! ${name} ended (killed by SIGKILL); starting it again at once`);
+    },
+  );
+
+  test('leaves nothing running when it is killed itself', async () => {
     const processes = await run.processes();
     expect([...processes.values()]).toEqual(
       expect.arrayContaining(['all', 'core', 'rest-facade', 'webhooks', 'nats-server', 'postgres']),
     );
-    run.process.kill('SIGINT');
-    expect(await run.ended).toBe(0);
+    run.process.kill('SIGKILL');
     await untilGone(processes.keys());
   });
 
@@ -223,20 +280,47 @@ describe('the one command, started, stopped and started again', () => {
     expect(stderr).toContain('npm start');
   });
 
+  test('has the same keys and orders when it is started again, also at once after it was killed itself', async () => {
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
+    const processes = await run.processes();
+    run.process.kill('SIGKILL');
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
+    await untilGone(processes.keys());
+    const after = await run.demo();
+    expect(after.merchant).toEqual(before.merchant);
+    expect(after.tokens).toEqual(before.tokens);
+  });
+
+  test('can be started again after every one of its processes was killed at once, and stops everything when the process that started it is killed', async () => {
+    const killed = await run.processes();
+    // The kernel ends some of them together with their parent.
+    for (const pid of killed.keys()) killIfRunning(pid, 'SIGKILL');
+    await untilGone(killed.keys());
+    const args = JSON.stringify(command);
+    const script = `require('node:child_process').spawn(process.execPath, ${args}, { stdio: ['ignore', 1, 2, 'ipc'] })`;
+    run = start({ dataFolder, command: [process.execPath, '-e', script] });
+    await expectOrder(run, 'order-1');
+    const processes = await run.processes();
+    run.process.kill('SIGKILL');
+    await untilGone(processes.keys());
+    expect(run.output()).toContain('Stopped. The data are kept in');
+  });
+
+  test('stops what it has started when it is interrupted while core is starting', () =>
+    expectInterruption(start({ dataFolder }), 'core'));
+
   test('has the same tokens and orders when it is started again without demo.json, and makes new keys', async () => {
     await rm(join(dataFolder, 'demo.json'));
-    const second = start({ dataFolder });
-    await second.ready();
-    const after = await second.demo();
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
+    const after = await run.demo();
     expect(after.tokens).toEqual(before.tokens);
     expect(after.merchant.id).toBe(before.merchant.id);
     expect(after.merchant.test_key).not.toBe(before.merchant.test_key);
-    expect(second.output()).toContain(`Demo merchant ${before.merchant.id} has new keys`);
-    const { status, json } = await post(after, '/api/v1/verify', { order_number: 'kept-1' });
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ data: { order_number: 'kept-1', status: 'PENDING' } });
+    expect(run.output()).toContain(`Demo merchant ${before.merchant.id} has new keys`);
     expect((await post(after, '/api/v1/register', anOrder('new-key-1'))).status).toBe(201);
-    run = second;
   });
 
   test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
@@ -246,5 +330,20 @@ describe('the one command, started, stopped and started again', () => {
     run.process.kill('SIGHUP');
     expect(await run.ended).toBe(0);
     expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+  });
+
+  test('refuses to start when its secrets are gone, and when its database does not start', async () => {
+    const secrets = join(dataFolder, 'secrets.json');
+    await rename(secrets, `${secrets}.away`);
+    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
+    await rename(`${secrets}.away`, secrets);
+
+    // With the end of the database's log.
+    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
+    await expectRefusal(
+      start({ dataFolder }),
+      'postgres did not start',
+      'database files are incompatible with server',
+    );
   });
 });

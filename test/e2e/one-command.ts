@@ -1,4 +1,4 @@
-import { afterAll, afterEach } from '@jest/globals';
+import { afterAll, afterEach, expect } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,21 +51,20 @@ function readProc(pid: number, file: 'stat' | 'cmdline'): string {
   }
 }
 
-/** The processes below this one, with the names of their main files or programs. */
+/** This process and those below it, each after its parent, with the names of their main files or programs. */
 async function withDescendants(root: number): Promise<Map<number, string>> {
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name)).map(Number);
-  const all = new Map(
-    pids.map((pid) => {
-      const [, program = '', parent = '0'] = /\((.*)\) . ([0-9]+)/.exec(readProc(pid, 'stat')) ?? [];
-      return [pid, { parent: Number(parent), program }];
-    }),
-  );
-  const isUnderRoot = (pid: number): boolean =>
-    pid === root || (pid > 1 && isUnderRoot(all.get(pid)?.parent ?? 0));
+  const all = pids.map((pid) => {
+    const [, program = '', parent = '0'] = /\((.*)\) . ([0-9]+)/.exec(readProc(pid, 'stat')) ?? [];
+    return { pid, parent: Number(parent), program };
+  });
+  const byParent = Map.groupBy(all, ({ parent }) => parent);
+  const below = all.filter(({ pid }) => pid === root);
+  // The list grows while it is read.
+  for (const { pid } of below) below.push(...(byParent.get(pid) ?? []));
   const nameOf = (pid: number, program: string): string =>
     /src\/main\/([a-z-]+)\.ts\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
-  const below = [...all].filter(([pid]) => isUnderRoot(pid));
-  return new Map(below.map(([pid, { program }]) => [pid, nameOf(pid, program)]));
+  return new Map(below.map(({ pid, program }) => [pid, nameOf(pid, program)]));
 }
 
 /** Waits until none of these processes is running. */
@@ -85,6 +84,13 @@ export async function post(
     body: JSON.stringify(body),
   });
   return { status: answer.status, json: await answer.json() };
+}
+
+/** The start has failed with an explanation that has these sentences, and no stack trace. */
+export async function expectRefusal(run: Run, ...sentences: string[]): Promise<void> {
+  expect(await run.ended).toBe(1);
+  for (const sentence of ['Gatehouse did not start.', ...sentences]) expect(run.output()).toContain(sentence);
+  expect(run.output()).not.toMatch(/^ {4}at /m);
 }
 
 /** An order that can be registered. */
