@@ -69,7 +69,7 @@ beforeEach(() => void mock.method(console, 'error', () => undefined));
 afterEach(() => mock.restoreAll());
 
 test.each(['gRPC', 'Connect'] as const)(
-  'over %s, 3,000 calls that nobody waited for leave their connection, and another call on it, alone',
+  'over %s, 2,000 calls that nobody waited for leave their connection, and another call on it, alone',
   async (name) => {
     const service = heldBackService();
     const { start, connect } = protocols[name];
@@ -81,8 +81,8 @@ test.each(['gRPC', 'Connect'] as const)(
         (error: unknown) => error,
       );
       const failures = new Set<string>();
-      // Some have passed their deadline before they are sent; those say nothing.
-      while (service.calls() < 3_001) {
+      // Node by itself allows 1,000, and 33 a second. Some have passed their deadline before they are sent; those say nothing.
+      while (service.calls() < 2_001) {
         const late = Array.from({ length: 100 }, () => failureOf(health.check({}, { timeoutMs: 1 })));
         for (const { code } of await Promise.all(late)) failures.add(code);
       }

@@ -39,6 +39,8 @@ beforeAll(() => {
   // What is not committed yet counts too.
   for (const path of ['CHANGELOG.md', 'package.json', 'package-lock.json', 'scripts', 'src'])
     cpSync(join(root, path), join(clone, path), { recursive: true });
+  // Generating from the contract takes seconds, and contract-checks.test.ts proves it.
+  write('tools/generated.mjs', '');
   git('switch', '--quiet', '-C', 'main');
   const changelog = read('CHANGELOG.md').replace(
     /## \[Unreleased\][\s\S]*?\n## \[/,
@@ -129,11 +131,15 @@ test('an empty [Unreleased], a tag that exists and a migration that drops are re
 
 test('generated files that differ are refused', () => {
   write('clients/openapi.json', read('clients/openapi.json').replace('Gatehouse merchant API', 'Edited'));
+  write('tools/generated.mjs', `console.error('src/gen differs'); process.exitCode = 1;`);
   git('commit', '--quiet', '--all', '--message', 'test: an edited file');
 
   const { status, stderr } = release(next);
 
   expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^Generated files differ\. Run npm run generate, and commit the result:\nsrc\/gen differs$/m,
+  );
   expect(stderr).toMatch(/^Generated files differ\. Run npm run clients, and commit the result:$/m);
   expect(stderr).toContain('clients/openapi.json differs');
 });
