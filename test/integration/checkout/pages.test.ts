@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { toString as qrCodeOf } from 'qrcode';
 import {
   MerchantWalletService,
@@ -6,26 +6,18 @@ import {
 } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { openCheckoutOrders } from '../../support/checkout-orders.ts';
-import type { CheckoutOrder, CheckoutOrders, OwnOrder, Settlement } from '../../support/checkout-orders.ts';
+import type { CheckoutOrder, OwnOrder, Settlement } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer } from '../../support/customer.ts';
+import { shared, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 
-let stack: Stack;
-let orders: CheckoutOrders;
-
-beforeAll(async () => {
-  const settings = { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') };
-  stack = await startStack({ facades: 0, checkouts: 1, settings });
-  orders = await openCheckoutOrders(stack);
-});
-
-afterAll(async () => {
-  await orders.close();
-  await stack.stop();
-});
+const settings = { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') };
+const stack = sharedStack({ facades: 0, checkouts: 1, settings });
+const orders = shared(
+  () => openCheckoutOrders(stack),
+  ({ close }) => close(),
+);
 
 const shopsUrl = 'https://shop.example/return?order=1&x=%2F&y=a+b#done';
 

@@ -1,6 +1,5 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -10,39 +9,25 @@ import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { storedId } from '../../support/ids.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk, outcomes } from '../core/payment-desk.ts';
-import type { PaymentDesk } from '../core/payment-desk.ts';
-import { openDashboardDesk } from './dashboard-desk.ts';
-import type { DashboardDesk } from './dashboard-desk.ts';
+import { outcomes, sharedPaymentDesk } from '../core/payment-desk.ts';
+import { sharedDashboardDesk } from './dashboard-desk.ts';
 
-let stack: Stack;
-let desk: DashboardDesk;
-let payments: PaymentDesk;
-let refunds: Client<typeof RefundService>;
-let wallets: Client<typeof RefundService>;
-let shop: TestMerchant;
+const stack = sharedStack({ facades: 0, dashboards: 1, webhooks: 1 });
+const desk = sharedDashboardDesk(stack);
+const payments = sharedPaymentDesk(stack);
+const refunds = sharedClient(stack, RefundService, 'reader');
+const wallets = sharedClient(stack, RefundService, 'wallets');
+const shop = sharedMerchant(stack);
 let owner: DashboardVisitor;
 let developer: DashboardVisitor;
 let viewer: DashboardVisitor;
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
-  desk = openDashboardDesk(stack);
-  payments = await openPaymentDesk(stack);
-  refunds = stack.client(RefundService, 'reader');
-  wallets = stack.client(RefundService, 'wallets');
-  shop = await stack.createMerchant();
   owner = await desk.signedIn(await desk.users.member(shop.id, MemberRole.OWNER));
   developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
   viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
-});
-
-afterAll(async () => {
-  await payments.close();
-  await stack.stop();
 });
 
 const environment = Environment.SANDBOX;

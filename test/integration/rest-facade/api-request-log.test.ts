@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -10,17 +9,12 @@ import {
 } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-let stack: Stack;
-let log: Client<typeof RequestLogService>;
-beforeAll(async () => {
-  stack = await startStack();
-  log = stack.client(RequestLogService, 'dashboard');
-});
-afterAll(() => stack.stop());
+const stack = sharedStack();
+const log = sharedClient(stack, RequestLogService, 'dashboard');
 
 const environment = Environment.SANDBOX;
 const phone = '0911223344';

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk } from '../core/payment-desk.ts';
-import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
-import { openWalletSide } from './wallet-processes.ts';
-import type { WalletSide } from './wallet-processes.ts';
+import { sharedPaymentDesk } from '../core/payment-desk.ts';
+import type { Payment } from '../core/payment-desk.ts';
+import { sharedWalletSide } from './wallet-processes.ts';
 
-let stack: Stack;
-let side: WalletSide;
-let desk: PaymentDesk;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const side = sharedWalletSide(stack);
 let wallets: GatehouseProcess;
 let guarded: GatehouseProcess;
 let keyed: GatehouseProcess;
@@ -25,9 +23,6 @@ const tokenOf = ({ merchantId, attemptId }: Payment, wallet = 'walleta-sandbox')
   createCallbackTokens(side.callbackKey, wallet).make(merchantId, attemptId);
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  side = openWalletSide(stack);
-  desk = await openPaymentDesk(stack);
   await side.startSimulator();
   // No wallet hangs here: on a busy machine their calls take several times as long.
   const patient = { call_timeout_ms: 30_000 };
@@ -50,11 +45,6 @@ beforeAll(async () => {
       'the wallet has the payment',
       async () => (await desk.story(payment)).providerReference !== '',
     );
-});
-afterAll(async () => {
-  await desk.close();
-  await side.stop();
-  await stack.stop();
 });
 
 const success = JSON.stringify({

@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk } from '../core/payment-desk.ts';
-import type { PaymentDesk } from '../core/payment-desk.ts';
-import { openWalletSide } from './wallet-processes.ts';
-import type { WalletSide } from './wallet-processes.ts';
+import { sharedPaymentDesk } from '../core/payment-desk.ts';
+import { sharedWalletSide } from './wallet-processes.ts';
 
-let stack: Stack;
-let side: WalletSide;
-let desk: PaymentDesk;
 let wallets: GatehouseProcess;
 
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const side = sharedWalletSide(stack);
 beforeAll(async () => {
-  // As many prompts as one likes, since all of them are for the one number that hangs and creates nothing.
-  stack = await startStack({ facades: 0, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' } });
-  side = openWalletSide(stack);
-  desk = await openPaymentDesk(stack);
   await side.startSimulator();
   wallets = await side.startWallets({ walleta: { max_in_flight: 8 } });
-});
-afterAll(async () => {
-  await desk.close();
-  await side.stop();
-  await stack.stop();
 });
 
 const hanging = '251900000015';

@@ -4,6 +4,7 @@ import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { sharedServers } from '../../support/servers.ts';
+import { shared } from '../../support/shared-stack.ts';
 import { demoWallets, simulatedWallets } from '../../support/simulated-wallets.ts';
 import type { DifferentWallet } from '../../support/simulated-wallets.ts';
 import type { Stack } from '../../support/stack.ts';
@@ -87,6 +88,13 @@ export function openWalletSide(
     },
   };
 }
+
+/** One for all tests of a file, with processes in the test's process. */
+export const sharedWalletSide = (stack: Stack): WalletSide =>
+  shared(
+    () => Promise.resolve(openWalletSide(stack)),
+    ({ stop }) => stop(),
+  );
 
 /** A port that nobody listens on at the moment. */
 export async function freePort(): Promise<number> {

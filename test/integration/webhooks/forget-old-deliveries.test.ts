@@ -1,39 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/webhooks/database/database.ts';
-import type { Database } from '../../../src/webhooks/database/database.ts';
 import { forgetOldDeliveries } from '../../../src/webhooks/health/forget-old-deliveries.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
 import { keptLog } from './intake-under-test.ts';
+import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const at = new Date('2026-11-21T12:00:00.000Z');
 const daysAgo = (days: number): Date => new Date(at.getTime() - days * dayMs);
 
-let server: TestDatabase;
-let database: Database;
-let client: pg.Client;
-
-beforeEach(async () => {
-  server = await createTestDatabase();
-  database = await openDatabase({
-    url: server.url,
-    poolSize: 2,
-    applicationName: 'forget test',
-    logger: keptLog().logger,
-  });
-  client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-});
-
-afterEach(async () => {
-  await client.end();
-  await database.close();
-  await server.drop();
-});
+const database = sharedWebhooksDatabase();
+afterEach(() => database.pool.query('truncate webhooks.lanes, webhooks.redeliveries cascade'));
 
 const merchantId = newRandomId('mer', at);
 
@@ -60,7 +37,7 @@ async function put(
       body: Buffer.from('{}'),
     })),
   );
-  await client.query(
+  await database.pool.query(
     `update webhooks.deliveries set state = $2::webhooks.delivery_state, created_at = $3,
        due_at = case when $2 = 'PENDING' then $4::timestamptz end,
        delivered_at = case when $2 = 'DELIVERED' then $4::timestamptz end,
@@ -68,13 +45,13 @@ async function put(
      where endpoint = $1`,
     [endpoint, state, made, daysAgo(endedDaysAgo)],
   );
-  await client.query(
+  await database.pool.query(
     `insert into webhooks.delivery_attempts
        (merchant_id, delivery_id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body, retry_after)
      select merchant_id, id, 1, $2, 5, 'DELIVERED', 204, '', '', '', '' from webhooks.deliveries where endpoint = $1`,
     [endpoint, daysAgo(endedDaysAgo)],
   );
-  await client.query(
+  await database.pool.query(
     `update webhooks.lanes set created_at = $2, last_success_at = $3,
        next_due_at = case when $4 = 'PENDING' then next_due_at end
      where endpoint = $1`,
@@ -89,7 +66,7 @@ async function forget(): Promise<void> {
 }
 
 async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes' | 'redeliveries'): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(`select count(*) from webhooks.${table}`);
+  const { rows } = await database.pool.query<{ count: string }>(`select count(*) from webhooks.${table}`);
   return Number(rows[0]?.count);
 }
 
@@ -119,7 +96,9 @@ describe('what ended before the retention', () => {
 
   test('leaves a pause that somebody decided on', async () => {
     await put('https://paused.example', 2);
-    await client.query(`update webhooks.lanes set paused_at = $1, pause_reason = 'asked to'`, [daysAgo(95)]);
+    await database.pool.query(`update webhooks.lanes set paused_at = $1, pause_reason = 'asked to'`, [
+      daysAgo(95),
+    ]);
 
     await forget();
 
@@ -130,7 +109,7 @@ describe('what ended before the retention', () => {
   test('goes with the redeliveries of that time, and leaves one that runs and one that ended lately', async () => {
     const ends = [daysAgo(95), daysAgo(3), null];
     for (const [index, endedAt] of ends.entries()) {
-      await client.query(
+      await database.pool.query(
         `insert into webhooks.redeliveries
            (merchant_id, id, environment, created_from, created_to, states, after_id, created_at, ended_at)
          values ($1, $2, 'SANDBOX', $3, $3, '{GIVEN_UP}', '', $3, $4)`,
@@ -145,7 +124,7 @@ describe('what ended before the retention', () => {
 
   test('leaves a lane that was begun lately', async () => {
     await put('https://new.example', 1);
-    await client.query('update webhooks.lanes set created_at = $1', [daysAgo(1)]);
+    await database.pool.query('update webhooks.lanes set created_at = $1', [daysAgo(1)]);
 
     await forget();
 

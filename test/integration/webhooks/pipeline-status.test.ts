@@ -1,44 +1,24 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   ListOrderEventsResponseSchema,
   OrderService,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
-import { openDatabase } from '../../../src/webhooks/database/database.ts';
-import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createPipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
 import { addManyDue } from './many-due.ts';
+import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({
-    url: testDatabase.url,
-    poolSize: 4,
-    applicationName: 'test',
-    logger: createLogger({ process: 'test', instance: 'test', level: 'silent' }),
-  });
-});
+const database = sharedWebhooksDatabase();
 
 beforeEach(() =>
   database.pool.query(
     'truncate webhooks.lanes, webhooks.deliveries, webhooks.event_readers, webhooks.signing_secrets, webhooks.findings cascade',
   ),
 );
-
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 const now = new Date('2026-11-21T12:00:00Z');
 const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);

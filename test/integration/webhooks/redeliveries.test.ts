@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
@@ -9,33 +9,21 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { runRedeliveries } from '../../../src/webhooks/redeliveries/run-redeliveries.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openWebhookDesk } from './webhook-desk.ts';
-import type { WebhookDesk } from './webhook-desk.ts';
+import { sharedWebhookDesk } from './webhook-desk.ts';
 
 const logger = createLogger({ process: 'test', instance: 'redeliveries', level: 'silent' });
 
-let stack: Stack;
-let desk: WebhookDesk;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedWebhookDesk(stack);
 let merchantId: string;
-let stops: (() => Promise<void>)[] = [];
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openWebhookDesk(stack);
-});
+const stops: (() => Promise<void>)[] = [];
 beforeEach(async () => {
-  await Promise.all(stops.map((stop) => stop()));
-  stops = [];
   await desk.database.pool.query('truncate webhooks.lanes, webhooks.redeliveries cascade');
   ({ id: merchantId } = await stack.createMerchant());
 });
-afterAll(async () => {
-  await Promise.all(stops.map((stop) => stop()));
-  await desk.close();
-  await stack.stop();
-});
+afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 const operator = () => desk.client('operator');
 

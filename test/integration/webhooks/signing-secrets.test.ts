@@ -1,44 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/platform/logger.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/webhooks/database/database.ts';
-import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
 const day = 24 * 3600_000;
 const by = { actor: 'operator:abebe', requestId: 'req-1' };
 const namedKey = (name: string) => ({ name, key: randomBytes(32) });
 const key = namedKey('k1');
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = sharedWebhooksDatabase();
 let merchantId: string;
 let clock: Date;
 /** What the readers of the clock see; a test moves it. */
 const passTime = (ms: number): void => void (clock = new Date(clock.getTime() + ms));
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({
-    url: testDatabase.url,
-    poolSize: 8,
-    applicationName: 'test',
-    logger: createLogger({ process: 'test', instance: 'secrets', level: 'silent' }),
-  });
-  await database.migrate();
-});
 beforeEach(async () => {
   await database.pool.query('truncate webhooks.signing_secrets, webhooks.audit_outbox');
   merchantId = newRandomId('mer', new Date());
   clock = new Date();
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 /** The secrets as one process has them, with its own memory. */
