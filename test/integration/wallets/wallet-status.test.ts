@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -38,6 +39,10 @@ test('a wallet is up, its calls are counted, and what a process that is gone sai
 
   const up = await until(running, 'calls are told of', ({ status }) => (status?.calls ?? 0) > 0);
   await running.wallets[0]!.stop();
+  const database = new pg.Client({ connectionString: running.databaseUrl });
+  await database.connect();
+  await database.query(`update core.wallet_statuses set reported_at = reported_at - interval '2 minutes'`);
+  await database.end();
   const gone = await until(running, 'the report is stale', ({ stale }) => stale);
 
   expect(up.stale).toBe(false);
