@@ -16,18 +16,13 @@ const settings = {
   GATEHOUSE_CHECKOUT_PORT: '0',
 };
 
-test('without a core it starts, says it is not ready, and shows a page that says what to do', async () => {
+test('without a core it starts, says it is not ready, shows a page that says what to do, and ends in order on SIGTERM', async () => {
   running = await startProcess('checkout', settings);
   const origin = String(running.ready['checkout']);
 
   expect((await createCustomer().get(`${origin}/healthz`)).status).toBe(200);
   expect((await createCustomer().get(`${origin}/readyz`)).status).toBe(503);
   expect((await createCustomer().get(`${origin}/c/${'a'.repeat(87)}`)).status).toBe(503);
-});
-
-test('on SIGTERM it ends in order, within the time a supervisor gives it', async () => {
-  running = await startProcess('checkout', settings);
-
   expect(await running.stop('SIGTERM')).toBe(0);
   expect(running.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
 });
