@@ -64,7 +64,7 @@ async function replace({ coreSettings }: Stack, address: string | undefined): Pr
 /** Each run has another seed, so several runs see what one long run would. */
 const kills = 3;
 const blows = fc.array(
-  fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 150 }) }),
+  fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 60 }) }),
   { minLength: kills, maxLength: kills },
 );
 
@@ -86,7 +86,7 @@ test(`no acknowledged order is lost when cores are killed in the middle of batch
     for (const [place, index] of dead.entries()) cores[index] = started[place];
     traffic.pace('busy');
   }
-  await untilMore(traffic, 100);
+  await untilMore(traffic, 2 * shops);
   await traffic.stop();
 
   expect(Math.min(...openAtKill)).toBeGreaterThanOrEqual(shops / 4);
@@ -103,7 +103,7 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
   const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };
   stack = await startStack({ ownProcesses: ['core'], facades: 1, settings });
   traffic = await startTraffic(stack);
-  const crashes = fc.sample(fc.integer({ min: 1, max: 300 }), { seed, numRuns: 2 });
+  const crashes = fc.sample(fc.integer({ min: 1, max: 100 }), { seed, numRuns: 2 });
 
   for (const after of crashes) {
     await untilMore(traffic, after);
@@ -113,7 +113,7 @@ test(`no acknowledged order is lost when PostgreSQL is killed in the middle of b
     await postgres.untilRecovered();
     traffic.pace('busy');
   }
-  await untilMore(traffic, 100);
+  await untilMore(traffic, 2 * shops);
   await traffic.stop();
 
   expect(await largestCommit(postgres.url)).toBeGreaterThan(1);

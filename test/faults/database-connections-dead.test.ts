@@ -28,7 +28,6 @@ test('core replaces database connections that died without notice', async () => 
   proxy = await openNetworkLink({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   stack = await startStack({
-    ownProcesses: true,
     cores: 1,
     facades: 1,
     settings: { GATEHOUSE_DATABASE_URL: url.href, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },

@@ -20,7 +20,7 @@ const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
 };
 
 test('a core that stops under traffic fails no request, and exits with code 0 within 10 s', async () => {
-  stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: withoutLimit });
+  stack = await startStack({ ownProcesses: ['core'], cores: 2, facades: 1, settings: withoutLimit });
   const { testKey } = await stack.createMerchant();
   const traffic = startTraffic({ baseUrl: stack.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 8 });
   await untilMore(traffic, 50);
@@ -39,7 +39,7 @@ test('a core that stops under traffic fails no request, and exits with code 0 wi
 });
 
 test('a facade that stops under traffic answers every accepted request, and exits with code 0 within 10 s', async () => {
-  stack = await startStack({ ownProcesses: true, cores: 1, facades: 2, settings: withoutLimit });
+  stack = await startStack({ ownProcesses: ['rest-facade'], cores: 1, facades: 2, settings: withoutLimit });
   const { testKey } = await stack.createMerchant();
   const [first, second] = stack.facades;
   const leaving = startTraffic({ baseUrl: first?.sandbox ?? '', apiKey: testKey, clients: 8 });

@@ -16,7 +16,7 @@ import { sharedStack } from '../support/shared-stack.ts';
 
 /** All tests share one core and one facade, so a test would notice what an earlier one left behind. */
 const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
-const stack = sharedStack({ ownProcesses: true, cores: 1, facades: 1, settings });
+const stack = sharedStack({ ownProcesses: ['core'], cores: 1, facades: 1, settings });
 let held: HeldOrders | undefined;
 
 async function letGo(): Promise<void> {

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 /** The first is a restart by an operator, and the others are crashes. */
-const ends = 4;
+const ends = 3;
 const retryMs = 50;
 /** More than a core's pool has places, so that each kill finds all of them in a transaction. */
 const workers = 24;
@@ -72,7 +72,6 @@ test('every process serves again after PostgreSQL restarts or crashes under load
   postgres = own;
   await own.start();
   const running = await startStack({
-    ownProcesses: true,
     cores: 2,
     facades: 1,
     webhooks: 1,

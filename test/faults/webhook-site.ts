@@ -55,8 +55,8 @@ export interface Trade extends WebhookShops {
 export interface WebhookSiteOptions {
   readonly cores?: number;
   readonly webhooks?: number;
-  /** Whether no core is killed or frozen, so that they can run within the test's process. */
-  readonly keepsCores?: boolean;
+  /** The processes that are killed or frozen, by default all. The others run within the test's process. */
+  readonly ownProcesses?: readonly ('core' | 'webhooks')[];
   /** A database of the caller's own. */
   readonly databaseUrl?: string;
 }
@@ -71,9 +71,9 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
     const broker = await ownNats();
     cleanUps.push(broker.remove);
     await broker.start();
-    const { cores: coreCount = 2, webhooks: webhooksCount = 2, keepsCores = false, databaseUrl } = options;
+    const { cores: coreCount = 2, webhooks: webhooksCount = 2, databaseUrl } = options;
     const stack = await startStack({
-      ownProcesses: keepsCores ? ['webhooks'] : ['core', 'webhooks'],
+      ownProcesses: options.ownProcesses ?? ['core', 'webhooks'],
       cores: coreCount,
       facades: 0,
       webhooks: webhooksCount,

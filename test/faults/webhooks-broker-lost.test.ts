@@ -45,43 +45,43 @@ async function expectAllTold(): Promise<void> {
 }
 
 test('orders are taken and webhooks are delivered while the broker is unavailable, and after it recovers', async () => {
-  await traffic.untilMore(100);
+  await traffic.untilMore(40);
 
   await nats.stop();
-  await traffic.untilMore(300);
+  await traffic.untilMore(100);
   const { isBrokerConnected } = await stack.webhookClient('reader').getPipelineStatus({});
   expect(isBrokerConnected).toBe(false);
   await nats.start();
-  await traffic.untilMore(100);
+  await traffic.untilMore(40);
 
   await expectAllTold();
 });
 
 test('every webhook arrives without an operator although the broker loses its store repeatedly', async () => {
-  for (let round = 0; round < 3; round += 1) {
-    await traffic.untilMore(100);
+  for (let round = 0; round < 2; round += 1) {
+    await traffic.untilMore(40);
     await nats.stop();
     await nats.wipe();
-    await traffic.untilMore(50);
+    await traffic.untilMore(20);
     await nats.start();
   }
-  await traffic.untilMore(100);
+  await traffic.untilMore(40);
 
   await expectAllTold();
 });
 
 test("every webhook arrives although the broker's files are deleted while it runs, and it is killed later", async () => {
-  await traffic.untilMore(100);
+  await traffic.untilMore(40);
 
   await nats.wipe();
-  await traffic.untilMore(200);
+  await traffic.untilMore(80);
   nats.kill();
-  await traffic.untilMore(200);
+  await traffic.untilMore(80);
   await waitUntil('the broker is reached again', async () => {
     const answer = await fetch(`http://${String(stack.webhooks[0]?.ready['connect'])}/metrics`);
     return (await answer.text()).includes('gatehouse_broker_connected 1');
   });
-  await traffic.untilMore(100);
+  await traffic.untilMore(40);
 
   await expectAllTold();
 });

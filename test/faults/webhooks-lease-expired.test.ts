@@ -9,7 +9,7 @@ import { shared } from '../support/shared-stack.ts';
 // process sends the webhook again after the lease has expired, and only one of the two records the result.
 
 const site = shared(
-  () => openWebhookSite({ cores: 1, webhooks: 1, keepsCores: true }),
+  () => openWebhookSite({ cores: 1, webhooks: 1, ownProcesses: ['webhooks'] }),
   ({ close }) => close(),
 );
 

@@ -5,7 +5,7 @@ import type { Trade } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
 
 const site = shared(
-  () => openWebhookSite({ cores: 1, webhooks: 2, keepsCores: true }),
+  () => openWebhookSite({ cores: 1, webhooks: 2, ownProcesses: ['webhooks'] }),
   ({ close }) => close(),
 );
 
