@@ -61,7 +61,8 @@ describe('an authorization header', () => {
   test.each([
     ...[null, '', 'Bearer', 'Bearer ', first, `Basic ${first}`, `Bearer ${second}`, `Bearer ${first}x`],
     ...[`Bearer ${first.slice(1)}`, `Bearer  ${first}`, ` Bearer ${first}`, `Bearer ${first} `],
-    ...[`Bearer ${first}\n`, `Bearer ${first}, Bearer ${first}`],
+    ...[`Bearer ${first}\n`, `Bearer ${first}, Bearer ${first}`, `Bearer ${first.toUpperCase()}`],
+    ...[`Bearer facade:${first}`],
   ])('%j is not', (header) => {
     expect(authenticateService(tokens, header)).toBeUndefined();
   });
