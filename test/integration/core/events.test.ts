@@ -167,10 +167,10 @@ describe('the order of events', () => {
     await register(merchantId, 'O-1');
     await register(merchantId, 'O-2');
     const before = await followers.listOrderEvents({ afterCursor: start });
+    expect(before.entries).toEqual([]);
     await late.commit();
     const after = await listed({ afterCursor: before.nextCursor }, 3);
 
-    expect(before.entries).toEqual([]);
     expect(after[0]?.event?.eventId).toBe(late.eventId);
     expect(numbersOf(after).slice(1)).toEqual(['O-1', 'O-2']);
   });

@@ -21,7 +21,7 @@ export interface GrowingTable {
   readonly findOrder: FindOrder;
   readonly lease: LeaseAttempts;
   readonly phoneLimit: PhoneLimit;
-  /** The shop that is asked about, as it is shown; the others are other shops. */
+  /** The shop that is asked about, as it is shown; the others are other shops. Its five oldest orders have `rarePhone`. */
   readonly merchantId: PublicId<'mer'>;
   /** Adds old orders until there are this many, nearly all of them ended, with their payments and events. */
   readonly growTo: (orders: number) => Promise<void>;
@@ -35,6 +35,8 @@ export interface GrowingTable {
 /** Deterministic ids of twenty shops. */
 const shop = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 
+export const rarePhone = '+251911000001';
+
 const insertOld = `
 with made as (
   select n, ('00000000-0000-7000-8000-' || lpad((n % 20)::text, 12, '0'))::uuid as merchant_id, uuidv7() as id, uuidv7() as attempt_id,
@@ -47,7 +49,8 @@ with made as (
     last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at, expires_at, sweep_at)
   select merchant_id, 'SANDBOX', id, 'old-' || n,
     (case when n % 10 = 0 then 'PENDING' when n % 2 = 0 then 'EXPIRED' else 'COMPLETED' end)::core.order_status,
-    'API', '100.50', 10050, case when n % 2 = 0 then 0 else 10050 end, 'ETB', '0911223344', '+251911223344',
+    'API', '100.50', 10050, case when n % 2 = 0 then 0 else 10050 end, 'ETB', '0911223344',
+    case when n <= 100 then '${rarePhone}' else '+251911223344' end,
     'Two pairs of shoes', '', 'https://shop.example/return', '', 2, n % 2, case when n % 2 = 1 then attempt_id end,
     at, at, at, case when n % 10 = 0 then now() + interval '1 day' end
   from made
