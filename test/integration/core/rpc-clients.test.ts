@@ -384,50 +384,57 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
   });
 });
 
-describe.each([
-  ['the gRPC port', 'grpc', 'grpc-v1', () => `http://${stack.addresses[0]!}`],
-  ['the gRPC port', 'grpc', 'grpc-v1alpha', () => `http://${stack.addresses[0]!}`],
-  ['the Connect port', 'grpc', 'grpc-v1alpha', () => stack.connectUrl],
-  ['the Connect port', 'grpcweb', 'grpc-v1', () => stack.connectUrl],
-  ['the Connect port', 'connect', 'grpc-v1', () => stack.connectUrl],
-] as const)('buf curl on %s with the protocol %s and reflection %s', (_port, protocol, reflection, url) => {
-  const curl = (method: string, data: object, token: string) =>
+describe('buf curl', () => {
+  type Port = 'the gRPC port' | 'the Connect port';
+  /** Runs RegisterOrder, of which it learns by reflection alone. */
+  const register = (port: Port, protocol: string, reflection: string, order: PlainMessage) =>
     bufCurl([
       '--http2-prior-knowledge',
-      ...['--protocol', protocol, '-H', `authorization: Bearer ${token}`],
-      ...['--reflect-protocol', reflection, '--reflect-header', '*'],
-      ...['-d', JSON.stringify(data), `${url()}/${method}`],
+      ...['--protocol', protocol, '-H', `authorization: Bearer ${stack.tokens.operator}`],
+      ...['--reflect-protocol', reflection, '--reflect-header', '*', '-d', JSON.stringify(order)],
+      `${port === 'the gRPC port' ? `http://${stack.addresses[0]!}` : stack.connectUrl}/${service}/RegisterOrder`,
     ]);
 
-  test('registers an order and gets it back, knowing the contract by reflection alone', async () => {
-    const order_number = newOrderNumber();
-    const registered = await curl(
-      `${service}/RegisterOrder`,
-      plainRegistration({ order_number }),
-      stack.tokens.operator,
-    );
-    const found = await curl(
-      `${service}/GetOrder`,
-      { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number },
-      stack.tokens.reader,
-    );
-    expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(found.stdout)).toMatchObject({ order: { orderNumber: order_number, amount: '7.25' } });
-  });
+  test.each<[Port, string, string]>([
+    ['the gRPC port', 'grpc', 'grpc-v1'],
+    ['the gRPC port', 'grpc', 'grpc-v1alpha'],
+    ['the Connect port', 'grpc', 'grpc-v1alpha'],
+    ['the Connect port', 'grpcweb', 'grpc-v1'],
+    ['the Connect port', 'connect', 'grpc-v1'],
+  ])(
+    'registers an order on %s with the protocol %s and reflection %s',
+    async (port, protocol, reflection) => {
+      const order_number = newOrderNumber();
+      const answer = await register(port, protocol, reflection, plainRegistration({ order_number }));
+      expect(answer).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(answer.stdout)).toMatchObject({
+        order: { orderNumber: order_number, amount: '7.25' },
+      });
+      expect(await storedOrders(order_number)).toBe(1);
+    },
+  );
 
-  test('prints code, reason and field issues of an error', async () => {
-    const answer = await curl(
-      `${service}/RegisterOrder`,
-      plainRegistration({ amount: '1e3', reason: '' }),
-      stack.tokens.operator,
-    );
-    expect(answer.exitCode).not.toBe(0);
-    expect(readCurlError(answer)).toMatchObject({
-      codeName: 'invalid_argument',
-      info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
-      violations: [{ field: 'amount' }, { field: 'reason' }],
-    });
-  });
+  test.each<[Port, string]>([
+    ['the gRPC port', 'grpc'],
+    ['the Connect port', 'grpcweb'],
+    ['the Connect port', 'connect'],
+  ])(
+    'prints code, reason and field issues of an error on %s with the protocol %s',
+    async (port, protocol) => {
+      const answer = await register(
+        port,
+        protocol,
+        'grpc-v1',
+        plainRegistration({ amount: '1e3', reason: '' }),
+      );
+      expect(answer.exitCode).not.toBe(0);
+      expect(readCurlError(answer)).toMatchObject({
+        codeName: 'invalid_argument',
+        info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
+        violations: [{ field: 'amount' }, { field: 'reason' }],
+      });
+    },
+  );
 });
 
 describe('JSON over Connect', () => {
