@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import { headers } from 'nats';
@@ -9,6 +9,7 @@ import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/ord
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ownNats } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
@@ -20,15 +21,19 @@ import type { RunningExample } from './run-example.ts';
 
 let broker: StoppableServer;
 let stack: Stack;
+let core: GatehouseProcess;
 let orders: Client<typeof OrderService>;
 let merchantId: string;
 let folder: string;
 let examples: RunningExample[] = [];
+/** The number of the test. Its order numbers begin with it, and its examples have their own place in the stream. */
+let place = 0;
 
-beforeEach(async () => {
+beforeAll(async () => {
   broker = await ownNats();
   await broker.start();
   stack = await startStack({ cores: 1, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } });
+  [core] = stack.cores as [GatehouseProcess];
   orders = stack.client(OrderService, 'writer');
   merchantId = (await stack.createMerchant()).id;
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-examples-'));
@@ -40,27 +45,52 @@ beforeEach(async () => {
   await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
 });
 
+beforeEach(() => {
+  place += 1;
+});
+
 afterEach(async () => {
   await Promise.all(examples.map((example) => example.kill()));
   examples = [];
+});
+
+afterAll(async () => {
+  await core.stop();
   await stack.stop();
   await broker.remove();
   await rm(folder, { recursive: true });
 });
 
 function run(name: string): RunningExample {
-  const settings = { GATEHOUSE_DATA_DIR: folder, GATEHOUSE_NATS_URL: broker.url };
-  const example = runExample(name, [join(folder, `${name}.cursor`)], settings);
+  const settings = {
+    GATEHOUSE_DATA_DIR: folder,
+    GATEHOUSE_NATS_URL: broker.url,
+    GATEHOUSE_NATS_CONSUMER: `reader-${place}`,
+  };
+  const example = runExample(name, [join(folder, `${place}.cursor`)], settings);
   examples.push(example);
   return example;
 }
 
-async function register(...orderNumbers: readonly string[]): Promise<void> {
-  for (const orderNumber of orderNumbers)
-    await orders.registerOrder(registration({ merchantId, orderNumber }));
+/** Starts core again at its addresses, after it was stopped. */
+async function startCoreAgain(): Promise<void> {
+  const [grpc = '', connect = ''] = [core.ready['grpc'], core.ready['connect']].map((address) =>
+    String(address).split(':').at(-1),
+  );
+  const ports = { GATEHOUSE_CORE_GRPC_PORT: grpc, GATEHOUSE_CORE_CONNECT_PORT: connect };
+  core = await startInline('core', { ...stack.coreSettings, ...ports });
 }
 
-const orderNumbersIn = ({ lines }: RunningExample): string[] => lines.map((line) => line.split(' ')[0] ?? '');
+async function register(...orderNumbers: readonly string[]): Promise<void> {
+  for (const orderNumber of orderNumbers)
+    await orders.registerOrder(registration({ merchantId, orderNumber: `${place}${orderNumber}` }));
+}
+
+/** What it has printed of the orders of this test, without the number of the test. */
+const linesOf = ({ lines }: RunningExample): string[] =>
+  lines.flatMap((line) => (line.startsWith(`${place}`) ? [line.slice(`${place}`.length)] : []));
+const orderNumbersIn = (example: RunningExample): string[] =>
+  linesOf(example).map((line) => line.split(' ')[0] ?? '');
 
 const untilPrinted = (example: RunningExample, orderNumber: string): Promise<unknown> =>
   waitUntil(`${orderNumber} is printed; complaints: ${example.complaints.join('; ')}`, () =>
@@ -69,14 +99,14 @@ const untilPrinted = (example: RunningExample, orderNumber: string): Promise<unk
 
 const isInStream = (orderNumber: string): Promise<unknown> =>
   waitUntil(`${orderNumber} is in the stream`, async () =>
-    (await readStream(broker.url)).some(({ body }) => body.includes(orderNumber)),
+    (await readStream(broker.url)).some(({ body }) => body.includes(`${place}${orderNumber}`)),
   );
 
 /** What is published before its consumer is made is not for the example: core lists what there was. */
 async function untilConsuming(): Promise<void> {
   const connection = await connectTo(broker.url);
   const manager = await connection.jetstreamManager();
-  await insist('the example has a consumer', () => manager.consumers.info('ORDERS', 'sandbox-reader'));
+  await insist('the example has a consumer', () => manager.consumers.info('ORDERS', `reader-${place}`));
   await connection.close();
 }
 
@@ -84,7 +114,7 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
   test('prints what has happened in the sandbox, then what happens, and goes on from there after a kill', async () => {
     await register('A-1');
     await orders.registerOrder(
-      registration({ merchantId, orderNumber: 'P-1', environment: Environment.PRODUCTION }),
+      registration({ merchantId, orderNumber: `${place}P-1`, environment: Environment.PRODUCTION }),
     );
     const example = run(name);
     await untilPrinted(example, 'A-1');
@@ -93,7 +123,7 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
 
     await untilPrinted(example, 'A-3');
     expect(orderNumbersIn(example)).toEqual(['A-1', 'A-2', 'A-3']);
-    expect(example.lines[0]).toMatch(/^A-1 1 \w*CREATED \w*PENDING evt_\w+$/);
+    expect(linesOf(example)[0]).toMatch(/^A-1 1 \w*CREATED \w*PENDING evt_\w+$/);
     await example.kill();
     await register('B-1', 'B-2');
 
@@ -108,22 +138,13 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
     const example = run(name);
     await register('A-1');
     await untilPrinted(example, 'A-1');
-    const [core] = stack.cores;
-    const [grpc, connect] = [core?.ready['grpc'], core?.ready['connect']].map(
-      (address) => String(address).split(':')[1] ?? '',
-    );
-    await core?.stop();
+    await core.stop();
+    await startCoreAgain();
 
-    const settings = { GATEHOUSE_CORE_GRPC_PORT: grpc ?? '', GATEHOUSE_CORE_CONNECT_PORT: connect ?? '' };
-    const restarted = await startInline('core', { ...stack.coreSettings, ...settings });
-    try {
-      // Our own client may still be waiting before it tries to connect again.
-      await insist('core takes orders again', () => register('A-2'));
-      await untilPrinted(example, 'A-2');
-      expect(orderNumbersIn(example)).toEqual(['A-1', 'A-2']);
-    } finally {
-      await restarted.stop();
-    }
+    // Our own client may still be waiting before it tries to connect again.
+    await insist('core takes orders again', () => register('A-2'));
+    await untilPrinted(example, 'A-2');
+    expect(orderNumbersIn(example)).toEqual(['A-1', 'A-2']);
   });
 });
 
@@ -152,17 +173,19 @@ describe('consume-order-stream.ts', () => {
     await register('A-1');
     await untilPrinted(example, 'A-1');
     await isInStream('A-1');
-    const [last] = await readStream(broker.url);
+    const last = (await readStream(broker.url)).at(-1);
     await untilConsuming();
 
     // Core knows nothing of it.
     await publish('follows', { cursor: 'later', previous: last?.cursor ?? '' });
     await untilPrinted(example, 'follows');
-    await stack.cores[0]?.stop();
+    await core.stop();
     await publish('does-not-follow', { cursor: 'much later', previous: 'somewhat later' });
 
     await waitUntil('it has asked core', () => example.complaints.length > 0);
     expect(orderNumbersIn(example)).toEqual(['A-1', 'follows']);
+    await startCoreAgain();
+    await insist('core takes orders again', () => register('later'));
   });
 
   test('prints events that the broker has deleted before it could read them', async () => {
@@ -183,12 +206,12 @@ describe('consume-order-stream.ts', () => {
 });
 
 /** Publishes an event that core does not know. */
-async function publish(orderNumber: string, place: { cursor: string; previous: string }): Promise<void> {
+async function publish(orderNumber: string, at: { cursor: string; previous: string }): Promise<void> {
   const connection = await connectTo(broker.url);
   const own = headers();
-  own.set('Gatehouse-Cursor', place.cursor);
-  own.set('Gatehouse-Previous-Cursor', place.previous);
-  const event = create(OrderEventSchema, { order: { orderNumber } });
+  own.set('Gatehouse-Cursor', at.cursor);
+  own.set('Gatehouse-Previous-Cursor', at.previous);
+  const event = create(OrderEventSchema, { order: { orderNumber: `${place}${orderNumber}` } });
   const subject = `orders.sandbox.${merchantId}.created`;
   await connection.jetstream().publish(subject, toBinary(OrderEventSchema, event), { headers: own });
   await connection.close();
