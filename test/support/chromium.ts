@@ -13,6 +13,8 @@ export async function launchChromium(): Promise<Browser> {
     executablePath: findChromium() ?? 'chromium',
     args: [
       '--no-sandbox',
+      // Pages of one site share a process, because a new one for each page takes a third of the tests' processor time.
+      '--process-per-site',
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
