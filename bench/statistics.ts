@@ -18,19 +18,22 @@ export function percentile(values: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** Where the median of many more values would be. */
-export interface Interval {
+/** A ratio, and where it would be after many more measurements. */
+export interface Ratio {
+  readonly ratio: number;
   readonly low: number;
   readonly high: number;
 }
 
 /**
- * The interval that contains the median of all possible values with a probability of at least 95 %, whatever their distribution is.
- * As many values are below it as above it. Fewer than six values decide nothing.
+ * The ratio of the sums of pairs, with an interval that contains that of all possible pairs with a probability of about 95 %. The two
+ * values of a pair may vary together, such as with the load of the machine. Twenty pairs or more are needed.
  */
-export function medianInterval(values: readonly number[]): Interval {
-  const sorted = values.toSorted((a, b) => a - b);
-  // How many values are below the median is as random as the heads of thrown coins.
-  const below = Math.floor(sorted.length / 2 - 0.98 * Math.sqrt(sorted.length) - 0.5);
-  return { low: sorted[below] ?? -Infinity, high: sorted[sorted.length - 1 - below] ?? Infinity };
+export function ratioOfPairs(pairs: readonly (readonly [value: number, toValue: number])[]): Ratio {
+  const sumOf = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0);
+  const whole = sumOf(pairs.map(([, toValue]) => toValue));
+  const ratio = sumOf(pairs.map(([value]) => value)) / whole;
+  const deviation = Math.sqrt(sumOf(pairs.map(([value, toValue]) => (value - ratio * toValue) ** 2)));
+  const within = (1.96 * deviation) / whole;
+  return { ratio, low: ratio - within, high: ratio + within };
 }

@@ -1,4 +1,4 @@
-import type { Interval } from '../statistics.ts';
+import type { Ratio } from '../statistics.ts';
 
 /** A part of the whole: 0.03 is 3 %. */
 export type Verdict = 'met' | 'not met' | 'undecided';
@@ -7,7 +7,7 @@ export type Verdict = 'met' | 'not met' | 'undecided';
  * Judges how much more something costs, by the interval of its ratio to the same without it. `below` is the promised share, such as
  * 0.03. An interval that includes the promise decides nothing: more measurements are needed.
  */
-export function judgeOverhead({ low, high }: Interval, below: number): Verdict {
+export function judgeOverhead({ low, high }: Pick<Ratio, 'low' | 'high'>, below: number): Verdict {
   if (high < 1 + below) return 'met';
   return low >= 1 + below ? 'not met' : 'undecided';
 }

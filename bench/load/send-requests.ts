@@ -43,16 +43,18 @@ export interface RequestsToSend {
   readonly after: number;
   readonly count: number;
   readonly request: Request;
+  /** More headers of each request. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Sends requests as fast as they are answered. @throws when one is refused */
 export async function sendRequests(options: RequestsToSend): Promise<void> {
-  const { pool, connections, apiKey, after, count, request } = options;
+  const { pool, connections, apiKey, after, count, request, headers: more } = options;
+  const headers = { apikey: apiKey, 'content-type': 'application/json', ...more };
   let last = after;
   const sendOnes = async (): Promise<void> => {
     while (last < after + count) {
       const { path, body } = request((last += 1));
-      const headers = { apikey: apiKey, 'content-type': 'application/json' };
       const answer = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(body) });
       await answer.body.dump();
       if (answer.statusCode >= 300) throw new Error(`${path} answered ${answer.statusCode}`);

@@ -48,9 +48,11 @@ export interface GatehouseOptions {
   /** The folder in which core and facade write CPU profiles at their exit; empty for none. */
   readonly profileFolder?: string;
   readonly nodeOptions?: readonly string[];
+  /** More settings of each process. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
-export const token = (): string => randomBytes(32).toString('hex');
+const token = (): string => randomBytes(32).toString('hex');
 const settledWithinMs = 120_000;
 
 /** @throws when a part does not start; everything is stopped then */
@@ -123,7 +125,7 @@ type SettingsFor = (
   tokens: Readonly<Record<string, string>>,
 ) => Readonly<Record<string, string>>;
 
-export const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
+const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_DATABASE_URL: databaseUrl,
   GATEHOUSE_NATS_URL: natsUrl,
   // The keys of the database's merchant were hashed with it.
@@ -134,7 +136,7 @@ export const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_CORE_CONNECT_PORT: '0',
 });
 
-export const facadeSettings = (
+const facadeSettings = (
   coreAddresses: readonly string[],
   tokens: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> => ({
@@ -162,7 +164,7 @@ const tokensInWords = (tokens: Readonly<Record<string, string>>): string =>
     .join();
 
 async function startAllWith(
-  { folder = root, profileFolder = '', nodeOptions = [] }: GatehouseOptions,
+  { folder = root, profileFolder = '', nodeOptions = [], settings: ofEach = {} }: GatehouseOptions,
   cleanUps: CleanUps,
 ) {
   const { heapEnvironment, heapFlags } = (await import(
@@ -180,7 +182,7 @@ async function startAllWith(
       const one = await startLogged({
         folder,
         file,
-        settings: { ...heapEnvironment, ...settings },
+        settings: { ...heapEnvironment, ...settings, ...ofEach },
         nodeOptions: [...heapFlags, ...nodeOptions, ...profiling],
       });
       cleanUps.add(one.stop);
@@ -191,7 +193,7 @@ async function startAllWith(
 }
 
 /** Waits until the broker has confirmed every event. Returns the seconds that it took. */
-export async function settle(database: pg.Client): Promise<number> {
+async function settle(database: pg.Client): Promise<number> {
   const begun = performance.now();
   await waitUntil('all events are with the broker', () => isRelayed(database), settledWithinMs);
   return (performance.now() - begun) / 1000;

@@ -8,10 +8,8 @@ import { waitUntil } from '../../test/support/wait-until.ts';
 export interface LoggedProcess {
   readonly pid: number;
   readonly logFile: string;
-  /** The facts in its log line `ready`; in the first of several. */
+  /** The facts in its log line `ready`. */
   readonly ready: Readonly<Record<string, unknown>>;
-  /** The facts of all such lines. */
-  readonly allReady: readonly Readonly<Record<string, unknown>>[];
   /** Stops the process and removes its log. */
   readonly stop: () => Promise<void>;
 }
@@ -23,8 +21,6 @@ export interface ProcessToStart {
   readonly settings: Readonly<Record<string, string>>;
   /** Options of Node itself. */
   readonly nodeOptions?: readonly string[];
-  /** How many lines `ready` the process writes; one by default. */
-  readonly readyLines?: number;
 }
 
 /** The folder of this checkout. */
@@ -50,7 +46,6 @@ export async function startLogged({
   file,
   settings,
   nodeOptions = [],
-  readyLines = 1,
 }: ProcessToStart): Promise<LoggedProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-log-'));
   const logFile = join(folder, 'log');
@@ -68,20 +63,19 @@ export async function startLogged({
   };
   await log.close();
   try {
-    const allReady = await waitUntil(`${file} is ready`, async () => {
+    const ready = await waitUntil(`${file} is ready`, async () => {
       const text = await readFile(logFile, 'utf8');
       if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}:\n${text}`);
-      const found = readyLinesOf(text);
-      return found.length >= readyLines && found;
+      return readyLineOf(text);
     });
-    return { pid: child.pid ?? -1, logFile, ready: allReady[0] ?? {}, allReady, stop };
+    return { pid: child.pid ?? -1, logFile, ready, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function readyLinesOf(text: string): Readonly<Record<string, unknown>>[] {
-  const lines = text.split('\n').filter((each) => each.includes('"msg":"ready"') && each.endsWith('}'));
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+function readyLineOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  const line = text.split('\n').find((each) => each.includes('"msg":"ready"') && each.endsWith('}'));
+  return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { judgeOverhead } from '../../../bench/judgement/overhead.ts';
-import { medianInterval } from '../../../bench/statistics.ts';
+import { ratioOfPairs } from '../../../bench/statistics.ts';
 
 test.each([
   [0.99, 1.029, 'met'],
@@ -13,13 +13,26 @@ test.each([
   expect(judgeOverhead({ low, high }, 0.03)).toBe(verdict);
 });
 
-test('the interval of a median ignores as many values on both sides', () => {
-  const values = Array.from({ length: 100 }, (_, index) => index + 1).reverse();
-  expect(medianInterval(values)).toEqual({ low: 40, high: 61 });
-  expect(medianInterval([9, 1, 5, 3, 2, 4])).toEqual({ low: 1, high: 9 });
+const pairs = (count: number, pairOf: (index: number) => readonly [number, number]) =>
+  Array.from({ length: count }, (_, index) => pairOf(index));
+
+test('what slows down both values of a pair does not widen the interval', () => {
+  const { ratio, low, high } = ratioOfPairs(pairs(100, (index) => [1.5 * (index + 1), index + 1]));
+  expect(ratio).toBeCloseTo(1.5, 10);
+  expect(high - low).toBeCloseTo(0, 10);
 });
 
-// The chance that all of five values are on one side of the median is 6 %.
-test('fewer than six values have no interval', () => {
-  expect(medianInterval([1, 1, 1, 1, 1])).toEqual({ low: -Infinity, high: Infinity });
+// Each second value is 30 % above, and each other one 10 % below: the standard error of 100 such values is 2 % of their mean.
+test('the interval is that of a mean: 1.96 standard errors on each side', () => {
+  const { ratio, low, high } = ratioOfPairs(pairs(100, (index) => [index % 2 === 0 ? 1.3 : 0.9, 1]));
+  expect([ratio, low, high].map((each) => each.toFixed(3))).toEqual(['1.100', '1.061', '1.139']);
+});
+
+test('the largest pairs count most, as their requests do', () => {
+  expect(
+    ratioOfPairs([
+      [1, 1],
+      [1, 2],
+    ]).ratio,
+  ).toBeCloseTo(2 / 3, 10);
 });
