@@ -98,11 +98,16 @@ async function settle(api: MerchantApi, shop: Shop, orderNumber: string, databas
   const id =
     paymentAttempts.find(({ orderId }) => orderId === order?.orderId)?.paymentAttemptId ?? 'no attempt';
   await database.query(
-    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours',
-       due_at = now() where id = $1`,
+    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
+       where id = $1`,
     [storedId('pat', id)],
   );
   const settlement = await insist('the outcome is unknown', async () => {
+    // A worker that has leased the attempt sets its next time itself, and may not know of the earlier clock.
+    await database.query(
+      'update core.payment_attempts set due_at = now() where id = $1 and leased_until is null',
+      [storedId('pat', id)],
+    );
     const proposed = await stack.client(SettlementService, 'dashboard').proposeSettlement(
       {
         merchantId,

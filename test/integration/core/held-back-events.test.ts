@@ -67,27 +67,29 @@ test('an event that a running transaction holds back is read soon after that tra
     for await (const { events } of feed.follow(await feed.latest(), {}, stop.signal))
       followed.push(events.length);
   })();
-  await waitUntil('both have read', () => relay.waits.length > 0 && follower.waits.length > 0);
-
   const holding = await beginLateEvent(testDatabase.url);
   const held = await beginLateEvent(testDatabase.url);
-  await held.insert();
-  await held.commit();
-  await waitUntil(
-    'both look again soon',
-    () => relay.waits.at(-1) === heldBackMs && follower.waits.at(-1) === heldBackMs,
-  );
-  expect({ published, followed: followed.filter((count) => count > 0) }).toEqual({
-    published: [],
-    followed: [],
-  });
-  await holding.rollback();
-  await waitUntil('both have the event', () => published.length > 0 && followed.some((count) => count > 0));
-  expect(published).toEqual([held.eventId]);
-  await waitUntil(
-    'both rest again',
-    () => (relay.waits.at(-1) ?? 0) > heldBackMs && (follower.waits.at(-1) ?? 0) > heldBackMs,
-  );
-  stop.abort();
-  await Promise.all([relaying, following, holding.end(), held.end()]);
+  try {
+    await waitUntil('both have read', () => relay.waits.length > 0 && follower.waits.length > 0);
+    await held.insert();
+    await held.commit();
+    await waitUntil(
+      'both look again soon',
+      () => relay.waits.at(-1) === heldBackMs && follower.waits.at(-1) === heldBackMs,
+    );
+    expect({ published, followed: followed.filter((count) => count > 0) }).toEqual({
+      published: [],
+      followed: [],
+    });
+    await holding.rollback();
+    await waitUntil('both have the event', () => published.length > 0 && followed.some((count) => count > 0));
+    expect(published).toEqual([held.eventId]);
+    await waitUntil(
+      'both rest again',
+      () => (relay.waits.at(-1) ?? 0) > heldBackMs && (follower.waits.at(-1) ?? 0) > heldBackMs,
+    );
+  } finally {
+    stop.abort();
+    await Promise.all([relaying, following, holding.end(), held.end()]);
+  }
 });
