@@ -11,8 +11,8 @@ export default {
   transform: {},
   testSequencer: '<rootDir>/test/support/test-sequencer.ts',
   testRunner: '<rootDir>/test/support/test-runner.ts',
-  // Many tests start real servers and wait for them. Six workers keep nine tenths of two cores busy, and four only eight.
-  maxWorkers: 6,
+  // Many tests start real servers and wait for them. Four workers keep two cores busy.
+  maxWorkers: 4,
   // The processes of many stacks ran within a worker by then: a new worker begins with an empty memory.
   workerIdleMemoryLimit: '1GB',
   // Deadlines only end what hangs. A test on a busy machine takes several times as long as on an idle one.
