@@ -6,7 +6,7 @@ import type { NewId, PublicId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { MemberRole } from '../database/account-entities.ts';
-import { MerchantRow } from '../database/entities.ts';
+import { MerchantRow } from '../database/merchant-entities.ts';
 import { addNotice } from './account-notices.ts';
 import { makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';

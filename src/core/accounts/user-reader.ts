@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MembershipRow } from '../database/account-entities.ts';
 import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
-import { MerchantRow } from '../database/entities.ts';
+import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 

@@ -10,7 +10,7 @@ import { annotate } from '../../platform/rpc/call-context.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import type { Database } from '../database/database.ts';
-import { AuditEntryRow } from '../database/entities.ts';
+import { AuditEntryRow } from '../database/audit-entities.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { lowestStoredIdAt, publicId, storedId } from '../../contract/public-id.ts';

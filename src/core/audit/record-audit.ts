@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
-import { AuditEntryRow } from '../database/entities.ts';
+import { AuditEntryRow } from '../database/audit-entities.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../contract/public-id.ts';
 

@@ -1,4 +1,4 @@
-import type { OrderRow, PaymentAttemptRow } from './entities.ts';
+import type { OrderRow, PaymentAttemptRow } from './order-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';

@@ -5,7 +5,7 @@ import { publicId, storedId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
-import { MerchantRow } from '../database/entities.ts';
+import { MerchantRow } from '../database/merchant-entities.ts';
 import { readClock } from '../database/read-clock.ts';
 import { PayeeAccountRow, WalletAccountRow } from '../database/wallet-account-entity.ts';
 import type { Environment } from '../domain/order.ts';

@@ -4,7 +4,7 @@ import { storedId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
-import { MerchantRow } from '../database/entities.ts';
+import { MerchantRow } from '../database/merchant-entities.ts';
 import type { Environment } from '../domain/order.ts';
 
 export interface WalletSwitch {

@@ -7,7 +7,7 @@ import type { NewId, PublicId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
-import { CertificationRow, MerchantRow } from '../database/entities.ts';
+import { CertificationRow, MerchantRow } from '../database/merchant-entities.ts';
 
 /** The results of a part of a run. */
 export interface CertifiedPart {

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
-import { MerchantRow } from '../database/entities.ts';
+import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';

@@ -1,7 +1,7 @@
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
-import type { PaymentAttemptRow } from '../database/entities.ts';
+import type { PaymentAttemptRow } from '../database/order-entities.ts';
 import { WalletAccountRow } from '../database/wallet-account-entity.ts';
 import { explainOrder } from '../domain/explain-order.ts';
 import type { ExplainedOrder, OrderExplanation, WalletState } from '../domain/order-explanation.ts';

@@ -11,7 +11,7 @@ import {
   RefundRow,
   SettlementRow,
   StrayPaymentRow,
-} from '../database/entities.ts';
+} from '../database/order-entities.ts';
 import { orderOf } from '../database/order-rows.ts';
 import type { Environment, Order } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';

@@ -9,8 +9,8 @@ import type { PublicId, StoredId } from '../../contract/public-id.ts';
 import { maskSensitive } from '../../platform/mask-sensitive.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { Database } from '../database/database.ts';
+import { ApiRequestRow } from '../database/request-log-entities.ts';
 import {
-  ApiRequestRow,
   OrderEventRow,
   OrderRow,
   PaymentAttemptRow,
@@ -18,7 +18,7 @@ import {
   SettlementRow,
   StrayPaymentRow,
   WalletExchangeRow,
-} from '../database/entities.ts';
+} from '../database/order-entities.ts';
 import { attemptOf, orderOf } from '../database/order-rows.ts';
 import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';

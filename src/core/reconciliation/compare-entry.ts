@@ -1,4 +1,8 @@
-import type { DifferenceKind, StatementEntryStatus, StatementEntryType } from '../database/entities.ts';
+import type {
+  DifferenceKind,
+  StatementEntryStatus,
+  StatementEntryType,
+} from '../database/reconciliation-entities.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';

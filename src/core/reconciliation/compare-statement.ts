@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { StatementEntryRow } from '../database/entities.ts';
+import { StatementEntryRow } from '../database/reconciliation-entities.ts';
 import { isPublicId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { compareEntry, missingInStatement } from './compare-entry.ts';

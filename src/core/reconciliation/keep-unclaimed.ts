@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId } from '../../contract/public-id.ts';
 import { UnclaimedPaymentRow } from '../database/recovery-entities.ts';
-import type { ReconciliationRow } from '../database/entities.ts';
+import type { ReconciliationRow } from '../database/reconciliation-entities.ts';
 import type { FoundDifference } from './compare-entry.ts';
 
 /** The end of an attempt's id, which some wallets repeat instead of the whole. */

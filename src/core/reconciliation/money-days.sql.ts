@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { ReconciliationRow } from '../database/entities.ts';
+import type { ReconciliationRow } from '../database/reconciliation-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { decimalOf } from './money-balance.ts';
 import type { MoneyDay } from './money-balance.ts';

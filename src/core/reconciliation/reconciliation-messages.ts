@@ -20,7 +20,7 @@ import type {
   ReconciliationStatus,
   StatementEntryStatus,
   StatementEntryType,
-} from '../database/entities.ts';
+} from '../database/reconciliation-entities.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -1,4 +1,4 @@
-import type { ReconciliationRow } from '../database/entities.ts';
+import type { ReconciliationRow } from '../database/reconciliation-entities.ts';
 import type { ReconciliationRun } from '../domain/reconciliation-run.ts';
 
 type RunColumns = Pick<

@@ -1,7 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
-import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } from '../database/entities.ts';
+import {
+  ReconciliationDifferenceRow,
+  ReconciliationRow,
+  StatementEntryRow,
+} from '../database/reconciliation-entities.ts';
 import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';

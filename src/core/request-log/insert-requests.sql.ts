@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import type { ApiRequestRow } from '../database/entities.ts';
+import type { ApiRequestRow } from '../database/request-log-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 

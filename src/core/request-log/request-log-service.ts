@@ -16,7 +16,7 @@ import { pageOf } from '../../platform/rpc/page-token.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
-import type { ApiEndpoint } from '../database/entities.ts';
+import type { ApiEndpoint } from '../database/request-log-entities.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -7,7 +7,7 @@ import {
 import type { ApiRequest as ApiRequestMessage } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { publicId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
-import type { ApiEndpoint, ApiRequestRow } from '../database/entities.ts';
+import type { ApiEndpoint, ApiRequestRow } from '../database/request-log-entities.ts';
 import { environmentNumbers } from './environment.ts';
 
 /** The columns with the bodies of a stored request. Lists do not read them. */

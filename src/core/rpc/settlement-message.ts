@@ -7,7 +7,7 @@ import {
 } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import type { Settlement as SettlementMessage } from '../../gen/gatehouse/v1/settlement_service_pb.js';
 import { publicId } from '../../contract/public-id.ts';
-import type { SettlementOutcome, SettlementRow } from '../database/entities.ts';
+import type { SettlementOutcome, SettlementRow } from '../database/order-entities.ts';
 import { environmentNumbers } from './environment.ts';
 
 /** The contract's number for an outcome. */

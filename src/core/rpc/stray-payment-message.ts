@@ -7,7 +7,7 @@ import {
 } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment as StrayPaymentMessage } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { publicId } from '../../contract/public-id.ts';
-import type { StrayPaymentKind, StrayPaymentRow } from '../database/entities.ts';
+import type { StrayPaymentKind, StrayPaymentRow } from '../database/order-entities.ts';
 import type { StrayPaymentStatus } from '../domain/order.ts';
 import { environmentNumbers } from './environment.ts';
 

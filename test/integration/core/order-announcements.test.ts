@@ -1,7 +1,7 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomIdsFrom, storedId } from '../../../src/contract/public-id.ts';
-import { OrderRow } from '../../../src/core/database/entities.ts';
+import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/order.ts';
 import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';

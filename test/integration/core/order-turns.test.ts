@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { OrderRow } from '../../../src/core/database/entities.ts';
+import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import {
   byOrderId,
   orderOfAttempt,

@@ -1,4 +1,4 @@
-import type { PaymentAttemptRow } from '../../database/entities.ts';
+import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptOf } from '../../database/order-rows.ts';
 import type { AttemptWork } from '../../domain/attempt-work.ts';
 

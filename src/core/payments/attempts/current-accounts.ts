@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../../contract/public-id.ts';
-import type { PaymentAttemptRow } from '../../database/entities.ts';
+import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
 import type { Environment } from '../../domain/order.ts';
 import { walletIdOf } from '../../domain/wallet.ts';

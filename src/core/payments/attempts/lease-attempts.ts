@@ -2,7 +2,7 @@ import type { PublicId } from '../../../contract/public-id.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
-import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { decideLease } from '../../domain/attempt-work.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';

@@ -1,7 +1,7 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
-import { PaymentAttemptRow } from '../../database/entities.ts';
+import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { canMakeDue } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';

@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';

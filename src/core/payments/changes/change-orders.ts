@@ -3,7 +3,7 @@ import type { NewId } from '../../../contract/public-id.ts';
 import { inChildSpan } from '../../../platform/tracing/span.ts';
 import type { SpanOptions } from '../../../platform/tracing/span.ts';
 import type { Database } from '../../database/database.ts';
-import type { OrderRow } from '../../database/entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';

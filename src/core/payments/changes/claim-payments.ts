@@ -1,6 +1,6 @@
 import { isPublicId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 import type { Environment, Order, PaymentOption } from '../../domain/order.ts';

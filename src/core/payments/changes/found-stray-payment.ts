@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/entities.ts';
-import { StrayPaymentRow } from '../../database/entities.ts';
+import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/order-entities.ts';
+import { StrayPaymentRow } from '../../database/order-entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';

@@ -4,7 +4,7 @@ import { bulkStatement, plainColumn, rowList } from '../../../platform/database/
 import type { BulkStatement } from '../../../platform/database/bulk-statement.ts';
 import type { Statement } from '../../../platform/database/run-statement.ts';
 import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
-import { OrderRow } from '../../database/entities.ts';
+import { OrderRow } from '../../database/order-entities.ts';
 
 type OrderKey = Pick<OrderRow, 'merchantId' | 'environment'> &
   (Pick<OrderRow, 'id'> | Pick<OrderRow, 'orderNumber'>);

@@ -10,7 +10,7 @@ import type {
   Refund as RefundMessage,
 } from '../../../gen/gatehouse/v1/order_pb.js';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
-import type { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import type { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { Currency } from '../../domain/currency.ts';
 import { Money } from '../../domain/money.ts';
 import { isInFlight } from '../../domain/order.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { OrderRow } from '../../database/entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
 import type { Result } from '../../domain/result.ts';
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { OrderRow, RefundRow } from '../../database/entities.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
+import type { OrderRow, RefundRow } from '../../database/order-entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import type { Order, OrderInFull } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';

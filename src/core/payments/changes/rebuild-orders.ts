@@ -4,7 +4,7 @@ import { isPublicId, storedId } from '../../../contract/public-id.ts';
 import { walletOf } from '../../../contract/payment-option.ts';
 import type { Order, OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { Database } from '../../database/database.ts';
-import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { OrderEventRow, OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { RecoveredOrderRow } from '../../database/recovery-entities.ts';
 import type { RecoveredOrderState } from '../../database/recovery-entities.ts';
 import { readClock } from '../../database/read-clock.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import { RefundRow } from '../../database/entities.ts';
+import { RefundRow } from '../../database/order-entities.ts';
 import { Currency } from '../../domain/currency.ts';
 import { isWithWallet } from '../../domain/refund.ts';
 import type { Refund, RefundProgress } from '../../domain/refund-record.ts';

@@ -1,5 +1,5 @@
 import type { StoredId } from '../../../contract/public-id.ts';
-import type { StrayPaymentRow } from '../../database/entities.ts';
+import type { StrayPaymentRow } from '../../database/order-entities.ts';
 import type { Reversal } from '../../domain/reversal.ts';
 
 /** The columns of a reversal, which stray payments and refunds have alike. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { createBatcher } from '../../../platform/batcher.ts';
 import { isDatabaseUnavailable } from '../../../platform/database/explain-error.ts';
-import type { OrderRow } from '../../database/entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { err } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';

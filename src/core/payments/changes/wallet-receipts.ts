@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { walletOf } from '../../../contract/payment-option.ts';
 import { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
-import type { PaymentAttemptRow } from '../../database/entities.ts';
+import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 
 /** A transaction of a wallet. */

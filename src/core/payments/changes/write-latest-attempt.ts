@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { PaymentAttemptRow } from '../../database/entities.ts';
+import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptValuesOf, newAttemptSchedule } from '../../database/order-rows.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { PromptPlace } from '../../domain/prompt-allowance.ts';

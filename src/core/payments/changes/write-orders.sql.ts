@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
 import { runInTransaction } from '../../../platform/database/transaction-statement.ts';
 import { orderValuesOf } from '../../database/order-rows.ts';
-import type { OrderRow } from '../../database/entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import type { OrderValues } from '../../database/order-rows.ts';
 import type { Order } from '../../domain/order.ts';
 import type { OrderEventValues } from './order-event-values.ts';

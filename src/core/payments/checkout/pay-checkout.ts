@@ -4,7 +4,7 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NextAction } from '../../domain/next-action.ts';

@@ -3,9 +3,9 @@ import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
-import type { StrayPaymentKind } from '../../database/entities.ts';
+import type { StrayPaymentKind } from '../../database/order-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Changed, Order } from '../../domain/order.ts';

@@ -4,7 +4,7 @@ import type { PublicId } from '../../../contract/public-id.ts';
 import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
-import { WalletExchangeRow } from '../../database/entities.ts';
+import { WalletExchangeRow } from '../../database/order-entities.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { Environment } from '../../domain/order.ts';
 import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';

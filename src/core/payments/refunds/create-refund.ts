@@ -5,7 +5,7 @@ import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { RefundRow } from '../../database/entities.ts';
+import { RefundRow } from '../../database/order-entities.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';

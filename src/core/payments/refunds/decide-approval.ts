@@ -3,7 +3,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import { RefundRow } from '../../database/entities.ts';
+import { RefundRow } from '../../database/order-entities.ts';
 import { approveRefund, declineRefund } from '../../domain/refund.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import type { ApprovalRefusal } from '../../domain/refund.ts';

@@ -2,7 +2,7 @@ import type { FilterQuery } from '@mikro-orm/core';
 import { lowestStoredIdAt, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
-import { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { orderOf } from '../../database/order-rows.ts';
 import type { Environment, Order } from '../../domain/order.ts';
 import { heldMinorUnits } from '../../domain/refund.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/entities.ts';
-import type { OrderRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, RefundRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import type { OrderRow } from '../../database/order-entities.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import { refundOf } from '../changes/refund-row.ts';
 

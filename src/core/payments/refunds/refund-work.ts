@@ -4,7 +4,7 @@ import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow, RefundRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';

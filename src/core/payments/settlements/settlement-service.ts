@@ -14,8 +14,8 @@ import { pageOf, pageTokenIssue, readPageToken } from '../../../platform/rpc/pag
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { helperOf } from '../../accounts/helper-of.ts';
 import type { Database } from '../../database/database.ts';
-import { SettlementRow } from '../../database/entities.ts';
-import type { SettlementOutcome } from '../../database/entities.ts';
+import { SettlementRow } from '../../database/order-entities.ts';
+import type { SettlementOutcome } from '../../database/order-entities.ts';
 import { combine } from '../../domain/combine.ts';
 import { Currency } from '../../domain/currency.ts';
 import type { Issue } from '../../domain/issue.ts';

@@ -1,7 +1,7 @@
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
-import { StrayPaymentRow } from '../../database/entities.ts';
+import { StrayPaymentRow } from '../../database/order-entities.ts';
 import type { Environment, StrayPaymentStatus } from '../../domain/order.ts';
 import type { StrayPayment } from './reversals.ts';
 

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
