@@ -18,7 +18,6 @@ import { createChangedOrders } from '../core/events/changed-orders.ts';
 import { createEventFeed } from '../core/events/follow-events.ts';
 import { addCoreMetrics } from '../core/core-metrics.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
-import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createCertificationStore } from '../core/merchants/certifications.ts';
@@ -27,58 +26,30 @@ import { createAttemptIds } from '../core/payments/changes/attempt-ids.ts';
 import { createClaimPayments } from '../core/payments/changes/claim-payments.ts';
 import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
 import { findActorEmails } from '../core/audit/find-actor-emails.ts';
-import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
-import { orderService } from '../core/payments/orders/order-service.ts';
-import { createWaitForOrder } from '../core/payments/orders/wait-for-order.ts';
 import { createFindOrder } from '../core/payments/search/find-order.ts';
-import { createFindOrdersAnywhere } from '../core/payments/search/find-orders-anywhere.ts';
-import { createSearchOrders, searchBounds } from '../core/payments/search/search-orders.ts';
 import { reportService } from '../core/reports/report-service.ts';
-import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
-import { createRegisterOrder } from '../core/payments/orders/register-order.ts';
-import { createStartDirectPayment } from '../core/payments/orders/start-direct-payment.ts';
 import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
-import { createFindTraces, findNoTraces } from '../core/payments/attempts/find-traces.ts';
-import { createLeaseAttempts } from '../core/payments/attempts/lease-attempts.ts';
-import { paymentAttemptService } from '../core/payments/attempts/payment-attempt-service.ts';
-import { createPaymentReader } from '../core/payments/attempts/payment-reader.ts';
 import { createPhoneLimit } from '../core/payments/phones/phone-limit.ts';
-import { createRecordOutcome } from '../core/payments/attempts/record-outcome.ts';
-import { createConfirmPayerPayment } from '../core/payments/payer-payments/confirm-payer-payment.ts';
-import { createPayerPaymentQueue } from '../core/payments/payer-payments/lease-payer-payments.ts';
-import { createPayerPaymentReader } from '../core/payments/payer-payments/list-payer-payments.ts';
-import { payerPaymentService } from '../core/payments/payer-payments/payer-payment-service.ts';
-import { createReportPayerPayment } from '../core/payments/payer-payments/report-payer-payment.ts';
 import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createBalanceReader } from '../core/reconciliation/read-balances.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { beginLife } from '../core/recovery/database-life.sql.ts';
-import { strayPaymentService } from '../core/payments/stray-payments/stray-payment-service.ts';
 import { walletStatusService } from '../core/wallet-status/wallet-status-service.ts';
 import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
-import { createCreateRefund } from '../core/payments/refunds/create-refund.ts';
-import { createWatchRefunds } from '../core/payments/refunds/watch-refunds.ts';
-import { createFindRefundingRole } from '../core/payments/refunds/find-refunding-role.ts';
-import { createDecideApproval } from '../core/payments/refunds/decide-approval.ts';
-import { createRefundReader } from '../core/payments/refunds/find-refunds.ts';
-import { refundService } from '../core/payments/refunds/refund-service.ts';
 import { createRefundWork } from '../core/payments/refunds/refund-work.ts';
 import { createMayKeyRefund } from '../core/api-keys/may-key-refund.ts';
-import { settlementService } from '../core/payments/settlements/settlement-service.ts';
-import { createSettlements } from '../core/payments/settlements/settlements.ts';
-import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
-import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { startBackgroundWork } from '../core/background-work.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { createAccountParts } from './core-accounts.ts';
 import { createCoreCheckout } from './core-checkout.ts';
 import { createCoreErasure } from './core-erasure.ts';
 import { createEventChain } from './core-event-chain.ts';
+import { corePayments } from './core-payments.ts';
 import { createCoreRecovery } from './core-recovery.ts';
 import { createWalletAccounts } from './core-wallet-accounts.ts';
 import { deriveKey } from './derive-key.ts';
@@ -155,14 +126,11 @@ const changes = createOrderChanges({
   onAttempts: announceAttempts,
 });
 const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
-const answerOnce = createAnswerOnce(database.pool);
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const walletStatuses = createWalletStatusStore({ database, now });
 const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
-const findRole = createFindRefundingRole(database);
 const gate = createPaymentGate(database);
-const feed = createEventFeed(database, eventSignal);
 const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets });
 const orderParts = {
   changes,
@@ -250,58 +218,22 @@ const erasure = createCoreErasure({
 });
 
 const services = [
-  orderService({
-    findOrder,
-    searchOrders: createSearchOrders(database, { ...searchBounds, monotonicMs: () => performance.now() }),
-    findOrdersAnywhere: createFindOrdersAnywhere(database),
-    cancelOrder: createCancelOrder(paymentParts),
-    checkRequest: createCheckRequest(findMerchant, wallets),
-    registerOrder: createRegisterOrder(orderParts),
-    startDirectPayment: createStartDirectPayment(orderParts),
-    answerOnce,
-    gate,
-    claims,
-    waitForOrder: createWaitForOrder({ findOrder, changedOrders, draining: draining.signal }),
+  ...corePayments({
+    ...paymentParts,
+    ...orderParts,
     changedOrders,
-    feed,
-    checkoutUrlOf: tokens.urlOf,
-    openCheckoutUrlOf: tokens.openUrlOf,
-    currencies: config.GATEHOUSE_CURRENCIES,
-    wallets,
-    draining: draining.signal,
-  }),
-  paymentAttemptService({
-    checkoutUrlOf: tokens.urlOf,
-    leaseAttempts: createLeaseAttempts(paymentParts),
-    findTraces: tracing === undefined ? findNoTraces : createFindTraces(database.pool, logger),
-    recordOutcome: createRecordOutcome(paymentParts),
+    feed: createEventFeed(database, eventSignal),
+    tokens,
     makeAttemptDue,
-    reader: createPaymentReader(database),
+    refundWork,
+    validatePayerPayment,
+    mayKeyRefund: createMayKeyRefund(apiKeys, now),
+    currencies: config.GATEHOUSE_CURRENCIES,
+    draining: draining.signal,
+    tracing,
+    logger,
   }),
   orderStories({ database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, now }),
-  strayPaymentService({
-    listStrayPayments: createListStrayPayments(database),
-    reversals: createReversals(paymentParts),
-  }),
-  refundService({
-    createRefund: createCreateRefund({ ...paymentParts, findMerchant, findRole, gate, wallets }),
-    findRole,
-    watchRefunds: createWatchRefunds(feed, draining.signal),
-    answerOnce,
-    decideApproval: createDecideApproval(paymentParts),
-    reader: createRefundReader(database, wallets),
-    work: refundWork,
-    findMerchant,
-    mayKeyRefund: createMayKeyRefund(apiKeys, now),
-  }),
-  settlementService({ database, settlements: createSettlements(paymentParts), now }),
-  payerPaymentService({
-    validate: validatePayerPayment,
-    report: createReportPayerPayment({ ...paymentParts, makeAttemptDue }),
-    queue: createPayerPaymentQueue(paymentParts),
-    confirm: createConfirmPayerPayment({ ...paymentParts, wallets }),
-    reader: createPayerPaymentReader(database),
-  }),
   reconciliationService({
     store: reconciliations,
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
