@@ -4,7 +4,7 @@ import { inWords, latenciesOf, load } from '../latencies.ts';
 import type { Latencies } from '../latencies.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 import { endSteadily } from './whole-system.ts';
-import type { OpenOrder, WholeSystem } from './whole-system.ts';
+import type { OpenOrder, Stages, WholeSystem } from './whole-system.ts';
 
 export interface CommitToReceiptOptions {
   /** The number of orders that are measured one at a time, and the rate and duration of the other measurement. */
@@ -35,22 +35,26 @@ export async function measureCommitToReceipt(
   // The first run is slower than all later ones, so it is not measured.
   await oneAtATime(system, receiver, await system.register(100));
   await endSteadily(system, await system.register(rate), rate);
-  await arrivalsOf(system, receiver);
+  await webhooksOf(system, receiver);
   const idle: Latencies[] = [];
   const busy: Latencies[] = [];
   const rates: number[] = [];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const alone = await oneAtATime(system, receiver, await system.register(samples));
+    const singles = await oneAtATime(system, receiver, await system.register(samples));
+    const alone = latenciesOf(singles.map(latencyOf));
     idle.push(alone);
     console.log(`commit to receipt, one order at a time: ${inWords(alone)} (${load()})`);
+    console.log(await stagesInWords(system, singles));
     const orders = await system.register(rate * seconds);
     const ended = await endSteadily(system, orders, rate);
-    const together = latenciesOf(await arrivalsOf(system, receiver));
+    const webhooks = await webhooksOf(system, receiver);
+    const together = latenciesOf(webhooks.map(latencyOf));
     busy.push(together);
     rates.push(ended.perSecond);
     console.log(
       `commit to receipt at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
     );
+    console.log(await stagesInWords(system, webhooks));
   }
   return { oneAtATime: idle, atRate: busy, perSecond: rates, rate };
 }
@@ -71,22 +75,51 @@ export function commitToReceiptInWords({
   );
 }
 
+/** A webhook that arrived. Times by `clockMs`. */
+interface ReceivedWebhook {
+  readonly eventId: string;
+  readonly committed: number;
+  readonly received: number;
+}
+
+const latencyOf = ({ committed, received }: ReceivedWebhook): number => received - committed;
+
 async function oneAtATime(
   system: WholeSystem,
   receiver: ReceiverProcess,
   orders: readonly OpenOrder[],
-): Promise<Latencies> {
-  const latencies: number[] = [];
+): Promise<ReceivedWebhook[]> {
+  const webhooks: ReceivedWebhook[] = [];
   for (const order of orders) {
     await system.end(order);
-    latencies.push(...(await arrivalsOf(system, receiver)));
+    webhooks.push(...(await webhooksOf(system, receiver)));
   }
-  return latenciesOf(latencies);
+  return webhooks;
 }
 
-/** Waits for the webhook of every ended order, and returns the times that they took. */
-async function arrivalsOf(system: WholeSystem, { arrived }: ReceiverProcess): Promise<number[]> {
+/** Waits for the webhook of every order that has ended since the last call. */
+async function webhooksOf(system: WholeSystem, { arrived }: ReceiverProcess): Promise<ReceivedWebhook[]> {
   const commits = [...(await system.commits())];
   while (commits.some(([id]) => !arrived.has(id))) await delay(20);
-  return commits.map(([id, at]) => (arrived.get(id) ?? Number.NaN) - at);
+  return commits.map(([eventId, committed]) => ({
+    eventId,
+    committed,
+    received: arrived.get(eventId) ?? Number.NaN,
+  }));
+}
+
+/** The time that each stage took, for people. The medians of the stages do not add up to the median of the whole. */
+async function stagesInWords(system: WholeSystem, webhooks: readonly ReceivedWebhook[]): Promise<string> {
+  const stages = await system.stages(webhooks.map(({ eventId }) => eventId));
+  const passed = webhooks.flatMap((webhook) => {
+    const own = stages.get(webhook.eventId);
+    return own === undefined ? [] : { ...webhook, ...own };
+  });
+  const lines: readonly [string, (webhook: ReceivedWebhook & Stages) => number][] = [
+    ['commit to broker', ({ committed, stored }) => stored - committed],
+    ['broker to delivery', ({ stored, created }) => created - stored],
+    ['delivery to attempt', ({ created, started }) => started - created],
+    ['attempt to receipt', ({ started, received }) => received - started],
+  ];
+  return lines.map(([name, took]) => `  ${name}: ${inWords(latenciesOf(passed.map(took)))}`).join('\n');
 }

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
+import { pino } from 'pino';
+import { openEventBus } from '../../src/contract/event-bus.ts';
+import type { EventBus } from '../../src/contract/event-bus.ts';
 import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { publicId } from '../../test/support/ids.ts';
@@ -9,6 +12,7 @@ import type { GatehouseProcess } from '../../test/support/gatehouse-process.ts';
 import { registration } from '../../test/support/order-requests.ts';
 import { databaseUrl, shareServers, templateDatabase } from '../../test/support/servers.ts';
 import { startStack } from '../../test/support/stack.ts';
+import { waitUntil } from '../../test/support/wait-until.ts';
 import { clockMs } from './receiver-process.ts';
 
 /** Core, broker, webhooks, and a durable PostgreSQL that records the time of each commit. */
@@ -21,11 +25,23 @@ export interface WholeSystem {
   readonly end: (order: OpenOrder) => Promise<unknown>;
   /** The commit time of each event that ended an order since the last call, by `clockMs`. */
   readonly commits: () => Promise<ReadonlyMap<string, number>>;
+  /** When each of these events passed the stages between its commit and its receipt. Waits until all their attempts are stored. */
+  readonly stages: (eventIds: readonly string[]) => Promise<ReadonlyMap<string, Stages>>;
   readonly stop: () => Promise<void>;
 }
 
 export interface OpenOrder {
   readonly token: string;
+}
+
+/** Times by `clockMs`. PostgreSQL stores those of deliveries and attempts in whole milliseconds. */
+export interface Stages {
+  /** When the broker stored the event. */
+  readonly stored: number;
+  /** When the statement that wrote the delivery began. */
+  readonly created: number;
+  /** When the attempt began, by the database's clock as the process knows it. */
+  readonly started: number;
 }
 
 const registeredAtOnce = 32;
@@ -55,6 +71,12 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     if (webhooks === undefined) throw new Error('a stack without a webhooks process');
     const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
     cleanUps.push(() => database.end());
+    const bus = openEventBus({
+      url: stack.ground.natsUrl,
+      name: 'benchmark',
+      logger: pino({ level: 'warn' }),
+    });
+    cleanUps.push(bus.close);
     const orders = stack.client(OrderService, 'writer');
     const checkout = stack.client(CheckoutService, 'checkout');
     const merchantIds: string[] = [];
@@ -80,6 +102,7 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
       },
       end: ({ token }) => checkout.cancelCheckout({ token, browserSecret: 'b'.repeat(43) }),
       commits: commitsSince(database),
+      stages: stagesSince(database, bus),
       stop,
     };
   } catch (error) {
@@ -107,7 +130,7 @@ async function registerOrder(
 function commitsSince(database: pg.Pool): WholeSystem['commits'] {
   let after = '0';
   return async () => {
-    const wallToClock = clockMs() - (performance.timeOrigin + performance.now());
+    const wallToClock = clockMs() - wallMs();
     const { rows } = await database.query<{ id: string; position: string; at: number }>(
       `select id, position::text,
          extract(epoch from pg_xact_commit_timestamp(xid::xid))::float8 * 1000 as at
@@ -118,6 +141,43 @@ function commitsSince(database: pg.Pool): WholeSystem['commits'] {
     return new Map(rows.map(({ id, at }) => [publicId('evt', id), at + wallToClock]));
   };
 }
+
+/** The broker and PostgreSQL report times by the system clock too. */
+function stagesSince(database: pg.Pool, bus: EventBus): WholeSystem['stages'] {
+  let read = 0;
+  return async (eventIds) => {
+    const wallToClock = clockMs() - wallMs();
+    const attempts = await waitUntil('all attempts are stored', async () => {
+      const { rows } = await database.query<{ id: string; created: Date; started: Date }>(
+        `select event_id as id, created_at as created, started_at as started
+         from webhooks.deliveries d
+         join webhooks.delivery_attempts a on a.merchant_id = d.merchant_id and a.delivery_id = d.id
+         where event_id = any($1) and number = 1`,
+        [eventIds],
+      );
+      return rows.length >= eventIds.length && rows;
+    });
+    const stream = await waitUntil('the broker is connected', bus.storedStream);
+    const last = stream.range?.last ?? 0;
+    const messages = await stream.read(read + 1, last);
+    read = last;
+    const stored = new Map(
+      messages.map(({ header, storedAt }) => [header('Nats-Msg-Id'), storedAt.getTime() + wallToClock]),
+    );
+    return new Map(
+      attempts.map(({ id, created, started }) => [
+        id,
+        {
+          stored: stored.get(id) ?? Number.NaN,
+          created: created.getTime() + wallToClock,
+          started: started.getTime() + wallToClock,
+        },
+      ]),
+    );
+  };
+}
+
+const wallMs = (): number => performance.timeOrigin + performance.now();
 
 export interface Ended {
   readonly perSecond: number;
