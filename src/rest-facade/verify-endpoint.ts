@@ -5,6 +5,7 @@ import type { GetOrderResponse } from '../gen/gatehouse/v1/order_service_pb.js';
 import { orderToJson } from '../merchant-api/order-json.ts';
 import { verifyReply } from '../merchant-api/replies.ts';
 import { fieldNames, verifyBodySchema } from '../merchant-api/requests.ts';
+import { createEndOfTurn } from '../platform/end-of-turn.ts';
 import { callerOf } from './authentication.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
@@ -43,6 +44,7 @@ export function addVerifyEndpoint(
   app: FastifyInstance,
   { calls, endedAnswers, environment, refuseWhen, waitUntilEnded }: EndpointContext,
 ): void {
+  const endOfTurn = createEndOfTurn();
   app.route({
     method: 'POST',
     url: verifyPath,
@@ -78,7 +80,10 @@ export function addVerifyEndpoint(
         return reply.code(200).type('application/json; charset=utf-8').send(body);
       };
       const known = endedAnswers.find(name);
-      if (known !== undefined) return send(known);
+      if (known !== undefined) {
+        await endOfTurn();
+        return send(known);
+      }
       const found = orderIn(await read());
       const order =
         waitSeconds === undefined
