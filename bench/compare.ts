@@ -20,7 +20,9 @@ import { measureInTurns } from './measure-in-turns.ts';
 import { median } from './statistics.ts';
 import { root } from './system/logged-process.ts';
 import { startGatehouse } from './system/gatehouse.ts';
-import { prepare } from './system/prepare.ts';
+import { fillDatabase } from './system/fill-database.ts';
+import { seedOrders } from './system/seed-orders.ts';
+import { startPostgres } from './system/servers.ts';
 import { withEverythingStopped } from './system/with-everything-stopped.ts';
 import { missingTools } from './tools.ts';
 
@@ -67,18 +69,22 @@ type Pairs = ReadonlyMap<Scenario, readonly { readonly here: Sample; readonly th
 
 const compare = ({ folder, only, connections, ...turns }: Comparison): Promise<Pairs> =>
   withEverythingStopped(async (cleanUps) => {
-    // Both systems have the same size, and their names differ only by it. The seeded orders are the same, except for
-    // one.
-    const { databases, merchant, nextRun, postgres } = await prepare([orders, orders + 1], cleanUps);
+    const postgres = await startPostgres();
+    cleanUps.add(postgres.stop);
+    let run = 0;
+    const nextRun = (): number => (run += 1);
     const contenders: Contender[][] = [];
-    for (const [index, checkout] of [root, folder].entries()) {
-      const { seeded = 0, url = '' } = databases[index] ?? {};
-      const gatehouse = await startGatehouse({ databaseUrl: url, seeded, folder: checkout });
+    for (const [side, checkout] of [
+      ['here', root],
+      ['there', folder],
+    ] as const) {
+      // Each checkout makes its own schema: an older one does not know the columns of a newer one.
+      const { url, merchant } = await fillDatabase(postgres, side, checkout);
+      await seedOrders(url, merchant, 1, orders);
+      const gatehouse = await startGatehouse({ databaseUrl: url, seeded: orders, folder: checkout });
       cleanUps.add(gatehouse.stop);
       const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
-      contenders.push(
-        only.map((each) => restContender(each, under, { name: `${index === 0 ? 'here' : 'there'} ${each}` })),
-      );
+      contenders.push(only.map((each) => restContender(each, under, { name: `${side} ${each}` })));
     }
     const inTurns = only.flatMap((_, index) => contenders.flatMap((each) => each[index] ?? []));
     const measured = await measureInTurns(inTurns, {
@@ -86,8 +92,14 @@ const compare = ({ folder, only, connections, ...turns }: Comparison): Promise<P
       connections: [connections],
       warmUpSeconds: 3,
     });
-    const samplesOf = (name: string): readonly Sample[] =>
-      measured.find(({ contender }) => contender === name)?.samples ?? [];
+    const samplesOf = (name: string): readonly Sample[] => {
+      const samples = measured.find(({ contender }) => contender === name)?.samples ?? [];
+      if (samples.some(({ failed }) => failed > 0))
+        throw new Error(
+          `Requests of ${name} failed. A failed request has another cost, so nothing can be compared.`,
+        );
+      return samples;
+    };
     return new Map(
       only.map((scenario) => [
         scenario,

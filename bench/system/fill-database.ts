@@ -7,6 +7,7 @@ import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { storedId } from '../../test/support/ids.ts';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startGatehouse } from './gatehouse.ts';
+import { root } from './logged-process.ts';
 import type { BenchPostgres } from './servers.ts';
 
 /** The merchant of the registered and requested orders. */
@@ -20,13 +21,17 @@ export interface BenchMerchant {
 /** Orders that core wrote. All other orders are copies of these. */
 export const writtenByCore = { registered: 'S-REGISTERED', ended: 'S-ENDED' } as const;
 
-/** Makes a database with a merchant and two orders that core wrote. No connection is open when it returns. */
+/**
+ * Makes a database with a merchant and two orders that core wrote, in the schema of a checkout of the project. No connection is
+ * open when it returns.
+ */
 export async function fillDatabase(
   postgres: BenchPostgres,
   name: string,
+  folder = root,
 ): Promise<{ url: string; merchant: BenchMerchant }> {
   const url = await postgres.createDatabase(name);
-  const gatehouse = await startGatehouse({ databaseUrl: url, seeded: 0, facades: 0 });
+  const gatehouse = await startGatehouse({ databaseUrl: url, seeded: 0, facades: 0, folder });
   const { coreAddresses: addresses, tokens } = gatehouse;
   const transport = createGrpcTransport({ addresses, token: tokens.operator });
   const checkoutTransport = createGrpcTransport({ addresses, token: tokens.checkout });

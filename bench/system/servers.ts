@@ -1,7 +1,5 @@
 import pg from 'pg';
-import { openDatabase } from '../../src/core/database/database.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import { createLogger } from '../../src/platform/logger.ts';
 import { databaseUrl } from '../../test/support/servers.ts';
 import { parentOf } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';
@@ -11,7 +9,7 @@ export interface BenchPostgres {
   readonly postmaster: number;
   /** The settings that affect speed or durability, by name. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Makes a database with core's tables. */
+  /** Makes an empty database. The first core that starts on it makes the tables. */
   readonly createDatabase: (name: string) => Promise<string>;
   /** Makes a database with the same content as another one, which must have no connections. */
   readonly copyDatabase: (from: string, name: string) => Promise<string>;
@@ -63,9 +61,7 @@ export async function startPostgres(own: Readonly<Record<string, string>> = {}):
       settings,
       createDatabase: async (name) => {
         await admin.query(`create database ${name}`);
-        const url = databaseUrl(server.url, name);
-        await migrate(url);
-        return url;
+        return databaseUrl(server.url, name);
       },
       copyDatabase: async (from, name) => {
         // This strategy copies files. The other one writes every page into the log, which would slow down the
@@ -93,13 +89,6 @@ function requireDurable(settings: Readonly<Record<string, string>>): void {
   for (const name of ['fsync', 'synchronous_commit', 'full_page_writes'])
     if (settings[name] !== 'on')
       throw new Error(`${name} is ${settings[name]}: what is not durable is not measured`);
-}
-
-async function migrate(url: string): Promise<void> {
-  const logger = createLogger({ process: 'bench', instance: 'bench', level: 'silent' });
-  const database = await openDatabase({ url, poolSize: 2, applicationName: 'bench', logger });
-  await database.migrate();
-  await database.close();
 }
 
 /** Runs statements on a separate connection. */
