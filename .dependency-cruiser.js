@@ -16,6 +16,8 @@ const DOORS = [
   'events/follow-events',
   'events/relay-lag',
   'events/event-cursor',
+  'events/event-subject',
+  'events/relay-cursor.sql',
   'merchants/find-merchant',
   'payments/attempts/attempt-work-row',
   'payments/changes/lost-order',

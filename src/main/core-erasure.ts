@@ -12,7 +12,7 @@ import { deriveKey } from './derive-key.ts';
 
 export interface CoreErasureParts {
   readonly database: Database;
-  readonly bus: Pick<EventBus, 'storedStream'>;
+  readonly bus: Pick<EventBus, 'stream' | 'storedStream'>;
   readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly findMerchant: FindMerchant;
   readonly masterKey: Buffer;
@@ -31,7 +31,7 @@ export function createCoreErasure({ bus, findMerchant, masterKey, ...parts }: Co
     eraseDue: createEraseDue({
       ...parts,
       erasureKey: deriveKey(masterKey, 'erasure-seal'),
-      forgetPublished: createForgetPublished(bus.storedStream, parts.now),
+      forgetPublished: createForgetPublished({ ...parts, bus }),
     }),
   };
 }

@@ -24,6 +24,8 @@ export interface StoredStream {
   readonly range: StoredRange | undefined;
   /** The events with these numbers, in order, without those that the broker no longer has. */
   readonly read: (from: number, to: number) => Promise<StoredMessage[]>;
+  /** The first event of a subject, which may have wildcards, with this number or a later one. */
+  readonly next: (subject: string, from: number) => Promise<StoredMessage | undefined>;
   /** Removes an event, and overwrites it in the broker's files. Nothing happens when it is gone. */
   readonly remove: (number: number) => Promise<void>;
 }
@@ -44,12 +46,13 @@ export async function openStoredStream(connection: NatsConnection, stream: strin
       for (let first = from; first <= to; first += atOnce) {
         const count = Math.min(atOnce, to - first + 1);
         const read = await Promise.all(
-          Array.from({ length: count }, (_, index) => readOne(manager, stream, first + index)),
+          Array.from({ length: count }, (_, index) => readOne(manager, stream, { seq: first + index })),
         );
         messages.push(...read.flatMap((message) => (message === undefined ? [] : [message])));
       }
       return messages;
     },
+    next: (subject, from) => readOne(manager, stream, { seq: from, next_by_subj: subject }),
     async remove(number) {
       try {
         await manager.streams.deleteMessage(stream, number, true);
@@ -73,10 +76,10 @@ async function rangeOf(manager: JetStreamManager, stream: string): Promise<Store
 async function readOne(
   manager: JetStreamManager,
   stream: string,
-  number: number,
+  query: { readonly seq: number; readonly next_by_subj?: string },
 ): Promise<StoredMessage | undefined> {
   try {
-    const { seq, time, data, header } = await manager.streams.getMessage(stream, { seq: number });
+    const { seq, time, data, header } = await manager.streams.getMessage(stream, query);
     return { number: seq, storedAt: time, body: data, header: (name) => header.get(name) };
   } catch (error) {
     if (isMissing(error)) return undefined;

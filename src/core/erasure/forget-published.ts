@@ -1,67 +1,81 @@
-import { publicId } from '../../contract/public-id.ts';
-import type { StoredId } from '../../contract/public-id.ts';
-import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
+import type { Pool } from 'pg';
+import type { EventBus } from '../../contract/event-bus.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
-import { parseCursor } from '../events/event-cursor.ts';
-import type { EventCursor } from '../../contract/event-cursor.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { StoredRange, StoredStream } from '../../platform/nats-stored-events.ts';
+import { eventSubject } from '../events/event-subject.ts';
+import { readRelayCursor } from '../events/relay-cursor.sql.ts';
 import type { SealedEvent } from './sealed-events.sql.ts';
 
-/** Removes events from the broker's store. False when the broker is unavailable. */
-export type ForgetPublished = (
-  events: readonly Pick<SealedEvent, 'id' | 'xid' | 'position' | 'occurredAt'>[],
-) => Promise<boolean>;
+type PublishedEvent = Pick<
+  SealedEvent,
+  'id' | 'merchantId' | 'environment' | 'type' | 'xid' | 'position' | 'occurredAt'
+>;
 
-/** Longer than the broker keeps events. */
-const longerThanBrokerKeepsMs = 8 * 24 * 60 * 60_000;
-/** How many messages from a number on are searched for one that the broker still has. */
-const step = 16;
+/** Removes every copy of the events from the broker's store. False while the broker is unavailable or has not confirmed all of them. */
+export type ForgetPublished = (events: readonly PublishedEvent[]) => Promise<boolean>;
 
-export function createForgetPublished(
-  openStream: () => Promise<StoredStream | undefined>,
-  now: () => Date,
-): ForgetPublished {
+export interface ForgetParts {
+  readonly database: { readonly pool: Pool };
+  readonly bus: Pick<EventBus, 'stream' | 'storedStream'>;
+  readonly now: () => Date;
+}
+
+const dayMs = 24 * 60 * 60_000;
+/** The broker keeps events for seven days, and may have received them some days late. */
+const mayBeStoredMs = 14 * dayMs;
+/** How much the clocks of core and the broker may differ. */
+const clocksDifferMs = 60 * 60_000;
+
+/**
+ * The broker's order says nothing about where an event is: databases share a stream, and a batch that failed or that a restore brought
+ * back is published again. So all messages with the event's subject are read, from the time of the event on.
+ *
+ * A relay that read the events before the erasure may still publish them. It has done so when its stored cursor is past them. The broker
+ * drops a later copy as a repeat.
+ */
+export function createForgetPublished({ database, bus, now }: ForgetParts): ForgetPublished {
   return async (events) => {
-    const kept = events.filter(
-      ({ occurredAt }) => now().getTime() - occurredAt.getTime() < longerThanBrokerKeepsMs,
-    );
-    if (kept.length === 0) return true;
-    const stream = await openStream();
+    const since = now().getTime() - mayBeStoredMs;
+    const published = events.filter(({ occurredAt }) => occurredAt.getTime() > since);
+    if (published.length === 0) return true;
+    const relayed = await readRelayCursor(database.pool, bus.stream);
+    if (published.some((event) => laterCursor(event, relayed) !== relayed)) return false;
+    // After the cursor, so that the stream has everything before it.
+    const stream = await bus.storedStream();
     if (stream === undefined) return false;
-    for (const { id, ...cursor } of kept) {
-      const message = await findMessage(stream, cursor);
-      const isSame = message?.header('Nats-Msg-Id') === publicId('evt', id as StoredId<'evt'>);
-      if (message !== undefined && isSame) await stream.remove(message.number);
-    }
+    const bySubject = [...Map.groupBy(published, eventSubject)];
+    await Promise.all(bySubject.map(([subject, own]) => removeAll(stream, subject, own)));
     return true;
   };
 }
 
-/** The first message at the position or after it. Messages are in the order of their positions. */
-async function findMessage(
-  { range, read }: StoredStream,
-  wanted: EventCursor,
-): Promise<StoredMessage | undefined> {
-  if (range === undefined) return undefined;
-  const firstFrom = async (number: number): Promise<StoredMessage | undefined> => {
-    for (let from = number; from <= range.last; from += step) {
-      const [message] = await read(from, Math.min(range.last, from + step - 1));
-      if (message !== undefined) return message;
-    }
-    return undefined;
-  };
+async function removeAll(
+  stream: StoredStream,
+  subject: string,
+  events: readonly PublishedEvent[],
+): Promise<void> {
+  const { range, next, remove } = stream;
+  if (range === undefined) return;
+  const ids = new Set<string>(events.map(({ id }) => publicId('evt', id)));
+  const occurredAt = Math.min(...events.map((event) => event.occurredAt.getTime()));
+  let number = await firstSince(stream, range, new Date(occurredAt - clocksDifferMs));
+  for (;;) {
+    const message = await next(subject, number);
+    if (message === undefined || message.number > range.last) return;
+    if (ids.has(message.header('Nats-Msg-Id'))) await remove(message.number);
+    number = message.number + 1;
+  }
+}
+
+/** The number from which on messages were stored at this time or later. */
+async function firstSince({ next }: StoredStream, range: StoredRange, time: Date): Promise<number> {
   let [low, high] = [range.first, range.last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const message = await firstFrom(middle);
-    if (message === undefined || !isBefore(message, wanted)) high = middle;
+    const message = await next('>', middle);
+    if (message === undefined || message.storedAt >= time) high = middle;
     else low = message.number + 1;
   }
-  return firstFrom(low);
-}
-
-function isBefore(message: StoredMessage, wanted: EventCursor): boolean {
-  const cursor = parseCursor(message.header('Gatehouse-Cursor'));
-  if (!cursor.ok) return true;
-  // Of two equal cursors, this is the second.
-  return laterCursor(wanted, cursor.value) !== cursor.value;
+  return low;
 }

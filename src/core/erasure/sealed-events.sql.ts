@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { CommittedEvent } from '../audit/event-commitment.ts';
 import type { Environment } from '../domain/order.ts';
@@ -14,6 +15,8 @@ export interface SealEntry {
 
 /** An event with its entries in the chain. Stored ids. */
 export interface SealedEvent extends CommittedEvent {
+  readonly id: StoredId<'evt'>;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly xid: string;
   readonly position: string;
@@ -25,7 +28,8 @@ export interface SealedEvent extends CommittedEvent {
 interface Row {
   readonly xid: string;
   readonly position: string;
-  readonly id: string;
+  readonly id: StoredId<'evt'>;
+  readonly merchant_id: StoredId<'mer'>;
   readonly environment: Environment;
   readonly order_id: string;
   readonly sequence: number;
@@ -50,7 +54,7 @@ export async function readSealedEvents(
 ): Promise<Map<string, SealedEvent[]>> {
   const rows = await runStatement<Row>(client, {
     text: `
-select e.xid::text as xid, e.position::text as position, e.id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
+select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
   e.payload, b.number::text as number, b.ordinal - 1 as ordinal,
   substr(b.salts, (b.ordinal - 1) * 16 + 1, 16) as salt, substr(b.commitments, (b.ordinal - 1) * 32 + 1, 32) as commitment,
   exists (
@@ -76,18 +80,18 @@ order by e.order_id, e.sequence, b.number`,
     const bySequence = Map.groupBy(own, ({ sequence }) => sequence);
     byOrder.set(
       orderId,
-      [...bySequence.values()].flatMap((entries) => eventOf(merchantId, entries) ?? []),
+      [...bySequence.values()].flatMap((entries) => eventOf(entries) ?? []),
     );
   }
   return byOrder;
 }
 
-function eventOf(merchantId: string, rows: readonly Row[]): SealedEvent | undefined {
+function eventOf(rows: readonly Row[]): SealedEvent | undefined {
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
     id: row.id,
-    merchantId,
+    merchantId: row.merchant_id,
     environment: row.environment,
     orderId: row.order_id,
     sequence: row.sequence,

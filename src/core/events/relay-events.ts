@@ -7,7 +7,7 @@ import { pause } from '../../platform/pause.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { beginning, formatCursor } from '../../contract/event-cursor.ts';
+import { formatCursor } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
@@ -15,8 +15,10 @@ import type { Span } from '../../platform/tracing/span.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { errorType } from '../../platform/tracing/span.ts';
 import { beginPublishing } from './trace-published.ts';
+import { eventSubject } from './event-subject.ts';
 import { heldBackMs, readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
+import { readRelayCursor, writeRelayCursor } from './relay-cursor.sql.ts';
 
 export interface RelayOptions {
   readonly database: Database;
@@ -90,6 +92,8 @@ async function relayUntilStopped(
     const rings = signal.rings();
     const readAt = performance.now();
     const { events, holdsBack } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
+    // Without an answer for so long, another core may relay by now, and an erasure may have changed these events.
+    if (performance.now() - readAt >= relayLock.silenceMs) continue;
     const last = events.at(-1);
     const rest = () => pause(Math.max(0, restMs - (performance.now() - readAt)), stop);
     if (last === undefined) {
@@ -120,8 +124,6 @@ async function keepToTheIndex(client: PoolClient): Promise<void> {
   await client.query('set enable_sort = off');
 }
 
-const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
-
 /** Publishes events. Those of recorded traces have a span each, whose traceparent is a header of the message. */
 async function publishTraced(
   { publisher, tracing }: RelayOptions,
@@ -149,7 +151,7 @@ function messageOf(
   span: Span | undefined,
 ): EventMessage {
   return {
-    subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,
+    subject: eventSubject(event),
     id: publicId('evt', event.id),
     headers: {
       'Gatehouse-Cursor': formatCursor(event.cursor),
@@ -167,22 +169,4 @@ async function readLineage(client: PoolClient): Promise<string> {
     text: 'select lineage::text as lineage from core.database_life',
   });
   return rows[0]?.lineage ?? '';
-}
-
-async function readRelayCursor(client: PoolClient, stream: string): Promise<EventCursor> {
-  const text = 'select xid::text as xid, position::text as position from core.event_relay where stream = $1';
-  const rows = await runStatement<EventCursor>(client, { text, values: [stream] });
-  return rows[0] ?? beginning;
-}
-
-async function writeRelayCursor(
-  client: PoolClient,
-  stream: string,
-  { xid, position }: EventCursor,
-): Promise<void> {
-  await client.query(
-    `insert into core.event_relay (stream, xid, position) values ($1, $2::xid8, $3)
-     on conflict (stream) do update set xid = excluded.xid, position = excluded.position`,
-    [stream, xid, position],
-  );
 }

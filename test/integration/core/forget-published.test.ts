@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { nanos } from 'nats';
+import type pg from 'pg';
+import { formatCursor } from '../../../src/contract/event-cursor.ts';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import type { EventBus } from '../../../src/contract/event-bus.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
+import { createForgetPublished } from '../../../src/core/erasure/forget-published.ts';
+import { relayEvents } from '../../../src/core/events/relay-events.ts';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { startTemporaryNats } from '../../../src/main/local/temporary-servers.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import type { EventMessage } from '../../../src/platform/nats-publish-stored.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
+import { storedId } from '../../support/ids.ts';
+import { shared, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { connectTo, readStream } from './broker-messages.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+// Copies of erased events in the broker, in the orders and at the times in which they can be stored. The core of the stack makes orders and
+// is then stopped, so that each test relays and erases step by step.
+
+const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const database = sharedCoreDatabase('forget-published', () => stack.databaseUrl, 6);
+/** For a relay that continues long after it has read. */
+const frozen = sharedCoreDatabase('frozen', () => stack.databaseUrl, 2);
+const broker = shared(startTemporaryNats, ({ stop }) => stop());
+const bus = shared<EventBus>(
+  async () => {
+    const opened = openEventBus({ url: broker.url, name: 'test', logger });
+    await waitUntil('the broker is connected', opened.isConnected);
+    return opened;
+  },
+  (opened) => opened.close(),
+);
+
+const duplicateWindowMs = 200;
+/** An empty stream, which drops repeats for a much shorter time than core's own. */
+async function emptyStream(): Promise<void> {
+  const connection = await connectTo(broker.url);
+  const manager = await connection.jetstreamManager();
+  await manager.streams.delete('ORDERS').catch(() => undefined);
+  await manager.streams.add({
+    name: 'ORDERS',
+    subjects: ['orders.>'],
+    duplicate_window: nanos(duplicateWindowMs),
+  });
+  await connection.close();
+}
+
+const storeRelayCursor = (xid: number, position: number) =>
+  database.pool.query(
+    `insert into core.event_relay values ('ORDERS', $1::text::xid8, $2)
+     on conflict (stream) do update set xid = excluded.xid, position = excluded.position`,
+    [xid, position],
+  );
+
+test('every copy of an event is removed, wherever it is in the stream, and no other event', async () => {
+  await emptyStream();
+  const forgetPublished = createForgetPublished({ database, bus, now: () => new Date() });
+  const occurredAt = new Date();
+  const merchant = newRandomId('mer', occurredAt);
+  const erased = [1, 2, 3].map((xid) => ({
+    id: newRandomId('evt', occurredAt),
+    type: xid === 1 ? 'CREATED' : 'COMPLETED',
+    xid: String(xid),
+    position: '1',
+  }));
+  const message = (id: string, type: string, xid: string, of: string = merchant): EventMessage => ({
+    subject: `orders.sandbox.${of}.${type.toLowerCase()}`,
+    id,
+    headers: { 'Gatehouse-Cursor': formatCursor({ xid, position: '1' }) },
+    body: randomBytes(16),
+  });
+  const [first, second, third] = erased.map(({ id, type, xid }) => message(id, type, xid));
+  const others = [
+    // Other databases, which count from elsewhere, and other events of the merchant.
+    message(newRandomId('evt', occurredAt), 'CREATED', '9000', newRandomId('mer', occurredAt)),
+    message(newRandomId('evt', occurredAt), 'COMPLETED', '1', newRandomId('mer', occurredAt)),
+    message(newRandomId('evt', occurredAt), 'COMPLETED', '4'),
+  ];
+  await bus.publish([others[0], third, others[1], first, second, others[2]].flatMap((each) => each ?? []));
+  await waitUntil('the broker stores repeats', async () => {
+    // As after a restore: the event has another cursor, and the broker no longer knows its id.
+    await bus.publish(erased.map(({ id, type }) => message(id, type, '7000')));
+    return (await readStream(broker.url)).length >= 9;
+  });
+
+  await storeRelayCursor(3, 1);
+  const events = erased.map((event) => ({
+    ...event,
+    id: storedId('evt', event.id),
+    merchantId: storedId('mer', merchant),
+    environment: 'SANDBOX' as const,
+    occurredAt,
+  }));
+  const isForgotten = await forgetPublished(events);
+
+  expect(isForgotten).toBe(true);
+  expect((await readStream(broker.url)).map(({ id }) => id)).toEqual(others.map(({ id }) => id));
+});
+
+test('events older than the broker can have are not searched for, although it is unavailable', async () => {
+  let searches = 0;
+  const storedStream = () => Promise.resolve(void (searches += 1));
+  const forgetPublished = createForgetPublished({
+    database,
+    bus: { stream: 'ORDERS', storedStream },
+    now: () => new Date(),
+  });
+  await storeRelayCursor(5, 1);
+  const event = (days: number) => ({
+    id: storedId('evt', newRandomId('evt', new Date())),
+    merchantId: storedId('mer', newRandomId('mer', new Date())),
+    environment: 'SANDBOX' as const,
+    type: 'CREATED',
+    xid: '5',
+    position: '1',
+    occurredAt: new Date(Date.now() - days * 24 * 60 * 60_000),
+  });
+
+  expect(await forgetPublished([event(15), event(400)])).toBe(true);
+  expect(searches).toBe(0);
+  // Published a week late, and stored for a week.
+  expect(await forgetPublished([event(13)])).toBe(false);
+  expect(searches).toBe(1);
+});
+
+const digits = '911775544';
+const messagesWithNumber = async (): Promise<number> =>
+  (await readStream(broker.url)).filter(({ body }) => body.toString('latin1').includes(digits)).length;
+
+/** Paid orders whose events are sealed, in a database whose core has stopped. */
+const site = shared(
+  async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const pay = async (orderNumber: string) => {
+      const payment = await desk.startDirect({ merchantId, orderNumber, phone: `0${digits}` });
+      await desk.settle(payment, outcomes.completed(`t-${orderNumber}`));
+      return { orderId: storedId('ord', payment.orderId), events: (await desk.history(payment)).length };
+    };
+    const orders = [await pay('1'), await pay('2')] as const;
+    await waitUntil('all events are sealed', async () => {
+      for await (const { message } of stack.client(AuditService, 'reader').verifyEvents({ merchantId }))
+        if (message.case === 'summary') return message.value.waitingEventCount === 0n;
+      return false;
+    });
+    await stack.cores[0]?.stop();
+    return { merchantId, orders };
+  },
+  () => undefined,
+);
+
+const erase = (orderId: string) =>
+  eraseOrders(
+    {
+      database,
+      erasureKey: randomBytes(32),
+      forgetPublished: createForgetPublished({ database, bus, now: () => new Date() }),
+      now: () => new Date(),
+      logger,
+    },
+    { merchantId: storedId('mer', site.merchantId), orderIds: [orderId], requestedIds: new Set() },
+  );
+
+/** Relays all events from the beginning. Returns how to stop. */
+async function startRelay(from: Database, publish: EventBus['publish']) {
+  await emptyStream();
+  await database.pool.query('delete from core.event_relay');
+  const stop = new AbortController();
+  const publisher = { stream: 'ORDERS', publish };
+  const options = { database: from, publisher, signal: createWakeSignal(), logger, mayRelay: () => true };
+  const relaying = relayEvents(options, stop.signal);
+  return async () => {
+    stop.abort();
+    await relaying;
+  };
+}
+
+const untilRelayed = () =>
+  waitUntil('the relay has stored its cursor', async () => {
+    const { rowCount } = await database.pool.query('select from core.event_relay');
+    return rowCount === 1;
+  });
+
+const waits = (orderId: string) => ({ erased: [], obstacles: new Map([[orderId, 'BROKER_UNAVAILABLE']]) });
+
+test('an erasure ends only when the relay has published the events that it read before the erasure', async () => {
+  const [{ orderId }, other] = site.orders;
+  const read = Promise.withResolvers<undefined>();
+  const mayPublish = Promise.withResolvers<undefined>();
+  const stopRelay = await startRelay(database, async (messages) => {
+    read.resolve(undefined);
+    await mayPublish.promise;
+    await bus.publish(messages);
+  });
+  await read.promise;
+
+  const during = await erase(orderId);
+  const before = await messagesWithNumber();
+  mayPublish.resolve(undefined);
+  await untilRelayed();
+  const published = await messagesWithNumber();
+  const after = await erase(orderId);
+  await stopRelay();
+
+  expect(during).toEqual(waits(orderId));
+  expect([before, published]).toEqual([0, site.orders[0].events + other.events]);
+  expect(after).toEqual({ erased: [orderId], obstacles: new Map() });
+  expect(await messagesWithNumber()).toBe(other.events);
+});
+
+test('a relay does not publish events that it read so long ago that another core may relay by now', async () => {
+  const [, { orderId }] = site.orders;
+  const read = Promise.withResolvers<undefined>();
+  const mayContinue = Promise.withResolvers<undefined>();
+  frozen.pool.on('acquire', (client) => {
+    const query = client.query.bind(client);
+    client.query = (async (statement: string | pg.QueryConfig, values?: unknown[]) => {
+      const result = await query(statement, values);
+      if (typeof statement === 'object' && statement.name === 'relay-events') {
+        read.resolve(undefined);
+        await mayContinue.promise;
+      }
+      return result;
+    }) as typeof client.query;
+  });
+  const published: boolean[] = [];
+  const clock = performance.now.bind(performance);
+  try {
+    const stopRelay = await startRelay(frozen, (messages) => {
+      published.push(messages.some(({ body }) => Buffer.from(body).toString('latin1').includes(digits)));
+      return bus.publish(messages);
+    });
+    await read.promise;
+    const during = await erase(orderId);
+    performance.now = () => clock() + 20_000;
+    mayContinue.resolve(undefined);
+    await untilRelayed();
+    await stopRelay();
+
+    expect(during).toEqual(waits(orderId));
+    expect(published).toEqual([false]);
+    expect(await erase(orderId)).toEqual({ erased: [orderId], obstacles: new Map() });
+  } finally {
+    performance.now = clock;
+  }
+});
