@@ -5,6 +5,7 @@ import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_s
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
+import { isWorkDue } from '../../database/is-work-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
@@ -83,8 +84,9 @@ export function createRefundWork({
   onDue,
 }: RefundWorkParts): RefundWork {
   return {
-    lease: (environment, paymentOptions, limit, leaseMs) =>
-      database.fork().transactional(async (em) => {
+    async lease(environment, paymentOptions, limit, leaseMs) {
+      if (!(await isWorkDue(database.pool, 'refunds', environment, paymentOptions))) return [];
+      return database.fork().transactional(async (em) => {
         if (!(await takesPayments(em, environment))) return [];
         const at = await readClock(em);
         const rows = await em.find(
@@ -106,7 +108,8 @@ export function createRefundWork({
           all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
         }
         return all;
-      }),
+      });
+    },
 
     record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };

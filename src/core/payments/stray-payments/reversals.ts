@@ -5,6 +5,7 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
+import { isWorkDue } from '../../database/is-work-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
@@ -92,8 +93,9 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
     );
 
   return {
-    lease: (environment, paymentOptions, limit, leaseMs) =>
-      database.fork().transactional(async (em) => {
+    async lease(environment, paymentOptions, limit, leaseMs) {
+      if (!(await isWorkDue(database.pool, 'stray_payments', environment, paymentOptions))) return [];
+      return database.fork().transactional(async (em) => {
         if (!(await takesPayments(em, environment))) return [];
         const at = await readClock(em);
         const rows = await em.find(
@@ -120,7 +122,8 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           });
         }
         return leasedRows;
-      }),
+      });
+    },
 
     record: (key, leaseId, outcome, exchanges) =>
       database.fork().transactional(async (em) => {
