@@ -19,12 +19,16 @@ export default async function setUp(): Promise<void> {
     stopServers.push(() => rm(memory, { recursive: true, maxRetries: 20, retryDelay: 50 }));
   }
   const [postgres, nats] = await Promise.all([
-    startTemporaryPostgres({ settings: { max_connections: '300' } }),
+    // PostgreSQL searches all of its memory when a database is deleted.
+    startTemporaryPostgres({ settings: { max_connections: '300', shared_buffers: '32MB' } }),
     startTemporaryNats(),
   ]);
   stopServers.push(postgres.stop, nats.stop);
   const client = new pg.Client({ connectionString: databaseUrl(postgres.url, 'postgres') });
   await client.connect();
+  // By default, both sides of each of the thousands of connections hash the password 4,096 times.
+  const password = client.escapeLiteral(decodeURIComponent(new URL(postgres.url).password));
+  await client.query(`set scram_iterations = 1; alter role current_user password ${password}`);
   await client.query(`create database ${templateDatabase}`);
   await client.end();
   for (const openDatabase of [openCoreDatabase, openWebhooksDatabase]) {

@@ -39,6 +39,9 @@ export default function runTestFile(...args: Parameters<Runner>): Promise<unknow
       await import(`${pathToFileURL(file).href}${times === 0 ? '' : `?run=${times}`}`);
     },
   };
+  // Jest maps every stack of up to 100 frames back to a compiled source. No file is compiled, and some errors are normal.
+  Reflect.deleteProperty(Error, 'prepareStackTrace');
+  Error.stackTraceLimit = 10;
   const nativeRuntime = Object.assign(Object.create(runtime) as object, natively);
   const result = runCircus(globalConfig, config, environment, nativeRuntime, path, ...rest);
   // Otherwise it is written when the worker exits, for which jest gives half a second.
