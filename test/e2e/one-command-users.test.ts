@@ -5,6 +5,7 @@ import { chown, mkdir, readFile, readdir, rm, stat, symlink } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { sharedFolder } from '../../src/main/local/postgres-home.ts';
+import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 
@@ -13,7 +14,6 @@ const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */
 const nobody = { uid: 65534, gid: 65534 };
 
-// Only root can become other users. Run by one of those, the other tests of the one command are the ordinary case.
 /**
  * Gives a copy of the project its packages. Those of PostgreSQL are in the project's folder, and all others are links,
  * because the packages are a gigabyte and are only read.
@@ -26,28 +26,33 @@ async function linkPackages(project: string): Promise<void> {
     else await symlink(join(from, name), join(to, name));
 }
 
-if (isRoot)
-  describe('the one command as different users', () => {
-    const start = oneCommand();
-    const newFolder = temporaryFolders();
+describe('the one command as different users', () => {
+  const start = oneCommand();
+  const newFolder = temporaryFolders();
+
+  test('as an ordinary user everything runs as that user, and the kernel’s hang-up stops it when its terminal is closed', async () => {
+    const uid = isRoot ? nobody.uid : process.getuid?.();
+    const dataFolder = await newFolder();
+    if (isRoot) await chown(dataFolder, nobody.uid, nobody.gid);
+    const run = start({ dataFolder, spawn: isRoot ? nobody : {} });
+    await run.ready();
+    expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+    const processes = await run.processes();
+    for (const pid of processes.keys()) expect((await stat(`/proc/${pid}`)).uid).toBe(uid);
+    run.process.stdout?.destroy();
+    run.process.stderr?.destroy();
+    run.process.kill('SIGHUP');
+    expect(await run.ended).toBe(0);
+    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+  });
+
+  // Only root can become other users.
+  if (isRoot) {
     // On the file system of the project, because hard links cannot lead to another one.
     const newHome = temporaryFolders(join(projectRoot, '.gatehouse-test-'));
     let hadSharedFolder: boolean;
     beforeAll(() => {
       hadSharedFolder = existsSync(sharedFolder);
-    });
-
-    test('as an ordinary user everything runs as that user', async () => {
-      const dataFolder = await newFolder();
-      await chown(dataFolder, nobody.uid, nobody.gid);
-      const run = start({ dataFolder, spawn: nobody });
-      await run.ready();
-      expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
-      const processes = await run.processes();
-      for (const pid of processes.keys()) expect((await stat(`/proc/${pid}`)).uid).toBe(nobody.uid);
-      run.process.kill('SIGINT');
-      expect(await run.ended).toBe(0);
-      await untilGone(processes.keys());
     });
 
     test('as root with the project in a home of mode 0700, npm start works', async () => {
@@ -70,4 +75,5 @@ if (isRoot)
       const database = (await readFile(join(dataFolder, 'postgres.path'), 'utf8')).trim();
       await rm(hadSharedFolder ? dirname(database) : sharedFolder, { recursive: true });
     });
-  });
+  }
+});

@@ -12,7 +12,6 @@ import { killIfRunning } from '../support/kill-if-running.ts';
 import { compileCache } from '../support/servers.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { execute as executeApart } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
@@ -183,7 +182,11 @@ describe('the one command, used, killed and started again', () => {
   });
 
   test('npm run demo plays payments at two wallets and refunds, and prints each hop', async () => {
-    const first = await playDemo(dataFolder);
+    const [first, telebirr, refunds] = await Promise.all([
+      playDemo(dataFolder),
+      playDemo(dataFolder, '--wallet', 'telebirr'),
+      playDemo(dataFolder, '--refund'),
+    ]);
 
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     const [, paid = '', poor = '', stray = ''] = first.stdout.split(/\n\n\d\. /);
@@ -209,7 +212,6 @@ describe('the one command, used, killed and started again', () => {
       stdout: expect.stringMatching(/walleta_ussd[^]*order\.completed[^]*wrong_amount[^]*walleta in SANDBOX/),
     });
 
-    const telebirr = await playDemo(dataFolder, '--wallet', 'telebirr');
     expect(telebirr.stdout).not.toContain('gatehouse reconcile');
     expect(telebirr.stderr).toBe('');
     const [, done = '', refused = '', lost = ''] = telebirr.stdout.split(/\n\n\d\. /);
@@ -217,7 +219,6 @@ describe('the one command, used, killed and started again', () => {
     expect(refused).toMatch(/event 3 PAYMENT_DECLINED: .*\n[^]*wallet's ledger +nothing debited$/m);
     expect(lost).not.toContain('wallet → wallets');
     expect(lost).toMatch(/event 3 COMPLETED: [^]*wallet's ledger +99 ETB debited$/m);
-    const refunds = await playDemo(dataFolder, '--refund');
     expect(refunds).toMatchObject({ exitCode: 0, stderr: '' });
     const [, part = '', denied = '', silent = ''] = refunds.stdout.split(/\n\n\d\. /);
     expect(part).toMatch(/refund\.completed, signed with the shop's secret$/m);
@@ -293,27 +294,15 @@ describe('the one command, used, killed and started again', () => {
     expect(after.tokens).toEqual(before.tokens);
   });
 
-  test('can be started again after every one of its processes was killed at once, and stops everything when the process that started it is killed', async () => {
+  test('starts again without demo.json after every one of its processes was killed at once, with the same tokens and orders and new keys', async () => {
     const killed = await run.processes();
     // The kernel ends some of them together with their parent.
     for (const pid of killed.keys()) killIfRunning(pid, 'SIGKILL');
     await untilGone(killed.keys());
+    await rm(join(dataFolder, 'demo.json'));
     const args = JSON.stringify(command);
     const script = `require('node:child_process').spawn(process.execPath, ${args}, { stdio: ['ignore', 1, 2, 'ipc'] })`;
     run = start({ dataFolder, command: [process.execPath, '-e', script] });
-    await expectOrder(run, 'order-1');
-    const processes = await run.processes();
-    run.process.kill('SIGKILL');
-    await untilGone(processes.keys());
-    expect(run.output()).toContain('Stopped. The data are kept in');
-  });
-
-  test('stops what it has started when it is interrupted while core is starting', () =>
-    expectInterruption(start({ dataFolder }), 'core'));
-
-  test('has the same tokens and orders when it is started again without demo.json, and makes new keys', async () => {
-    await rm(join(dataFolder, 'demo.json'));
-    run = start({ dataFolder });
     await expectOrder(run, 'order-1');
     const after = await run.demo();
     expect(after.tokens).toEqual(before.tokens);
@@ -323,14 +312,15 @@ describe('the one command, used, killed and started again', () => {
     expect((await post(after, '/api/v1/register', anOrder('new-key-1'))).status).toBe(201);
   });
 
-  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
+  test('stops everything when the process that started it is killed', async () => {
     const processes = await run.processes();
-    run.process.stdout?.destroy();
-    run.process.stderr?.destroy();
-    run.process.kill('SIGHUP');
-    expect(await run.ended).toBe(0);
-    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+    run.process.kill('SIGKILL');
+    await untilGone(processes.keys());
+    expect(run.output()).toContain('Stopped. The data are kept in');
   });
+
+  test('stops what it has started when it is interrupted while core is starting', () =>
+    expectInterruption(start({ dataFolder }), 'core'));
 
   test('refuses to start when its secrets are gone, and when its database does not start', async () => {
     const secrets = join(dataFolder, 'secrets.json');
