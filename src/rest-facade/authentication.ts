@@ -30,17 +30,27 @@ export function requireApiKey(
   limits: RateLimits,
 ): void {
   app.decorateRequest('caller', null);
-  app.addHook('onRequest', async (request) => {
-    const verdict = await verdictOn(request, authenticate);
-    if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, environment, limits);
-    const { merchantId, apiKeyId, requestsPerSecond, scopes } = verdict;
-    request.caller = { merchantId, apiKeyId, scopes };
-    if (request.logged !== null) {
-      request.logged.merchantId = merchantId;
-      request.logged.apiKeyId = apiKeyId;
-    }
-    const retryAfterSeconds = await limits.countRequest(apiKeyId, requestsPerSecond);
-    if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED');
+  // Callbacks, because the promises of an async function would cost more than the check of a known key.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const proceed = (verdict: Verdict): void => {
+      if (verdict.kind !== 'accepted') {
+        refusalOf(verdict, request, environment, limits).then(done, done);
+        return;
+      }
+      const { merchantId, apiKeyId, requestsPerSecond } = verdict;
+      request.caller = verdict;
+      if (request.logged !== null) {
+        request.logged.merchantId = merchantId;
+        request.logged.apiKeyId = apiKeyId;
+      }
+      limits.countRequest(apiKeyId, requestsPerSecond).then((retryAfterSeconds) => {
+        if (retryAfterSeconds === undefined) done();
+        else done(tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED'));
+      }, done);
+    };
+    const verdict = verdictOn(request, authenticate);
+    if (verdict instanceof Promise) verdict.then(proceed, done);
+    else proceed(verdict);
   });
 }
 

@@ -22,7 +22,8 @@ const maxOwnRates = 1_000;
 
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
-  const requests = new RateLimiterMemory({ points: settings.perKeyPerSecond, duration: 1 });
+  const { perKeyPerSecond } = settings;
+  const requests = new RateLimiterMemory({ points: perKeyPerSecond, duration: 1 });
   // Few merchants have their own limit, and many of these share the same one.
   const ownRates = new LRUCache<number, RateLimiterMemory>({
     max: maxOwnRates,
@@ -30,21 +31,21 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
   });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });
   return {
-    countRequest: async (apiKeyId, perSecond) => {
+    countRequest: (apiKeyId, perSecond) => {
       if (perSecond > 0) return retryAfterSeconds(ownRates.memo(perSecond), apiKeyId);
-      return settings.perKeyPerSecond === 0 ? undefined : retryAfterSeconds(requests, apiKeyId);
+      return perKeyPerSecond === 0 ? unlimited : retryAfterSeconds(requests, apiKeyId);
     },
     countFailedKey: async (ip) =>
       settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, networkOf(ip)),
   };
 }
 
-async function retryAfterSeconds(limiter: RateLimiterMemory, key: string): Promise<number | undefined> {
-  try {
-    await limiter.consume(key);
-    return undefined;
-  } catch (exceeded) {
-    if (exceeded instanceof RateLimiterRes) return Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000));
-    throw exceeded;
-  }
+const unlimited = Promise.resolve(undefined);
+
+const retryAfterSeconds = (limiter: RateLimiterMemory, key: string): Promise<number | undefined> =>
+  limiter.consume(key).then(() => undefined, secondsLeft);
+
+function secondsLeft(exceeded: unknown): number {
+  if (exceeded instanceof RateLimiterRes) return Math.max(1, Math.ceil(exceeded.msBeforeNext / 1000));
+  throw exceeded;
 }
