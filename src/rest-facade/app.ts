@@ -154,7 +154,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
  * Whether a path contains percent-encoding. No path of this API needs it, and another spelling must not bypass a proxy that
  * filters paths.
  */
-const isEncoded = (url: string): boolean => url.split('?', 1)[0]?.includes('%') ?? false;
+const isEncoded = (url: string): boolean => url.includes('%') && (url.split('?', 1)[0] ?? '').includes('%');
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];

@@ -22,11 +22,10 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
   const body = reading === null ? {} : reading.readable ? reading.object : undefined;
   const problems: ErrorDetail[] = [...(reading?.issues ?? [])];
   const schemaProblems: ErrorDetail[] = [];
-  // The intended value of a field that was given twice is unknown, so it gets no further issues.
-  const ambiguous = new Set(problems.map(({ field }) => field));
   for (const error of body === undefined ? [] : schemaErrors(request)) {
     const { detail, definite } = problemOf(error);
-    if (ambiguous.has(detail.field)) continue;
+    // The intended value of a field that was given twice is unknown, so it gets no further issues.
+    if (reading?.issues.some(({ field }) => field === detail.field) === true) continue;
     if (definite) problems.push(detail);
     else if (!schemaProblems.some(({ field }) => field === detail.field)) schemaProblems.push(detail);
   }

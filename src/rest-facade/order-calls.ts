@@ -172,17 +172,30 @@ function gather<Request extends object, Response>(
     dropped: overloaded,
   });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
-    const deadline = nowMs() + deadlineMs;
-    const isLate = {
-      get aborted(): boolean {
-        return nowMs() >= deadline;
-      },
-    };
-    const outcome = await call({ request, requestId, traceparent: recordedTraceparent(), deadline }, isLate);
+    const deadline = new Deadline(nowMs() + deadlineMs, nowMs);
+    const outcome = await call(
+      { request, requestId, traceparent: recordedTraceparent(), deadline: deadline.atMs },
+      deadline,
+    );
     if (outcome instanceof ConnectError) throw outcome;
     return outcome;
   };
   return Object.assign(ask, { isFull: call.isFull });
+}
+
+/** Like an AbortSignal that aborts at a time, without a timer. */
+class Deadline {
+  readonly atMs: number;
+  readonly #nowMs: () => number;
+
+  constructor(atMs: number, nowMs: () => number) {
+    this.atMs = atMs;
+    this.#nowMs = nowMs;
+  }
+
+  get aborted(): boolean {
+    return this.#nowMs() >= this.atMs;
+  }
 }
 
 /** Those of all items, or none when no trace is recorded. */
