@@ -45,6 +45,7 @@ describe('a customer', () => {
   test('pays, sees the payment go through, and is taken back to the shop', async () => {
     const path = '/thanks?order=1&next=%2Fcart&x=a+b';
     const order = await orders.register({ returnUrl: shop.origin + path });
+    await page.clock.install();
     await page.goto(order.url);
     await pay('Wallet A app');
     expect(await page.getByText('Open the Wallet A app on that phone and approve ETB 100.50.').count()).toBe(
@@ -54,6 +55,7 @@ describe('a customer', () => {
     await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
 
     await heading('Payment received');
+    await page.clock.fastForward('00:20');
     const [visit] = await waitUntil(
       'the customer is at the shop',
       () => visitsTo(path).length > 0 && visitsTo(path),
