@@ -17,6 +17,8 @@ export interface Mailer {
 }
 
 const timeoutsMs = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
+/** For one mail, with its wait for a connection. A server that sends its replies bit by bit reaches none of the timeouts above. */
+const mailLimitMs = 60_000;
 /** More than users cause. Further mails are refused and logged. */
 const maxMailsInFlight = 100;
 
@@ -25,7 +27,7 @@ const maxMailsInFlight = 100;
  * STARTTLS. Otherwise an attacker in the network could suppress STARTTLS and read the password. Without a password, STARTTLS
  * is used if the server offers it. The server's certificate is always checked.
  */
-export function createMailer(smtpUrl: string, from: string, logger: Logger): Mailer {
+export function createMailer(smtpUrl: string, from: string, logger: Logger, limitMs = mailLimitMs): Mailer {
   const transport = createTransport(
     {
       url: smtpUrl,
@@ -48,7 +50,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger): Mai
         );
         return Promise.resolve(false);
       }
-      const sending = transport.sendMail(mail).then(
+      const sending = transport.sendMail({ ...mail, signal: AbortSignal.timeout(limitMs) }).then(
         () => {
           logger.info(about, 'mail sent');
           return true;

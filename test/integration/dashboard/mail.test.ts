@@ -1,9 +1,11 @@
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions } from 'smtp-server';
+import { createMailer } from '../../../src/dashboard/mail/mailer.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { headingOf } from '../../support/customer.ts';
 import type { PageAnswer } from '../../support/customer.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -313,4 +315,47 @@ test('who asks for a new password is answered alike when the mail does not go ou
     expect(line['request_id']).toBe(answer.headers.get('x-request-id'));
     expect(JSON.stringify(process.log)).not.toMatch(/\/reset\/[\w-]{43}/);
   });
+});
+
+test('a mail to a server whose reply never ends is abandoned, and the next mail is sent', async () => {
+  const sockets = new Set<Socket>();
+  let isStalling = true;
+  // Each line of a reply with a hyphen says that another line follows.
+  const server = createServer((socket) => {
+    const lines = isStalling ? '250-wait\r\n' : '';
+    const drip = setInterval(() => void socket.write(lines), 50);
+    sockets.add(socket.on('error', () => undefined).on('close', () => clearInterval(drip)));
+    socket.write('220 mail.example\r\n');
+    socket.on('data', (bytes) => {
+      const text = bytes.toString();
+      if (text.startsWith('DATA')) socket.write('354 go on\r\n');
+      else if (!isStalling || text.startsWith('EHLO')) socket.write('250 ok\r\n');
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  const lines: string[] = [];
+  const logger = createLogger(
+    { process: 'test', instance: 'test', level: 'info' },
+    { write: (line: string) => void lines.push(line) },
+  );
+  const mailer = createMailer(`smtp://127.0.0.1:${port}`, 'gatehouse@pay.example', logger, 5_000);
+  try {
+    const mail = { to: 'abebe@shop.example', subject: 'Invitation', text: 'Hello', requestId: 'r-1' };
+    // As many as there are connections.
+    const stalled = await Promise.all([mailer.send(mail), mailer.send(mail)]);
+    isStalling = false;
+    const next = await mailer.send({ ...mail, requestId: 'r-2' });
+    await mailer.close();
+
+    expect({ stalled, next }).toEqual({ stalled: [false, false], next: true });
+    expect(lines.map((line) => JSON.parse(line) as LogLine)).toMatchObject([
+      { request_id: 'r-1', msg: 'a mail was not sent' },
+      { request_id: 'r-1', msg: 'a mail was not sent' },
+      { request_id: 'r-2', msg: 'mail sent' },
+    ]);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  }
 });
