@@ -22,11 +22,13 @@ import {
   roleOfCertificate,
 } from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
+import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { watchHandshakes } from '../tls/watch-handshakes.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller } from './known-caller.ts';
+import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
 
 export interface ConnectServer {
@@ -98,11 +100,9 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   const serveHttp1 = http1.listeners(connected);
   http1.removeAllListeners(connected);
   if (tls !== undefined) watchHandshakes(http1, { logger, listener: 'Connect' });
-  const sockets = new Set<Socket>();
+  const sockets = openSocketsOf(http1);
   http1.on(connected, (socket: Socket) => {
-    sockets.add(socket);
     socket.on('error', (error) => logger.debug({ err: error }, 'connection ended with an error'));
-    socket.on('close', () => sockets.delete(socket));
     choose(socket, (isHttp2) => {
       if (isHttp2) {
         // HTTP/1.1 answers a peer that has closed its sending side. In HTTP/2 such a peer has left, and would hold its session open.
@@ -142,7 +142,7 @@ const tlsOptions = (tls: ServerTls) => ({
   ALPNProtocols: ['h2', 'http/1.1'],
   requestCert: tls.asksClients,
   rejectUnauthorized: false,
-  handshakeTimeout: greetingTimeoutMs,
+  handshakeTimeout: handshakeTimeoutMs,
 });
 
 /** Gives the server every later certificate. Open connections keep theirs. */

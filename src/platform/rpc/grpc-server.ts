@@ -1,4 +1,5 @@
 import { EventEmitter, on } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
@@ -18,6 +19,7 @@ import type {
   handleUnaryCall,
 } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';
+import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 import { noPeerCertificate, peerCertificateKey, verifiedPeer } from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
@@ -26,6 +28,7 @@ import { serverCredentials } from './grpc-credentials.ts';
 import type { IsKnownCaller } from './known-caller.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
+import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { unknownCalls } from './unknown-calls.ts';
 import { untilDrained } from './until-drained.ts';
@@ -84,7 +87,7 @@ export async function startGrpcServer({
       }),
     ],
   });
-  raiseStreamResetLimits(server);
+  setHttp2Options(server);
   for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
   const boundPort = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
@@ -96,13 +99,15 @@ export async function startGrpcServer({
       },
     );
   });
-  if (tls !== undefined) watchHandshakes(http2ServerOf(server), { logger, listener: 'gRPC' });
-  return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, timeoutMs) };
+  const http2Server = http2ServerOf(server);
+  if (tls !== undefined) watchHandshakes(http2Server, { logger, listener: 'gRPC' });
+  const sockets = openSocketsOf(http2Server);
+  return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, sockets, timeoutMs) };
 }
 
 const isEmitter = (value: unknown): value is EventEmitter => value instanceof EventEmitter;
 
-/** grpc-js reports no failed handshake, so its own HTTP/2 server is asked. @throws when this version has none there */
+/** grpc-js reports no connection before its handshake has ended, so its own HTTP/2 server is asked. @throws when this version has none there */
 function http2ServerOf(server: Server): EventEmitter {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   const own: unknown = servers instanceof Map ? servers.keys().next().value : undefined;
@@ -112,19 +117,22 @@ function http2ServerOf(server: Server): EventEmitter {
 }
 
 /**
- * grpc-js creates its HTTP/2 servers with fixed options and has no public way to add these two. So they are added to its
+ * grpc-js creates its HTTP/2 servers with fixed options and has no public way to add these. So they are added to its
  * internal options. @throws when this version has no such options, so that the problem shows at start and not in an overload.
  */
-function raiseStreamResetLimits(server: Server): void {
+function setHttp2Options(server: Server): void {
   const http2Options: unknown = Reflect.get(server, 'commonServerOptions');
   if (typeof http2Options !== 'object' || http2Options === null)
     throw new Error('this version of grpc-js does not keep its HTTP/2 options where they are expected');
-  Object.assign(http2Options, streamResetLimits);
+  Object.assign(http2Options, streamResetLimits, { handshakeTimeout: handshakeTimeoutMs });
 }
 
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+async function drain(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), timeoutMs);
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      for (const socket of sockets) socket.destroy();
+    }, timeoutMs);
     server.tryShutdown(() => {
       clearTimeout(timer);
       resolve();
