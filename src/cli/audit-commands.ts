@@ -32,7 +32,7 @@ export function addAuditCommands(
   addVerifyCommands(audit, run, readInput);
   audit
     .command('list')
-    .description('list changes to merchants, keys, users and webhooks, newest first')
+    .description('list changes and sign-ins, newest first')
     .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
     .option(
       '--kind <kind>',

@@ -69,10 +69,7 @@ export function addCertifyCommand(program: Command, parts: CertifyParts): void {
       'a URL of your shop that answers a GET with the number of times that an order was delivered',
       readUrl,
     )
-    .option(
-      '--record <merchant_id>',
-      'record the results in core, which may require them to activate production',
-    )
+    .option('--record <merchant_id>', 'record the results in core; activate-production may require them')
     .addHelpText('after', help)
     .action(async (options: CertifyOptions) => {
       const { record: merchantId } = options;

@@ -116,7 +116,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   onMerchantAnd(
     key
       .command('set-scopes')
-      .description('replace what a key may do besides payments')
+      .description('replace the scopes of a key, such as refunds')
       .addOption(scopesOption().makeOptionMandatory()),
     new Argument('<api_key_id>', 'key_…'),
     find,

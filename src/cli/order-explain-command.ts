@@ -34,7 +34,7 @@ export function addOrderExplainCommand(order: Command, parts: ExplainParts): voi
   onMerchantAnd(
     order
       .command('explain')
-      .description('explain what an order waits for, who holds it, and what comes next and when')
+      .description('explain what an order waits for, who can change that, and what happens next')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     new Argument('<order>', "the merchant's order_number, or ord_…"),
     parts.findMerchant,

@@ -73,7 +73,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record that you have compared a wallet that Gatehouse cannot compare, so that payments continue',
+      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, or erasures repeated',
     )
     .addOption(walletOption())
     .addOption(environmentOption())
@@ -85,7 +85,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       '--erasures',
       'record that you have repeated the requests for erasure of the lost time, or that there were none',
     )
-    .requiredOption('--reason <text>', 'what you have compared, for the audit log')
+    .requiredOption('--reason <text>', 'what you have compared, settled or repeated, for the audit log')
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
         const subject = subjectOf(options);

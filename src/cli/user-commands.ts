@@ -30,8 +30,8 @@ interface PlaceOptions {
 
 const merchantOption = (description = 'mer_…; default: the only merchant'): Option =>
   new Option('--merchant <merchant_id>', description);
-const operatorOption = (): Option =>
-  new Option('--operator', 'an operator, who sees every merchant').conflicts('merchant');
+const operatorOption = (description = 'an operator, who sees every merchant'): Option =>
+  new Option('--operator', description).conflicts('merchant');
 const validityOption = (standard: string): Option =>
   durationOption('--valid-for <time>', `how long the link works; default: ${standard}`);
 
@@ -103,7 +103,7 @@ export function addUserCommands(
     .description('remove a user or an invitation from a merchant, or withdraw the invitation of an operator')
     .argument('<email>', 'the e-mail address of the user')
     .addOption(merchantOption())
-    .addOption(operatorOption())
+    .addOption(operatorOption('the invitation of an operator, instead of a user of a merchant'))
     .action(async (email: string, options: PlaceOptions) => {
       const howToName = `gatehouse user remove ${email} --merchant <merchant_id>`;
       const merchantId = await merchantIdOf(options, find, howToName);

@@ -58,9 +58,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
           'with --since: only deliveries created before this time; default: now',
         ),
       )
-      .addOption(
-        deliveryStatesOption('with --since: only deliveries in these states; by default abandoned ones'),
-      )
+      .addOption(deliveryStatesOption('with --since: only deliveries in these states, by default abandoned'))
       .addOption(environmentOption()),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
@@ -88,7 +86,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
 const eitherOne = (): CliError =>
   new CliError(
     exitCodes.invalidInput,
-    'give either one delivery or --since',
+    'the command needs either one delivery without options, or --since',
     [
       'One delivery: gatehouse webhook redeliver <merchant_id> <delivery_id>, without options.',
       'All since a time: gatehouse webhook redeliver <merchant_id> --since <time>. Select with --until, --state and --environment.',

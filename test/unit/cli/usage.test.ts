@@ -125,9 +125,15 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],
     ['webhook deliveries mer_1 --endpoint shop.example', 'Write it as https://shop.example'],
-    ['webhook redeliver mer_1', 'give either one delivery or --since'],
-    ['webhook redeliver mer_1 whd_1 --since 24h', 'give either one delivery or --since'],
-    ['webhook redeliver mer_1 whd_1 --state delivered', 'give either one delivery or --since'],
+    ['webhook redeliver mer_1', 'the command needs either one delivery without options, or --since'],
+    [
+      'webhook redeliver mer_1 whd_1 --since 24h',
+      'the command needs either one delivery without options, or --since',
+    ],
+    [
+      'webhook redeliver mer_1 whd_1 --state delivered',
+      'the command needs either one delivery without options, or --since',
+    ],
     ['webhook test mer_1', "required option '--url <url>' not specified"],
     ['webhook pause mer_1 shop.example:443', 'A complete webhook_url is also accepted.'],
     ['webhook secret rotate mer_1 --promote-after never', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
