@@ -35,6 +35,8 @@ export interface EventReading {
  * Events in commit order, and always one row with the horizon. An event is visible only when every transaction that began
  * before its own has ended (xid below the snapshot's xmin). From then on no event can appear before it, so a cursor never
  * skips one. Positions alone are not sufficient, because a transaction with an earlier number may commit later.
+ * Whether events are held back is read from the newest one. For `exists` with a condition on xid, the planner expects many such
+ * rows and scans the whole table, which usually has none.
  *
  * The events of one order are visible as soon as they are committed. Every writer locks the order first, so no event can
  * appear before them.
@@ -56,7 +58,11 @@ select
 from (
   select pg_snapshot_xmin(pg_current_snapshot()) as horizon,
     $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead,
-    exists (select from core.order_events e where e.xid >= pg_snapshot_xmin(pg_current_snapshot())) as holds_back
+    coalesce(
+      (select e.xid from core.order_events e order by e.xid desc, e.position desc limit 1)
+        >= pg_snapshot_xmin(pg_current_snapshot()),
+      false
+    ) as holds_back
 ) seen
 left join lateral (
   select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload

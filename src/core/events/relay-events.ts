@@ -39,9 +39,15 @@ const idleMs = 250;
  * or sends nothing for longer than the broker may take to confirm a batch.
  */
 const relayLock = { key: 7_142_002, silenceMs: 20_000 };
-/** How often events are read under load. Smaller batches would cost several times as much. */
-const restMs = 10;
-/** How often the cursor is stored under load. After a crash, events published since then are published again. */
+/**
+ * How often events are read, counted from the beginning of one reading to that of the next. After a reading with many events,
+ * smaller batches would cost several times as much. Few events do not wait for a batch.
+ */
+const restMs = { afterFew: 2, afterMany: 10 };
+const manyEvents = 10;
+/** The delay of the next reading when a running transaction holds events back. It doubles up to `heldBackMs`. */
+const firstHeldBackMs = 1;
+/** How often the cursor is stored. After a crash, events published since then are published again. */
 const keepCursorMs = 100;
 /** How often a core without the lock tries to get it, and a failed relay tries again. */
 const standbyMs = 2_000;
@@ -78,16 +84,16 @@ async function relayUntilStopped(
 ): Promise<void> {
   const { publisher, signal, logger } = options;
   logger.info('relaying events');
-  await keepToTheIndex(client);
+  await planOnce(client);
   const lineage = await readLineage(client);
   let cursor = await readRelayCursor(client, publisher.stream);
-  let kept = cursor;
-  let keptAt = performance.now();
+  /** When the cursor is stored next; infinite when it is stored already. */
+  let keepAtMs = Infinity;
   const keep = async (): Promise<void> => {
-    if (kept !== cursor) await writeRelayCursor(client, publisher.stream, cursor);
-    kept = cursor;
-    keptAt = performance.now();
+    if (keepAtMs < Infinity) await writeRelayCursor(client, publisher.stream, cursor);
+    keepAtMs = Infinity;
   };
+  let heldBackReadings = 0;
   while (!stop.aborted && options.mayRelay()) {
     const rings = signal.rings();
     const readAt = performance.now();
@@ -95,33 +101,39 @@ async function relayUntilStopped(
     // Without an answer for so long, another core may relay by now, and an erasure may have changed these events.
     if (performance.now() - readAt >= relayLock.silenceMs) continue;
     const last = events.at(-1);
-    const rest = () => pause(Math.max(0, restMs - (performance.now() - readAt)), stop);
+    const rest = (ms: number) => pause(Math.max(0, ms - (performance.now() - readAt)), stop);
     if (last === undefined) {
-      await keep();
+      const heldForMs = Math.min(firstHeldBackMs * 2 ** heldBackReadings, heldBackMs);
+      heldBackReadings = holdsBack ? heldBackReadings + 1 : 0;
+      if (performance.now() >= keepAtMs) await keep();
       // A running transaction may hold events back while others commit, and each commit rings.
-      if (signal.rings() !== rings) await rest();
-      await signal.wait(holdsBack ? heldBackMs : idleMs, stop, rings);
+      if (signal.rings() !== rings) await rest(Math.min(heldForMs, restMs.afterMany));
+      const untilKeepMs = Math.max(0, keepAtMs - performance.now());
+      await signal.wait(Math.min(holdsBack ? heldForMs : idleMs, untilKeepMs), stop, rings);
       continue;
     }
+    heldBackReadings = 0;
     const before = [cursor, ...events.map((event) => event.cursor)];
     const from = cursor;
     await publishTraced(options, events, (event, index, span) =>
       messageOf(event, before[index] ?? from, lineage, span),
     );
     cursor = last.cursor;
-    if (performance.now() - keptAt >= keepCursorMs) await keep();
-    if (events.length < batchSize) await rest();
+    keepAtMs = Math.min(keepAtMs, performance.now() + keepCursorMs);
+    if (performance.now() >= keepAtMs) await keep();
+    if (events.length < batchSize)
+      await rest(events.length < manyEvents ? restMs.afterFew : restMs.afterMany);
   }
   await keep();
-  await client.query('reset enable_sort');
+  await client.query('reset enable_sort; reset plan_cache_mode');
 }
 
 /**
- * The statement is planned once, perhaps while the table is small and a sort is cheap, and reused while the table grows. Only
- * the plan with the ordered index is good in both cases.
+ * The statement is planned once, because planning takes longer than reading a few events. The table may be small then, so that a
+ * sort is cheap. Only the plan with the ordered index stays good while the table grows.
  */
-async function keepToTheIndex(client: PoolClient): Promise<void> {
-  await client.query('set enable_sort = off');
+async function planOnce(client: PoolClient): Promise<void> {
+  await client.query('set enable_sort = off; set plan_cache_mode = force_generic_plan');
 }
 
 /** Publishes events. Those of recorded traces have a span each, whose traceparent is a header of the message. */

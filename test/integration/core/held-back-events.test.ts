@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { PoolClient } from 'pg';
 import { createEventFeed } from '../../../src/core/events/follow-events.ts';
-import { heldBackMs } from '../../../src/core/events/read-events.sql.ts';
+import { heldBackMs, latestCursor, readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { relayEvents } from '../../../src/core/events/relay-events.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
@@ -77,6 +78,8 @@ test('an event that a running transaction holds back is read soon after that tra
       'both look again soon',
       () => relay.waits.at(-1) === heldBackMs && follower.waits.at(-1) === heldBackMs,
     );
+    const heldBackWaits = relay.waits.filter((ms) => ms <= heldBackMs);
+    expect(heldBackWaits.slice(0, 6)).toEqual([1, 2, 4, 8, 16, heldBackMs]);
     expect({ published, followed: followed.filter((count) => count > 0) }).toEqual({
       published: [],
       followed: [],
@@ -91,5 +94,37 @@ test('an event that a running transaction holds back is read soon after that tra
   } finally {
     stop.abort();
     await Promise.all([relaying, following, holding.end(), held.end()]);
+  }
+});
+
+/** The events that this session has read since its counts were last collected. */
+async function eventsRead(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{ read: string }>(
+    `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
+     where relid = 'core.order_events'::regclass`,
+  );
+  return Number(rows[0]?.read);
+}
+
+test('a reading of new events does not read the earlier ones, also before statistics exist', async () => {
+  const client = await database.pool.connect();
+  try {
+    await client.query('alter table core.order_events set (autovacuum_enabled = off)');
+    await client.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       select gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '\\x00'
+       from generate_series(1, 2000)`,
+    );
+    const cursor = await latestCursor(client);
+    await client.query('begin');
+    const before = await eventsRead(client);
+
+    const { events } = await readEvents(client, cursor, 10);
+
+    expect(events).toEqual([]);
+    expect((await eventsRead(client)) - before).toBeLessThan(10);
+    await client.query('rollback');
+  } finally {
+    client.release();
   }
 });
