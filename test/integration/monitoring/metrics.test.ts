@@ -209,7 +209,8 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
     expect(run(['check', 'config', ...args, join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
   }
   await rm(own, { recursive: true });
-  expect(run(['test', 'rules', join(import.meta.dirname, 'alerts.yml')])).toMatchObject({ status: 0 });
+  const situations = ['alerts.yml', 'alerts-of-a-day.yml'].map((file) => join(import.meta.dirname, file));
+  expect(run(['test', 'rules', ...situations])).toMatchObject({ status: 0 });
   for (const page of Object.values(await pages())) {
     const { output } = run(['check', 'metrics'], page);
     expect(output.split('\n').filter((line) => line.startsWith('gatehouse_'))).toEqual([]);

@@ -39,10 +39,16 @@ describe('the files of deploy/monitoring', () => {
 });
 
 test('each alert has a case in which it fires', async () => {
-  const cases = parse(await readFile(join(root, 'test/integration/monitoring/alerts.yml'), 'utf8')) as {
-    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
-  };
-  const firing = cases.tests
+  interface Cases {
+    readonly tests: readonly { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
+  }
+  const files = await Promise.all(
+    ['alerts.yml', 'alerts-of-a-day.yml'].map((file) =>
+      readFile(join(root, 'test/integration/monitoring', file), 'utf8'),
+    ),
+  );
+  const firing = files
+    .flatMap((text) => (parse(text) as Cases).tests)
     .flatMap((each) => each.alert_rule_test)
     .filter((each) => each.exp_alerts.length > 0);
   const names = new Set(firing.map(({ alertname }) => alertname));
