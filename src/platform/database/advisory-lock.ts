@@ -15,6 +15,12 @@ export interface AdvisoryLock {
   readonly keepAliveMs?: number;
 }
 
+/** Only the holder's session gets the time limit. */
+const lock = `
+select case when pg_try_advisory_lock($1)
+  then set_config('idle_session_timeout', $2, false) is not null
+  else false end as held`;
+
 /**
  * Runs the work while it holds the lock, on the connection whose session holds it. Gives false, without waiting, if another
  * session holds the lock. `lost` aborts when that connection is lost, and the lock with it. The work should then end,
@@ -36,9 +42,8 @@ export async function withAdvisoryLock(
   };
   client.on('error', onError);
   try {
-    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key]);
+    const { rows } = await client.query<{ held: boolean }>(lock, [key, silenceMs]);
     if (rows[0]?.held !== true) return false;
-    await client.query(`set idle_session_timeout = ${silenceMs}`);
     const keepAlive =
       keepAliveMs === undefined
         ? undefined
@@ -49,8 +54,7 @@ export async function withAdvisoryLock(
       clearInterval(keepAlive);
     }
     lost.signal.throwIfAborted();
-    await client.query('select pg_advisory_unlock($1)', [key]);
-    await client.query('reset idle_session_timeout');
+    await client.query(`select pg_advisory_unlock(${key}); reset idle_session_timeout`);
     return true;
   } catch (error) {
     failed ??= error instanceof Error ? error : new Error(String(error));

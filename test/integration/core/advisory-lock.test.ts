@@ -5,7 +5,7 @@ import { closeSilentConnections } from '../../../src/platform/database/silent-co
 import { sharedServers } from '../../support/servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-const silenceMs = 300;
+const silenceMs = 1_000;
 const pool = new pg.Pool({ connectionString: sharedServers().postgresUrl, max: 2 });
 pool.on('connect', (client) => client.on('error', () => undefined));
 closeSilentConnections(pool, silenceMs);
@@ -51,7 +51,7 @@ test('without it the lock is lost, the work is told, and the caller gets the rea
     await longWork(lost);
     wasTold = lost.aborted;
   });
-  await expect(work).rejects.toThrow(/silent for 300 ms|idle-session timeout/);
+  await expect(work).rejects.toThrow(/silent for 1000 ms|idle-session timeout/);
   expect(wasTold).toBe(true);
 });
 
@@ -60,4 +60,24 @@ test('an error of the work reaches the caller, and the lock is free', async () =
   const work = withAdvisoryLock(pool, lock, () => Promise.reject(new Error('the work failed')));
   await expect(work).rejects.toThrow('the work failed');
   await waitUntil('the lock is free', async () => (await heldSessions(lock.key)) === 0);
+});
+
+test('only the session that holds the lock has the time limit, and only while it holds it', async () => {
+  const lock = { key: 91_004, silenceMs: 7_000 };
+  const limitOf = async (session: pg.Pool | pg.PoolClient): Promise<unknown> =>
+    (await session.query<{ limit: string }>(`select current_setting('idle_session_timeout') as limit`))
+      .rows[0]?.limit;
+  const [holder, other] = [1, 2].map(
+    () => new pg.Pool({ connectionString: sharedServers().postgresUrl, max: 1 }),
+  ) as [pg.Pool, pg.Pool];
+  const during: unknown[] = [];
+
+  await withAdvisoryLock(holder, lock, async (client) => {
+    const isHeld = await withAdvisoryLock(other, lock, () => Promise.resolve());
+    during.push(isHeld, await limitOf(client), await limitOf(other));
+  });
+
+  expect(during).toEqual([false, '7s', '0']);
+  expect([await limitOf(holder), await heldSessions(lock.key)]).toEqual(['0', 0]);
+  await Promise.all([holder.end(), other.end()]);
 });
