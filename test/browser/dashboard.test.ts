@@ -78,7 +78,7 @@ describe('a visitor of the dashboard', () => {
   const at = (path: string): string => `${site.origin}/m/${site.merchantId}/${path}`;
   const inSandbox = (path: string): string => at(`sandbox/${path}`);
 
-  test('a key is made and revoked without a script', async () => {
+  test('a key is created and revoked without JavaScript', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
     await page.goto(at('sandbox/keys'));
     await page.locator('#label').fill('by hand');
@@ -90,7 +90,7 @@ describe('a visitor of the dashboard', () => {
     expect(await page.locator('.alert-good').textContent()).toContain('by hand is revoked.');
   });
 
-  test('somebody signs in and makes a key with the keyboard alone', async () => {
+  test('a user signs in and creates a key with the keyboard alone', async () => {
     const page = await open(undefined);
     await page.goto(`${site.origin}/sign-in`);
     // On a busy machine the browser sets the focus after the page has loaded.
@@ -181,7 +181,7 @@ describe('a visitor of the dashboard', () => {
     expect(bytes).toBeLessThan(100_000);
   });
 
-  test('a merchant makes a payment link, a customer pays by it, and the page says so by itself', async () => {
+  test('a merchant creates a payment link, a customer pays it, and the page updates by itself', async () => {
     const page = await open(site.owner);
     await page.goto(inSandbox(''));
     await page.getByRole('link', { name: 'Payment links' }).first().click();
@@ -209,7 +209,7 @@ describe('a visitor of the dashboard', () => {
     expect(await page.locator('.facts', { hasText: 'Collected' }).textContent()).toContain('0911000002');
   });
 
-  test('without scripts, numbers are read in a table, and orders are searched', async () => {
+  test('without JavaScript, figures are in a table, and orders can be searched', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false });
     await page.goto(inSandbox('?span=month'));
     expect(await page.locator('#chart-table tbody tr').count()).toBe(30);
@@ -272,7 +272,7 @@ describe('a visitor of the dashboard', () => {
     expect(await other.locator('#name').inputValue()).toBe('Mine');
   });
 
-  test('an operator suspends a merchant with a reason, and lets it go on', async () => {
+  test('an operator suspends a merchant with a reason, and resumes it', async () => {
     const { id } = await site.stack.createMerchant();
     const page = await open(site.operator);
     await page.goto(`${site.origin}/operator/merchants/${id}`);

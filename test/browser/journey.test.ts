@@ -42,7 +42,7 @@ const visitsTo = (path: string) => shop.visits.filter(({ url }) => url === path)
 describe('a customer', () => {
   inBrowser(phone);
 
-  test('pays, sees the payment go through, and is taken back to the shop', async () => {
+  test('pays, sees the payment succeed, and returns to the shop automatically', async () => {
     const path = '/thanks?order=1&next=%2Fcart&x=a+b';
     const order = await orders.register({ returnUrl: shop.origin + path });
     await page.clock.install();
@@ -74,7 +74,7 @@ describe('a customer', () => {
     expect(visitsTo('/by-link')).toHaveLength(1);
   });
 
-  test('stays when asked to, prints the receipt, and stays when the page is opened again', async () => {
+  test('stops the automatic return, prints the receipt, and stays when the page is opened again', async () => {
     const order = await orders.register({ returnUrl: `${shop.origin}/not-yet` });
     await page.goto(order.url);
     await pay('Wallet A app');
@@ -119,7 +119,7 @@ describe('a customer', () => {
     await heading('Payment cancelled');
   });
 
-  test('changes the phone, hears why it was declined, and pays with the other wallet', async () => {
+  test('changes the phone, reads why the payment was declined, and pays with the other wallet', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await page.getByLabel('Mobile number').fill('0922 33 44 55');
@@ -136,7 +136,7 @@ describe('a customer', () => {
     ]);
   });
 
-  test('who presses the button again and again pays once', async () => {
+  test('who presses the button several times pays once', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await page.getByRole('radio', { name: 'Wallet A app' }).check();
@@ -147,7 +147,7 @@ describe('a customer', () => {
     expect(await orders.attempts(order)).toHaveLength(1);
   });
 
-  test('gives up, after being asked whether they are sure', async () => {
+  test('cancels the payment after a confirmation', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     const sure = page.getByRole('button', { name: 'Yes, cancel the payment' });
@@ -160,7 +160,7 @@ describe('a customer', () => {
     expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
   });
 
-  test('who sees the other browser pay hears how it ended', async () => {
+  test('who sees the other browser pay sees the outcome', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet A app');
@@ -175,7 +175,7 @@ describe('a customer', () => {
     await elsewhere.close();
   });
 
-  test('finds the page expired the moment the time is over', async () => {
+  test('sees the page expire when the time is over', async () => {
     const order = await orders.register();
     await orders.endSessionIn(order, 2);
     await page.goto(order.url);
@@ -196,7 +196,7 @@ describe('a customer', () => {
     await heading('Payment received');
   });
 
-  test('reads Amharic when the browser says so, and English at a press', async () => {
+  test('reads Amharic if the browser prefers it, and English after a click', async () => {
     const amharic = await site.browser.newContext({ locale: 'am-ET' });
     const tab = await amharic.newPage();
     await tab.goto((await orders.register({ amount: '1250.5' })).url);
@@ -211,7 +211,7 @@ describe('a customer', () => {
     await amharic.close();
   });
 
-  test('who goes on on another device finds the same page behind the QR code', async () => {
+  test('who continues on another device opens the same page with the QR code', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await page.getByText('Continue on another device').locator('visible=true').click();
@@ -254,7 +254,7 @@ describe('with the keyboard alone', () => {
     expect(await orders.attempts(order)).toMatchObject([{ phone: '+251733445566' }]);
   });
 
-  test('a mistake is where the focus goes', async () => {
+  test('the focus moves to the invalid field', async () => {
     await page.goto((await orders.register()).url);
     await page.getByLabel('Mobile number').fill('12');
     await page.keyboard.press('Enter');
@@ -267,7 +267,7 @@ describe('with the keyboard alone', () => {
 describe('without scripts', () => {
   inBrowser({ javaScriptEnabled: false });
 
-  test('a customer pays, and the pages go on to the outcome and to the shop by themselves', async () => {
+  test('a customer pays, and the pages continue to the outcome and to the shop by themselves', async () => {
     const order = await orders.register({ returnUrl: `${shop.origin}/thanks?a=1&b=2` });
     await page.goto(order.url);
     await page.getByText('30 minutes').waitFor();
@@ -280,7 +280,7 @@ describe('without scripts', () => {
     expect(shop.visits.map(({ url }) => url)).toContain('/thanks?a=1&b=2');
   });
 
-  test('a customer checks again by hand, having stopped the page from doing so', async () => {
+  test('a customer stops the automatic refresh, and checks again by hand', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet B');
@@ -299,7 +299,7 @@ describe('without scripts', () => {
     await page.getByText('The PIN was not right').waitFor();
   });
 
-  test('a customer puts a mistake right, and cancels', async () => {
+  test('a customer corrects an invalid field, and cancels', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await page.getByRole('button', { name: /^Pay / }).click();

@@ -28,7 +28,7 @@ describe('webhook redeliver', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   });
 
-  test('all since a time are sent again, and progress is shown until the end', async () => {
+  test('all deliveries since a time are sent again, and progress is shown until the end', async () => {
     const receiver = await desk.openReceiver();
     const own = await desk.stack.createMerchant({ signsWebhooks: true });
     for (let count = 0; count < 3; count += 1)
@@ -51,7 +51,7 @@ describe('webhook redeliver', () => {
     expect(looked).toMatchObject({ redelivery_id: id, redelivered_count: '3', delivered_count: '3' });
   });
 
-  test('Ctrl-C ends the looking, not the sending', async () => {
+  test('Ctrl-C ends the progress report, and the redelivery continues', async () => {
     const receiver = await desk.openReceiver();
     const own = await desk.stack.createMerchant({ signsWebhooks: true });
     await desk.cli.run('webhook', 'test', own.id, '--url', `${receiver.origin}/hook`);
@@ -85,7 +85,7 @@ describe('webhook redeliver', () => {
     expect(stdout).toContain('abandoned deliveries in PRODUCTION since');
   });
 
-  test('a redelivery that is not there ends with 3', async () => {
+  test('an unknown redelivery exits with code 3', async () => {
     const { exitCode, stderr } = await desk.cli.run('webhook', 'redelivery', desk.merchant.id, nobody('whr'));
 
     expect(exitCode).toBe(3);
@@ -94,7 +94,7 @@ describe('webhook redeliver', () => {
 });
 
 describe('webhook hosts, pause and resume', () => {
-  test('a paused endpoint is in trouble, gets nothing, and all that waited once it is resumed', async () => {
+  test('a paused host is listed with --trouble, gets nothing, and receives all waiting deliveries after resume', async () => {
     const receiver = await desk.openReceiver();
     const hook = `${receiver.origin}/hook`;
     await desk.sendTest(receiver);
@@ -140,7 +140,7 @@ describe('webhook hosts, pause and resume', () => {
     expect(resumed).toContain(receiver.origin);
   });
 
-  test('one that is not there ends with 3, and a word on environments', async () => {
+  test('an unknown host exits with code 3, and the advice names the environment', async () => {
     const { exitCode, stderr } = await desk.cli.run(
       'webhook',
       'resume',
@@ -153,7 +153,7 @@ describe('webhook hosts, pause and resume', () => {
     expect(stderr).toContain('webhook hosts <merchant_id>');
   });
 
-  test('a merchant of whom nothing is known has none', async () => {
+  test('an unknown merchant has no hosts', async () => {
     const { exitCode, stdout } = await desk.cli.run('webhook', 'hosts', nobody('mer'));
 
     expect(exitCode).toBe(0);
@@ -162,7 +162,7 @@ describe('webhook hosts, pause and resume', () => {
 });
 
 describe('webhook secret', () => {
-  test('the first is current at once; the next one is shown with what to do, and promoted', async () => {
+  test('the first secret is current at once, and the next one is shown with advice and promoted', async () => {
     const { id } = await desk.stack.createMerchant();
 
     const none = await desk.cli.run('webhook', 'secret', 'list', id);
@@ -218,7 +218,7 @@ describe('webhook secret', () => {
     expect(listed['signing_secrets']).toEqual([expect.objectContaining({ shown: true })]);
   });
 
-  test('a merchant there is not ends with 3', async () => {
+  test('an unknown merchant exits with code 3', async () => {
     const { exitCode, stderr } = await desk.cli.run('webhook', 'secret', 'rotate', nobody('mer'));
 
     expect(exitCode).toBe(3);

@@ -88,7 +88,7 @@ test('the cases below are every field of the document', () => {
 });
 
 test.each(fields)(
-  '%s.%s: the server refuses what is shorter or longer than documented, and no more',
+  '%s.%s: the server refuses only values that are shorter or longer than documented',
   async (name, field) => {
     const { minLength = 0, maxLength = 0 } = schemaOf(name, field);
     const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);
@@ -143,7 +143,7 @@ const isBeyondPatterns = (field: string, text: string): boolean => {
 };
 
 test.each(fields)(
-  '%s.%s: document and server agree about texts that are nearly right',
+  '%s.%s: document and server agree about texts that are almost valid',
   async (name, field) => {
     const examples = [
       ...schemaOf(name, field).examples,

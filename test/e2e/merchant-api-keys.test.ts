@@ -56,14 +56,14 @@ describe.each(environments)('a key of %s', (environment) => {
     ).toBe(404);
   });
 
-  test("does not see another merchant's orders: 404, as if there were none", async () => {
+  test("gets 404 for another merchant's order, as for an order that does not exist", async () => {
     const sent = registration();
     await api.post(shop, '/api/v1/register', sent, { environment });
     const { status, json } = await api.post(other, '/api/v1/verify', sent, { environment });
     expect({ status, json }).toEqual({ status: 404, json: { code: 404, message: 'Not found' } });
   });
 
-  test("lets its merchant use an order number that is another merchant's, too", async () => {
+  test('registers an order number that another merchant also uses', async () => {
     const sent = registration();
     const mine = await api.post(shop, '/api/v1/register', sent, { environment });
     const theirs = await api.post(other, '/api/v1/register', { ...sent, amount: '7' }, { environment });
@@ -93,7 +93,7 @@ describe('a key that ends', () => {
   const verify = (who: Shop, apiKey: string) =>
     api.post(who, '/api/v1/verify', { order_number: 'x' }, { apiKey });
 
-  test('is dead within 5 seconds of being revoked, though it was just used', async () => {
+  test('is refused within 5 seconds after its revocation, although it was just used', async () => {
     const fresh = await api.newShop();
     const secret = fresh.keys.sandbox;
     const id = await sandboxKeyId(fresh);
@@ -102,7 +102,7 @@ describe('a key that ends', () => {
     await untilStatus(401, () => verify(fresh, secret));
   });
 
-  test('goes on working beside the new one when it is rotated with an overlap', async () => {
+  test('stays valid beside the new one when it is rotated with an overlap', async () => {
     const fresh = await api.newShop();
     const secret = fresh.keys.sandbox;
     const id = await sandboxKeyId(fresh);

@@ -119,7 +119,7 @@ describe('the embedded PostgreSQL', () => {
     await once(other, 'exit');
   });
 
-  test('one left running by a start that was killed is shut down in order by the next', async () => {
+  test('a server that a killed start left running is shut down cleanly by the next start', async () => {
     await server.stop();
     const [port] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
     const args = ['-D', home.data, '-p', String(port), '-c', 'unix_socket_directories='];
@@ -159,7 +159,7 @@ describe('a start of the embedded PostgreSQL', () => {
     return started;
   }
 
-  test('a first start that was interrupted is begun again', async () => {
+  test('an interrupted first start is repeated', async () => {
     const folder = await newFolder();
     const home = await homeIn(folder);
     await mkdir(`${home.data}.draft`);
@@ -171,7 +171,7 @@ describe('a start of the embedded PostgreSQL', () => {
 
   if (isRoot)
     describe('started by root', () => {
-      test('keeps programs and data where that user can go, when it cannot enter a home of mode 0700', async () => {
+      test('keeps programs and data in folders that the user can enter, when it cannot enter a home of mode 0700', async () => {
         const folder = await newFolder();
         await chmod(folder, 0o755);
         const [privateHome, shared] = [join(folder, 'root'), join(folder, 'shared')];
@@ -206,7 +206,7 @@ describe('a start of the embedded PostgreSQL', () => {
         expect(reports).toHaveLength(2);
       });
 
-      test('a database elsewhere that is gone is not replaced by an empty one', async () => {
+      test('a missing database in another folder is not replaced by an empty one', async () => {
         const folder = await newFolder();
         await writeFile(join(folder, 'postgres.path'), '/var/lib/gatehouse/gone/postgres\n');
         await expect(homeIn(folder)).rejects.toThrow(/that folder is gone\. Put it back/);

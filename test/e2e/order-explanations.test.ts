@@ -212,7 +212,7 @@ describe('a payment', () => {
     await expectFact(name, 'merchant_credentials merchant credentials_corrected');
   });
 
-  test('that the merchant cannot take: no wallet switched on, suspended; and an order whose time has ended', async () => {
+  test('that the merchant cannot take: no wallet enabled, suspended, and an expired session', async () => {
     const merchant = await stack.createMerchant();
     const { orderId, ...name } = await hosted(merchant);
     const wallets = ['walleta', 'walletb'];
@@ -346,7 +346,7 @@ test('a webhook: without a secret, refused, with its endpoint paused, abandoned 
   expect(await expectFact(order, 'nothing nobody none')).toBe('The order is paid, and waits for nothing.');
 });
 
-test('an order that has just ended waits until its webhooks are created', async () => {
+test('an order that has just ended waits for its webhooks to be created', async () => {
   await waitUntil('the first event was read', async () => {
     const rows = await superuser.query(
       "select from webhooks.event_readers where reader = 'intake' and cursor <> ''",
@@ -366,7 +366,7 @@ test('an order that has just ended waits until its webhooks are created', async 
   await expectFact(order, 'nothing nobody none');
 });
 
-test('an unknown order is answered like in verify, and no merchant sees another merchant’s order', async () => {
+test('an unknown order is answered as in verify, and no merchant sees another merchant’s order', async () => {
   const other = await stack.createMerchant();
   const order = await hosted();
   const ask = async (path: string, key: string, body: object) => {
@@ -389,7 +389,7 @@ test('an unknown order is answered like in verify, and no merchant sees another 
   expect((await ask('explain', 'svc_test_none', {})).status).toBe(401);
 });
 
-test('the outcomes of simulated wallets end with facts that fit', async () => {
+test('each outcome of the simulated wallets ends with the fact that fits it', async () => {
   await desk.clear();
   await reportWallets(WalletBreakerState.CLOSED);
   await stack.startWallets();

@@ -70,7 +70,7 @@ const strayIn = (status: string): Promise<{ stray_payment_id: string }> =>
     return (stray_payments as { stray_payment_id: string }[])[0];
   });
 
-test('a reversal that was accepted and then failed goes through when it is tried again, and only once', async () => {
+test('a reversal that was accepted and then failed succeeds exactly once when it is retried', async () => {
   const payer = '+251900000026';
   const id = await payTooLate(payer);
   const failed = await strayIn('reversal_refused');

@@ -1,8 +1,9 @@
 import type { Environment } from './order.ts';
 
 /*
- * A recovery begins when the database is older than the gateway has been: it was restored from a backup. What happened since
- * the backup is lost here, and the wallets have carried it out. So no new money moves before the gateway knows what they did.
+ * A recovery begins when the database was restored from a backup, so it is older than the payments that the gateway has made.
+ * The records since the backup are lost, but the wallets have moved the money. So no new money moves before the gateway knows
+ * what they did.
  *
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
@@ -18,7 +19,7 @@ export type RecoveryCause =
   /** An operator began the recovery. */
   | 'OPERATOR';
 
-/** What the broker's stream told. COMPLETE: it continues the database's events without a gap. */
+/** The result of reading the broker's stream. COMPLETE: it continues the database's events without a gap. */
 export type StreamState = 'WAITING' | 'COMPLETE' | 'PARTIAL' | 'LOST';
 
 export interface WalletCheck {
@@ -44,7 +45,7 @@ export interface Witnesses {
   readonly hasNewestEvent: boolean | undefined;
 }
 
-/** Why the database counts as restored; undefined when nothing says so. */
+/** Why the database counts as restored; undefined when it does not. */
 export function causeOfRecovery({
   knownHome,
   home,
@@ -86,7 +87,7 @@ export interface ReadStream {
   readonly messages: number;
 }
 
-/** What a read stream is worth. */
+/** The state of a stream that was read. */
 export const streamAfter = ({ beginsInDatabase, isContinuous, messages }: ReadStream): StreamState =>
   messages === 0 ? 'LOST' : beginsInDatabase && isContinuous ? 'COMPLETE' : 'PARTIAL';
 

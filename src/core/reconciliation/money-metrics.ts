@@ -11,7 +11,7 @@ export interface MoneyMetricsParts {
   readonly now: () => Date;
 }
 
-/** Adds how many days and merchants differ from the wallets' statements, and how many days were not compared. All cores show the same values. */
+/** Adds the numbers of balances that differ from the wallets' statements, and of days that were not compared. All cores show the same values. */
 export function addMoneyMetrics(metrics: Metrics, { database, wallets, now }: MoneyMetricsParts): void {
   const { pool } = database;
   const compared = wallets.filter(({ reconcile }) => reconcile);

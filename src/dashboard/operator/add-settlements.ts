@@ -102,7 +102,7 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
         waiting,
         decided,
         page: waitingToken,
-        // The item of a failed proposal may wait no more.
+        // The subject of a failed proposal may no longer be in the list.
         problem: isShown ? undefined : failed?.problem,
       },
     });

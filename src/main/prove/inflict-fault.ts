@@ -19,7 +19,10 @@ const diskFactor = 3;
 const startWithinMs = 60_000;
 
 /** Why a fault cannot be done here; undefined when it can. */
-export function whyNotPossible({ target, kind }: Fault, { gateway, diskOf }: FaultParts): string | undefined {
+export function reasonNotPossible(
+  { target, kind }: Fault,
+  { gateway, diskOf }: FaultParts,
+): string | undefined {
   if (kind === 'network') return undefined;
   if (!gateway.processes.has(target))
     return `the ${target} runs elsewhere, so only its network can be attacked`;

@@ -7,7 +7,7 @@ import type { Evidence } from './evidence.ts';
 import { findLeaks } from './find-leaks.ts';
 import type { CampaignGateway } from './gateway.ts';
 import { webhookEvents } from './invariant.ts';
-import { inflictFault, whyNotPossible } from './inflict-fault.ts';
+import { inflictFault, reasonNotPossible } from './inflict-fault.ts';
 import type { FaultParts } from './inflict-fault.ts';
 import { startLoad } from './load.ts';
 import type { Load } from './load.ts';
@@ -155,7 +155,7 @@ async function doFaults(options: StandOptions, load: Load): Promise<readonly Fau
   const results: FaultResult[] = [];
   for (const { round, fault } of options.faults) {
     const planned = { round, target: fault.target, fault: fault.kind };
-    const problem = whyNotPossible(fault, parts);
+    const problem = reasonNotPossible(fault, parts);
     if (problem !== undefined) {
       results.push(notTried(planned, problem));
       continue;

@@ -20,10 +20,9 @@ export interface LargeIndexParts {
 
 /**
  * Creates the missing indexes one after another, without a lock that stops writers. A migration cannot do so, because PostgreSQL creates
- * such an index outside of a transaction. So a statement must also be correct without its index, and a planner that finds the index valid
- * uses it by itself.
+ * such an index outside of a transaction. So a statement must also be correct without its index. PostgreSQL uses the index once it is valid.
  *
- * One process creates them. Gives false, without waiting, when another one does so. An index that was interrupted is not valid, and is
+ * One process creates them. Returns false, without waiting, when another process does so. An interrupted index is not valid, and is
  * created again. PostgreSQL waits for older transactions, but only vacuum and changes of the schema wait for the index. Events do not wait:
  * an index of 700,000 rows that took 6 s held none back for more than 8 ms.
  */

@@ -24,8 +24,8 @@ export type CallbackSender = (
 ) => Promise<number | string>;
 
 /**
- * Sends callbacks as in the contract: a PUT with the wallet's credentials, the date and the hash of the body. Each is
- * sent once. The outcome determines repetitions, on which clients must not rely.
+ * Sends callbacks as in the contract: a PUT with the wallet's credentials, the date and the hash of the body. Each call
+ * sends one. Some simulated outcomes send a callback again or never, so clients must not rely on it.
  */
 export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
   const { credentials, now, timeoutMs, closing } = options;

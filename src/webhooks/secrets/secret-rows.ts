@@ -59,8 +59,8 @@ update webhooks.signing_secrets set is_current = true, promote_at = null
 where merchant_id = $1 and environment = $2 and id = $3`;
 
 /**
- * Sends what waited for the first secret. The schedules count from now on. A statement after the insert of the secret, so
- * that it sees every lane whose process did not see the secret.
+ * Makes the deliveries due that waited for the first secret. Their schedules count from now on. It runs after the insert of
+ * the secret, so that it sees every lane whose process did not see the secret.
  */
 const wakeWaiting = `
 with waiting as (

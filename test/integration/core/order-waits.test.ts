@@ -72,7 +72,7 @@ describe('WaitOrder', () => {
       expect(answer).toMatchObject({ timedOut: true, order: { status: OrderStatus.PENDING } });
   });
 
-  test('names what is wrong with a request', async () => {
+  test('an invalid request is answered with its invalid fields', async () => {
     const key = { case: 'orderNumber', value: 'W-none' } as const;
     expect(await failureOf(orders.waitOrder({ merchantId, environment, key }))).toMatchObject({
       code: 'NotFound',
@@ -83,7 +83,7 @@ describe('WaitOrder', () => {
   });
 });
 
-test('a stream of ended orders gives each order that ends, and no other change', async () => {
+test('a stream of ended orders contains each order that ends, and no other change', async () => {
   const leave = new AbortController();
   const told: string[] = [];
   let isOpen = false;
@@ -107,7 +107,7 @@ test('a stream of ended orders gives each order that ends, and no other change',
   await reading;
 });
 
-test('a merchant who waits gets the end of the order from its facade', async () => {
+test('a waiting request of a merchant gets the end of the order from its facade', async () => {
   const orderId = await register('M-1');
   const waiting = post(
     `${stack.facades[0]?.sandbox}/api/v1/verify`,

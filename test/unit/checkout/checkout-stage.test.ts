@@ -79,7 +79,7 @@ describe('what a customer is shown', () => {
     ['a prompt just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
     ['a prompt of three minutes', { attempt: SENT, startedSecondsAgo: 180 }, true],
     ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
-  ])('is called slow or not: %s', (_name, situation, slow) => {
+  ])('says that the payment takes longer than usual, or not: %s', (_name, situation, slow) => {
     expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
   });
 });

@@ -3,7 +3,7 @@ import { registerOrder } from '../../../src/core/domain/order.ts';
 import { buildFacts, registeredAt } from './build-order.ts';
 
 describe('registerOrder', () => {
-  test('gives a PENDING order with nothing deducted and no attempt', () => {
+  test('returns a PENDING order with nothing deducted and no attempt', () => {
     const facts = buildFacts();
 
     const { order } = registerOrder(facts);
@@ -22,7 +22,7 @@ describe('registerOrder', () => {
     });
   });
 
-  test('gives one CREATED event, the first of the history, that holds the order', () => {
+  test('returns one CREATED event, the first of the history, with the order', () => {
     const { order, events } = registerOrder(buildFacts());
 
     expect(events).toEqual([

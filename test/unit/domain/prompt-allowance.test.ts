@@ -230,7 +230,7 @@ describe('whatever requesters do', () => {
     );
   });
 
-  test('the bounds are reached', () => {
+  test('a phone can reach each of these limits', () => {
     const phone = new Phone();
     for (; phone.nowMs < promptWindowMs; phone.nowMs += 1_000)
       for (const requester of [
@@ -283,23 +283,23 @@ describe('the contest: an attacker asks for the phone each second, and always be
       ),
     );
 
-  test('a merchant that the phone has paid gets through within a minute, whatever the number of attackers', () => {
+  test('a merchant that the phone has paid gets its prompt within a minute, whatever the number of attackers', () => {
     expect(worst([...pages(9), ...merchants(9)], known)).toBeLessThanOrEqual(60);
   });
 
-  test('so does a page of such a merchant, unless the attacker opens pages of that merchant', () => {
+  test('a page of such a merchant gets its prompt in that time, unless the attacker opens pages of the same merchant', () => {
     expect(worst([...pages(9), ...merchants(9)], page('home', 'mine', true))).toBeLessThanOrEqual(60);
   });
 
-  test('so does a merchant that the phone has never paid, against one merchant and any number of pages', () => {
+  test('a merchant that the phone has never paid gets its prompt in that time, against one merchant and any number of pages', () => {
     expect(worst([...pages(9), ...merchants(1)], stranger)).toBeLessThanOrEqual(60);
   });
 
-  test('a page of a merchant that the phone has never paid gets through within three minutes, against one of each', () => {
+  test('a page of a merchant that the phone has never paid gets its prompt within three minutes, against one merchant and one page', () => {
     expect(worst([...pages(1), ...merchants(1)], page('home', 'mine'))).toBeLessThanOrEqual(180);
   });
 
-  test('four merchants of the attacker keep out those that the phone has never paid, and those alone', () => {
+  test('four merchants of the attacker block only merchants that the phone has never paid', () => {
     expect(worst(merchants(9), stranger)).toBeGreaterThan(60);
     expect(worst(merchants(9), known)).toBeLessThanOrEqual(60);
   });

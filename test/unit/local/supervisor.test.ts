@@ -45,7 +45,7 @@ describe('a supervised process', () => {
     return one;
   }
 
-  test('is running once it says it is ready, and gone once it is stopped', async () => {
+  test('runs after it reports ready, and has exited after it is stopped', async () => {
     const one = await start(node(`console.log('ready');${keepRunning}`));
     const pid = one.pid() ?? 0;
     expect(await isRunning(pid)).toBe(true);
@@ -54,18 +54,18 @@ describe('a supervised process', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('one that ends before it is ready fails the start with the end of its log', async () => {
+  test('an exit before it is ready fails the start with the end of its log', async () => {
     const starting = start(node(`console.error('GATEHOUSE_X must be a port'); process.exitCode = 3;`));
     await expect(starting).rejects.toThrow(/core did not start \(exit code 3\).*GATEHOUSE_X must be a port/s);
   });
 
-  test('a program that is not there fails the start', async () => {
+  test('a missing program fails the start', async () => {
     await expect(start(node('', { command: '/nowhere/core' }))).rejects.toThrow(
       /core did not start .*ENOENT/s,
     );
   });
 
-  test('one that ends by itself is started again at once, and the output says so', async () => {
+  test('an exit restarts it at once, and the output says so', async () => {
     const one = await start(node(`console.log('ready');${keepRunning}`));
     const first = one.pid() ?? 0;
     process.kill(first, 'SIGKILL');
@@ -76,7 +76,7 @@ describe('a supervised process', () => {
     );
   });
 
-  test('one that ends again and again is started after longer and longer delays, until it is stopped', async () => {
+  test('repeated exits restart it after growing delays, until it is stopped', async () => {
     let starts = 0;
     const prepare = async () => {
       if (++starts > 1) throw new Error('no space left on device');
@@ -90,7 +90,7 @@ describe('a supervised process', () => {
     expect(warnings[1]).toContain('no space left on device');
   });
 
-  test('one that three times in a row gives no answer is killed and started again, although it ignores SIGTERM', async () => {
+  test('three health checks without an answer kill and restart it, although it ignores SIGTERM', async () => {
     const answers = [false, false, true, false, false, false];
     const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
     const isResponsive = async () => answers.shift() ?? true;
@@ -105,7 +105,7 @@ describe('a supervised process', () => {
     expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once/);
   });
 
-  test('one that ignores its signal is killed at the deadline', async () => {
+  test('a process that ignores its signal is killed at the deadline', async () => {
     const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
     const one = await start(node(stubborn, { stopTimeoutMs: 100 }));
     const pid = one.pid() ?? 0;
@@ -140,7 +140,7 @@ describe('a supervised process', () => {
     expect(await isRunning(pids[1] ?? 0)).toBe(false);
   });
 
-  test('one that holds an IPC channel ends when its parent is killed', async () => {
+  test('a process with an IPC channel exits when its parent is killed', async () => {
     const preload = new URL('../../../src/main/local/stop-with-parent.ts', import.meta.url).href;
     const args = ['--import', preload, '-e', `console.log(process.pid);${keepRunning}`];
     const parent = spawn(process.execPath, [

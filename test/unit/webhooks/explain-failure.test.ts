@@ -54,7 +54,7 @@ const notUsed = new Set([
     .map((name) => `UND_ERR_${name}`),
 ]);
 
-test('every error of this version of undici has its words, or cannot come', () => {
+test('every error of this version of undici has a text, or cannot occur', () => {
   const known = new Set([...notUsed, ...fromUndici.map(([code]) => code)]);
   const codes = Object.values(errors).flatMap((kind) => {
     const Made = kind as new (...values: unknown[]) => { readonly code?: unknown };
@@ -85,7 +85,7 @@ test.each<[string, RegExp, RegExp]>([
   ['ETIMEDOUT', /check that the host is up/, lost],
   ['EMFILE ENFILE ENOBUFS ENOMEM', /Gatehouse could not open a connection/, other],
   ['EADDRNOTAVAIL EADDRINUSE EACCES EPERM', /Gatehouse could not open a connection/, other],
-])('%s says what failed, and where', (codes, connecting, connected) => {
+])('%s names the failure and the address', (codes, connecting, connected) => {
   for (const code of codes.split(' ')) {
     const [before, after] = [explain(code, { phase: 'connecting' }), explain(code)];
     expect(before).toMatchObject({ result: 'CONNECTION_FAILED', detail: expect.stringMatching(connecting) });
@@ -94,7 +94,7 @@ test.each<[string, RegExp, RegExp]>([
   }
 });
 
-test('a connection that breaks within an answer names the status that had come', () => {
+test('a connection that breaks within an answer names the received status', () => {
   expect(explain('ECONNRESET', { status: 200 }).detail).toBe(
     'answered 200 OK, but the connection was closed before the end of the body',
   );

@@ -73,7 +73,7 @@ async function loadTable(
   if (into.rowCount !== rows)
     throw new SnapshotError(
       `${file} has ${into.rowCount} rows, and the manifest says ${rows}`,
-      'Use another backup. This database stays empty of rows: delete it.',
+      'Drop this database, which has no rows, and restore another backup into a new one.',
     );
 }
 
@@ -89,7 +89,7 @@ where k.contype = 'f' and k.conrelid <> k.confrelid`);
   const waiting = new Map(tables.map((table) => [`${table.schema}.${table.name}`, table]));
   while (waiting.size > 0) {
     const ready = [...waiting].filter(([key]) => !rows.some(({ of, to }) => of === key && waiting.has(to)));
-    if (ready.length === 0) throw new TypeError('the foreign keys of the tables form a circle');
+    if (ready.length === 0) throw new TypeError('the foreign keys of the tables form a cycle');
     for (const [key, table] of ready) {
       ordered.push(table);
       waiting.delete(key);
