@@ -40,8 +40,8 @@ const newMerchant = async (): Promise<string> => {
   return merchant!.merchantId;
 };
 
-describe('exit code 2, for input that is not right', () => {
-  test('an option that there is not', async () => {
+describe('exit code 2, for invalid input', () => {
+  test('an unknown option', async () => {
     const { exitCode, stdout, stderr } = await cli.run('merchant', 'list', '--limt', '3');
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -123,7 +123,7 @@ describe('exit code 2, for input that is not right', () => {
   });
 });
 
-describe('exit code 3, for what is not there', () => {
+describe('exit code 3, for unknown objects', () => {
   test('a merchant', async () => {
     const { exitCode, stderr } = await cli.run('merchant', 'show', newRandomId('mer', new Date()));
 
@@ -143,7 +143,7 @@ describe('exit code 3, for what is not there', () => {
     expect(stderr).toMatch(/key list <merchant_id>$/m);
   });
 
-  test('an order: it asks whether the environment is right', async () => {
+  test('an order: the error names the environment', async () => {
     const { exitCode, stderr } = await cli.run('order', 'show', await newMerchant(), 'inv-404');
 
     expect(exitCode).toBe(3);
@@ -151,7 +151,7 @@ describe('exit code 3, for what is not there', () => {
   });
 });
 
-describe('exit code 4, for what is refused', () => {
+describe('exit code 4, for refused commands', () => {
   test('a token that the core does not know', async () => {
     const { exitCode, stderr } = await runWith(settingsWith('f'.repeat(32)), 'merchant', 'list');
 
@@ -192,7 +192,7 @@ describe('exit code 5, for a core that cannot be reached', () => {
     expect(stderr).toMatch(/doctor$/m);
   });
 
-  test('what listens there never says anything: it gives up by itself', async () => {
+  test('the server there never answers: the command stops by itself', async () => {
     const sockets = new Set<Socket>();
     const mute = createServer((socket) => void sockets.add(socket));
     await new Promise<void>((listening) => mute.listen(0, '127.0.0.1', listening));
@@ -206,7 +206,7 @@ describe('exit code 5, for a core that cannot be reached', () => {
     expect(stderr).toContain('no answer came in time');
   });
 
-  test('with --verbose, and only then, it says where in the program that was', async () => {
+  test('only with --verbose, it prints the stack trace', async () => {
     const settings = settingsWith('any', await deadAddress());
 
     const short = await runWith(settings, 'merchant', 'list');

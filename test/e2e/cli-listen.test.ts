@@ -120,7 +120,7 @@ describe('gatehouse listen', () => {
     expect(opened(second!)).toMatchObject({ type: 'order.failed', data: { order_number: 'heard-2' } });
   });
 
-  test('a receiver that is down or refuses is said so, once, and the next event goes out all the same', async () => {
+  test('a receiver that is down or refuses is reported once, and the next event is still forwarded', async () => {
     const down = await closedPort();
     const listening = await listen('--forward', `http://127.0.0.1:${down}/hook`);
     const refusing = await openReceiver(answer(500, {}, 'boom \u001b[2J'));
@@ -160,7 +160,7 @@ describe('gatehouse listen', () => {
     expect(plain.stdout()).not.toContain('answered');
   });
 
-  test('goes on when the webhooks process is started again, and says that it was away', async () => {
+  test('continues after a restart of the webhooks process, and reports the interruption', async () => {
     const receiver = await openReceiver();
     const listening = await listen('--forward', receiver.origin);
 
@@ -187,7 +187,7 @@ describe('gatehouse listen', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('a merchant that there is not ends with 3; other merchants are told where their secret is', async () => {
+  test('an unknown merchant exits with code 3; for other merchants it says where their secret is', async () => {
     const other = await stack.createMerchant();
 
     const unknown = await cli.run('listen', 'mer_01m7xjbb99evv8hx2dqm5r8qgn');

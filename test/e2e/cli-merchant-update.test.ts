@@ -64,7 +64,7 @@ describe('merchant update', () => {
     ).rejects.toThrow();
   });
 
-  test('leaves what is not said as it is, and takes limits away by all, none and standard', async () => {
+  test('keeps values that are not given, and removes limits by all, none and standard', async () => {
     const { id } = await update(
       ...['--currencies', 'USD', '--requests-per-second', '5', '--name', 'Before'],
       ...['--contact-phone', '8118', '--contact-email', 'help@shop.example'],
@@ -106,7 +106,7 @@ describe('merchant update', () => {
     expect(stderr).toContain(word);
   });
 
-  test('of a merchant that is not there says so', async () => {
+  test('reports an unknown merchant', async () => {
     const id = newRandomId('mer', new Date());
 
     const { exitCode, stderr } = await cli.run('merchant', 'update', id, '--name', 'X');

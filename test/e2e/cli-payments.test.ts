@@ -82,7 +82,7 @@ describe('payment list and show', () => {
     expect(widthOf(all.stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('one is shown with its order and everything that was said, in order', async () => {
+  test('an attempt is shown with its order and its first and last exchanges, in order', async () => {
     const { payment_attempt_id: id } = await attemptWith('00');
 
     const { stdout, exitCode } = await cli.run('payment', 'show', merchant.id, id);
@@ -96,7 +96,7 @@ describe('payment list and show', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('everything that was said is shown whole when asked for', async () => {
+  test('all exchanges are shown in full on request', async () => {
     const { payment_attempt_id: id } = await attemptWith('00');
 
     const all = await cli.run('payment', 'show', merchant.id, id, '--exchanges', 'all');
@@ -126,7 +126,7 @@ describe('payment list and show', () => {
     expect(JSON.stringify(shown['exchanges'])).not.toContain('251900000000');
   });
 
-  test('one that is not there ends with 3 and says where to look', async () => {
+  test('an unknown attempt exits with code 3 and names the command that lists attempts', async () => {
     const id = 'pat_01m7xjbb99evv8hx2dqm5r8qgn';
 
     const { exitCode, stderr } = await cli.run('payment', 'show', merchant.id, id);
@@ -135,7 +135,7 @@ describe('payment list and show', () => {
     expect(stderr).toContain('payment list <merchant_id>');
   });
 
-  test('a status nobody has ends with 2 and names those there are', async () => {
+  test('an unknown status exits with code 2 and names the valid ones', async () => {
     const { exitCode, stderr } = await cli.run('payment', 'list', merchant.id, '--status', 'lost');
 
     expect(exitCode).toBe(2);
@@ -163,7 +163,7 @@ describe('stray payments', () => {
       return (stray_payments as { stray_payment_id: string; update_time: string }[])[0];
     });
 
-  test('are listed, told of by doctor, and tried again', async () => {
+  test('are listed, reported by doctor, and tried again', async () => {
     await makeStray();
     const { stray_payment_id: id, update_time: before } = await refused();
 
@@ -205,7 +205,7 @@ describe('stray payments', () => {
     expect(json['stray_payments']).toMatchObject([{ stray_payment_id: id, kind: 'wrong_amount' }]);
   });
 
-  test('one that was not refused cannot be tried again: 4', async () => {
+  test('one that was not refused cannot be tried again: exit code 4', async () => {
     const { strayPayments } = await stack
       .client(StrayPaymentService, 'reader')
       .listStrayPayments({ merchantId: merchant.id });
@@ -222,7 +222,7 @@ describe('stray payments', () => {
 describe('reconcile', () => {
   const dayOfPayments = async (): Promise<string> => (await attemptWith('24')).update_time.slice(0, 10);
 
-  test('tells what the statement lacks and what it has otherwise, and ends with 1', async () => {
+  test('reports missing and differing entries of the statement, and exits with code 1', async () => {
     await waitUntil('the stray payment went back', async () => {
       const { stray_payments } = await cli.json('payment', 'strays', '--status', 'reversed');
       return (stray_payments as unknown[]).length === 1;
@@ -242,14 +242,14 @@ describe('reconcile', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('a day on which both have nothing ends with 0', async () => {
+  test('a day without payments on both sides exits with code 0', async () => {
     const { exitCode, stdout } = await cli.run('reconcile', '--wallet', 'walletb', '--date', '2025-06-01');
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain('The statement and the records agree.');
   });
 
-  test('money that the wallet has and nobody asked for is found; --json has all of it and no progress', async () => {
+  test('money that Gatehouse did not request is found; --json has all of it and no progress', async () => {
     const { exitCode, stdout, stderr } = await cli.run(
       ...['reconcile', '--wallet', 'walleta', '--date', '2024-01-05', '--json'],
     );

@@ -104,7 +104,7 @@ describe('refund create', () => {
     expect(unknown).toMatchObject({ exitCode: 3, stdout: '' });
   });
 
-  test('waits no longer than it is told, and the refund goes on: 1', async () => {
+  test('stops waiting after the given time with exit code 1, and the refund continues', async () => {
     const { exitCode, stdout, stderr } = await create('--wait', '1s');
 
     expect(exitCode).toBe(1);

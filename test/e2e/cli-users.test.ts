@@ -64,7 +64,7 @@ describe('user invite', () => {
     expect(stderr).toContain(word);
   });
 
-  test('of somebody who is there already is refused, and says where to look', async () => {
+  test('of an existing member is refused, and names the command that lists users', async () => {
     await accept((await invite('there@shop.example', 'viewer'))['link']);
     const { exitCode, stderr } = await cli.run(
       ...['user', 'invite', 'there@shop.example', '--merchant', merchantId, '--role', 'owner'],
@@ -77,7 +77,7 @@ describe('user invite', () => {
 describe('user reset, remove-totp, approve and reject', () => {
   const accounts = () => stack.client(AccountService, 'dashboard');
 
-  test('ask for help that an operator in the dashboard has to approve; the command line cannot', async () => {
+  test('request help that an operator in the dashboard must approve, and the command line cannot', async () => {
     await accept((await invite('lost@shop.example'))['link']);
     const { link } = await cli.json('user', 'invite', 'approver@gateway.example', '--operator');
     const { user: operator } = await accept(link);
@@ -107,7 +107,7 @@ describe('user reset, remove-totp, approve and reject', () => {
     expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no second factor');
   });
 
-  test('of an address nobody has says so', async () => {
+  test('of an unknown address reports that', async () => {
     const { exitCode, stderr } = await cli.run('user', 'reset', 'nobody@shop.example');
     expect(exitCode).toBe(3);
     expect(stderr).toContain('user list');
@@ -115,7 +115,7 @@ describe('user reset, remove-totp, approve and reject', () => {
 });
 
 describe('user list, disable, enable and remove', () => {
-  test('show who is there and who is invited, keep out, let in and take off', async () => {
+  test('list users and invitations, disable, enable and remove them', async () => {
     const { id: merchant } = await stack.createMerchant();
     const nobody = await cli.run('user', 'list', '--merchant', merchant);
     expect(nobody.stdout).toContain(`user invite <email> --merchant ${merchant} --role owner`);

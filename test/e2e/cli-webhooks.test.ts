@@ -65,7 +65,7 @@ describe('webhook deliveries, show and explain', () => {
     for (const { stdout } of [listed, shown]) expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('an order that has ended names the command that tells what its URL was told', async () => {
+  test('the history of an ended order names the command that lists its deliveries', async () => {
     const receiver = await desk.openReceiver();
     await desk.pay('shown-1', receiver.origin);
     const { delivery_id: id } = await desk.tried(receiver);
@@ -145,7 +145,7 @@ describe('webhook deliveries, show and explain', () => {
     });
   });
 
-  test('one that is not there ends with 3 and says where to look', async () => {
+  test('an unknown delivery exits with code 3 and names the command that lists deliveries', async () => {
     const { exitCode, stderr } = await desk.cli.run('webhook', 'show', desk.merchant.id, nobody('whd'));
 
     expect(exitCode).toBe(3);
@@ -154,7 +154,7 @@ describe('webhook deliveries, show and explain', () => {
 });
 
 describe('webhook test', () => {
-  test('ends with 0 when the receiver took it', async () => {
+  test('exits with code 0 when the receiver accepted it', async () => {
     const receiver = await desk.openReceiver();
 
     const { exitCode, stdout } = await desk.sendTest(receiver);
@@ -164,7 +164,7 @@ describe('webhook test', () => {
     expect(JSON.parse(receiver.webhooks[0]!.body.toString())).toMatchObject({ type: 'webhook.test' });
   });
 
-  test('ends with 1 when it did not, and says what was answered', async () => {
+  test('exits with code 1 when it did not, and shows the answer', async () => {
     const receiver = await desk.openReceiver(answer(500, {}, 'no such table'));
 
     const { exitCode, stdout } = await desk.sendTest(receiver);
@@ -175,7 +175,7 @@ describe('webhook test', () => {
     expect(stdout).toContain(`webhook explain ${desk.merchant.id} whd_`);
   });
 
-  test('tells a reason that is longer than a line to its end', async () => {
+  test('prints a reason that is longer than a line in full', async () => {
     const receiver = await desk.openReceiver(answer(401));
 
     const { stdout } = await desk.sendTest(receiver);
@@ -185,7 +185,7 @@ describe('webhook test', () => {
     );
   });
 
-  test('ends with 1 when nobody is there, and with the attempt in JSON', async () => {
+  test('exits with code 1 when nothing listens, with the attempt in JSON', async () => {
     const url = `http://127.0.0.1:${await closedPort()}/hook`;
 
     const { exitCode, stdout, stderr } = await desk.cli.run(
@@ -204,7 +204,7 @@ describe('webhook test', () => {
     });
   });
 
-  test('ends with 2 for a URL that orders of that environment could not have', async () => {
+  test('exits with code 2 for a URL that orders of that environment could not have', async () => {
     const { exitCode, stderr } = await desk.cli.run(
       ...['webhook', 'test', desk.merchant.id, '--url', 'http://shop.example/hook', '-e', 'live'],
     );

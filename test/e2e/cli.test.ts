@@ -111,7 +111,7 @@ describe('merchant', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('list says that there are more than the limit, and goes on behind its page token', async () => {
+  test('list says that there are more than the limit, and continues after its page token', async () => {
     const ids = [await newMerchant(), await newMerchant(), await newMerchant()].reverse();
 
     const text = await cli.run('merchant', 'list', '--limit', '2');
@@ -300,7 +300,7 @@ describe('order', () => {
     expect(widthOf(sandbox.stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('list takes only what the filters let through', async () => {
+  test('list shows only orders that match the filters', async () => {
     const id = await newMerchant();
     for (const number of ['a-1', 'a-2', 'b-1']) await register(id, number);
     const numbers = async (...filters: readonly string[]) => {

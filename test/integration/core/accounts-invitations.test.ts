@@ -16,7 +16,7 @@ const accept = (token: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.acceptInvitation({ token, name: 'Abebe', password, language: 'am', ...own });
 
 describe('an invitation', () => {
-  test('says what it is to, and gives the account and the role when it is taken up', async () => {
+  test('names its merchant and role, and creates the account with the role when it is accepted', async () => {
     const email = 'Sara.Bekele@Shop.Example';
     const token = await invite(email, MemberRole.OWNER);
 
@@ -41,7 +41,7 @@ describe('an invitation', () => {
     expect(signedIn.user?.userId).toBe(user?.userId);
   });
 
-  test('of an operator makes one, who belongs to no merchant', async () => {
+  test('of an operator creates an operator, who belongs to no merchant', async () => {
     const { token } = await desk.accounts[0].inviteUser({ email: desk.newEmail(), asOperator: true });
     expect(await desk.accounts[0].getInvitation({ token })).toMatchObject({
       asOperator: true,
@@ -51,7 +51,7 @@ describe('an invitation', () => {
     expect((await accept(token)).user).toMatchObject({ isOperator: true, memberships: [] });
   });
 
-  test('works once, however many use it at the same moment on whichever core', async () => {
+  test('works once, however many requests use it at the same moment on different cores', async () => {
     const token = await invite(desk.newEmail());
 
     const outcomes = await Promise.allSettled([0, 1, 0, 1, 0, 1].map((core) => accept(token, {}, core)));
@@ -65,7 +65,7 @@ describe('an invitation', () => {
     expect(await refusalOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
   });
 
-  test('ends when the same address is invited to the same place again, and no other', async () => {
+  test('ends only when the same address is invited to the same merchant again', async () => {
     const other = (await stack.createMerchant()).id;
     const email = desk.newEmail();
     const [first, elsewhere] = [await invite(email), await invite(email, MemberRole.VIEWER, other)];
@@ -77,7 +77,7 @@ describe('an invitation', () => {
     expect((await accept(elsewhere)).user?.memberships).toHaveLength(2);
   });
 
-  test('made many times at once leaves one that works', async () => {
+  test('that is created many times at once leaves one that works', async () => {
     const email = desk.newEmail();
     const tokens = await Promise.all(
       [0, 1, 0, 1].map((core) =>
@@ -89,7 +89,7 @@ describe('an invitation', () => {
     expect(usable).toHaveLength(1);
   });
 
-  test('that is too old, or none, opens nothing', async () => {
+  test('that has expired or does not exist opens nothing', async () => {
     const email = desk.newEmail();
     const token = await invite(email);
     await database.query(
@@ -101,7 +101,7 @@ describe('an invitation', () => {
       expect(await refusalOf(accept(wrong))).toBe('LINK_NOT_USABLE');
   });
 
-  test('to somebody with an account asks for its own password, and changes nothing else of it', async () => {
+  test('to a user with an account asks for its password, and changes nothing else of it', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const other = (await stack.createMerchant()).id;
     const token = await invite(user.email, MemberRole.DEVELOPER, other);
@@ -115,7 +115,7 @@ describe('an invitation', () => {
     expect(accepted.user?.memberships).toHaveLength(2);
   });
 
-  test('cannot be used to try passwords without end', async () => {
+  test('limits attempts to guess a password', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const token = await invite(user.email, MemberRole.VIEWER, (await stack.createMerchant()).id);
     const wrong = () =>
@@ -125,7 +125,7 @@ describe('an invitation', () => {
     expect(await wrong()).toBe('TOO_MANY_TRIES');
   });
 
-  test('two for one new address, taken up at once: one makes the account, the other is asked for its password', async () => {
+  test('of two for one new address, accepted at once, one creates the account and the other asks for its password', async () => {
     const other = (await stack.createMerchant()).id;
     const email = desk.newEmail();
     const tokens = [await invite(email), await invite(email, MemberRole.VIEWER, other)];
@@ -140,7 +140,7 @@ describe('an invitation', () => {
 });
 
 describe('nobody is invited', () => {
-  test('where they are already', async () => {
+  test('to a merchant to which they belong already', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const failure = await failureOf(invite(user.email.toUpperCase()));
     expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ALREADY_A_MEMBER' });
@@ -168,12 +168,12 @@ describe('nobody is invited', () => {
     expect(user?.isOperator ? user.memberships : [user?.isOperator]).toHaveLength(user?.isOperator ? 0 : 1);
   });
 
-  test('to a merchant that is not there', async () => {
+  test('to an unknown merchant', async () => {
     const call = invite(desk.newEmail(), MemberRole.OWNER, 'mer_01h455vb4pex5vsknk084sn02q');
     expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
   });
 
-  test('with anything that cannot be', async () => {
+  test('with invalid values', async () => {
     const fieldsOf = (own: object) =>
       wrongFields(
         desk.accounts[0].inviteUser({

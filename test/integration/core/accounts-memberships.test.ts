@@ -41,7 +41,7 @@ describe('a role', () => {
     expect(await rolesOf(elsewhere)).toEqual([OWNER]);
   });
 
-  test('that another person has changed meanwhile stays, and the second call is refused', async () => {
+  test('that another person has changed meanwhile is kept, and the second change is refused', async () => {
     const merchantId = await newMerchant();
     const user = await desk.addUser({ merchantId, role: VIEWER });
     const outcomes = await Promise.all([
@@ -59,7 +59,7 @@ describe('a role', () => {
 });
 
 describe('the last owner', () => {
-  test('stays one, and stays', async () => {
+  test('keeps the role, and the membership', async () => {
     const merchantId = await newMerchant();
     const owner = await desk.addUser({ merchantId, role: OWNER });
     await desk.addUser({ merchantId, role: DEVELOPER });
@@ -67,7 +67,7 @@ describe('the last owner', () => {
     expect(await refusalOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
   });
 
-  test('is the last who may sign in: one who is kept out does not count', async () => {
+  test('is the last one who may sign in: a disabled owner does not count', async () => {
     const merchantId = await newMerchant();
     const [owner, kept] = [
       await desk.addUser({ merchantId, role: OWNER }),
@@ -90,7 +90,7 @@ describe('the last owner', () => {
     expect(outcomes.sort()).toEqual(['LAST_OWNER', 'done']);
   });
 
-  test('is there after any changes made at once by anybody', async () => {
+  test('remains after any concurrent changes', async () => {
     const step = fc.record({
       who: fc.integer({ min: 0, max: 2 }),
       from: fc.constantFrom(OWNER, DEVELOPER),
@@ -135,8 +135,8 @@ describe('the last owner', () => {
   });
 });
 
-describe('taking somebody off', () => {
-  test('takes their role, or their invitation, and nothing the second time', async () => {
+describe('removing a member', () => {
+  test('removes the role or the invitation, and nothing the second time', async () => {
     const merchantId = await newMerchant();
     await desk.addUser({ merchantId, role: OWNER });
     const user = await desk.addUser({ merchantId, role: VIEWER });
@@ -156,7 +156,7 @@ describe('taking somebody off', () => {
     expect(left?.memberships).toEqual([]);
   });
 
-  test('the operators takes an invitation back', async () => {
+  test('from the operators withdraws an invitation', async () => {
     const email = desk.newEmail();
     await desk.accounts[0].inviteUser({ email, asOperator: true });
     expect((await desk.accounts[0].listUsers({})).invitations).toMatchObject([{ email }]);
@@ -166,7 +166,7 @@ describe('taking somebody off', () => {
 });
 
 describe('operators', () => {
-  test('are never all kept out, also not by two who keep each other out at once', async () => {
+  test('are never all disabled, even by two who disable each other at once', async () => {
     const both = [await desk.addUser(), await desk.addUser()];
     const outcomes = await Promise.all(
       both.map(({ email }, core) => done(desk.accounts[core]!.setUserDisabled({ email, isDisabled: true }))),
@@ -177,7 +177,7 @@ describe('operators', () => {
     expect(users.every(({ isDisabled, isOperator }) => isOperator && !isDisabled)).toBe(true);
   });
 
-  test('keep a user out, whose sessions end, and let them in again', async () => {
+  test('disable a user, whose sessions end, and enable the user again', async () => {
     const merchantId = await newMerchant();
     const user = await desk.addUser({ merchantId, role: OWNER });
     const open = await desk.openSession(user.userId);

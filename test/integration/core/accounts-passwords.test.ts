@@ -59,7 +59,7 @@ describe('a reset', () => {
     expect(kept.user?.isTotpEnabled).toBe(true);
   });
 
-  test('of an address nobody has, or of a user who is kept out, gives no link and no error', async () => {
+  test('of an unknown address or a disabled user gives no link and no error', async () => {
     const user = await addUser();
     await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
     const replies = [
@@ -99,7 +99,7 @@ describe('a reset', () => {
   });
 });
 
-test('a reset lets somebody in again who was held up by wrong passwords, their own or others', async () => {
+test('a reset ends the wait of a user after wrong passwords, whoever typed them', async () => {
   const user = await addUser();
   const remoteAddress = '192.0.2.77';
   const signIn = (own: string) =>
@@ -113,7 +113,7 @@ test('a reset lets somebody in again who was held up by wrong passwords, their o
 });
 
 describe('changing a password', () => {
-  test('takes the one there is, and ends the other sessions', async () => {
+  test('needs the current password, and ends the other sessions', async () => {
     const user = await addUser();
     const [here, elsewhere] = [await desk.openSession(user.userId), await desk.openSession(user.userId)];
     await desk.accounts[0].changePassword({
@@ -126,7 +126,7 @@ describe('changing a password', () => {
     await desk.accounts[1]!.verifyPassword({ email: user.email, password: newPassword });
   });
 
-  test('without the one there is changes nothing, and cannot be tried without end', async () => {
+  test('without the current password changes nothing, and attempts are limited', async () => {
     const user = await addUser();
     const change = () =>
       desk.accounts[0].changePassword({

@@ -42,7 +42,7 @@ describe('turning the second factor on', () => {
       expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){2}$/);
   });
 
-  test('begun again takes the first secret out of use', async () => {
+  test('begun again invalidates the first secret', async () => {
     const userId = await addUser();
     const { secret: first } = await desk.accounts[0].beginTotp({ userId });
     const { secret: second } = await desk.accounts[0].beginTotp({ userId });
@@ -50,7 +50,7 @@ describe('turning the second factor on', () => {
     await desk.accounts[0].confirmTotp({ userId, code: codeOf(second) });
   });
 
-  test('is refused before it was begun, and once it is done', async () => {
+  test('is refused before it has begun, and after it is complete', async () => {
     const userId = await addUser();
     expect(await refusalOf(desk.accounts[0].confirmTotp({ userId, code: '123456' }))).toBe('TOTP_NOT_BEGUN');
     expect(await refusalOf(verify(userId, '123456'))).toBe('TOTP_NOT_ENABLED');
@@ -73,7 +73,7 @@ describe('turning the second factor on', () => {
 });
 
 describe('a one-time code', () => {
-  test('is taken once, the one it was turned on with included, however often it is sent to two cores at once', async () => {
+  test('is accepted once, also the first one, however often it is sent to two cores at once', async () => {
     const userId = await addUser();
     const { secret } = await desk.enableTotp(userId, -1);
     expect(await refusalOf(verify(userId, codeOf(secret, -1)))).toBe('WRONG_CODE');
@@ -83,14 +83,14 @@ describe('a one-time code', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('is not taken once a later one was', async () => {
+  test('is refused after a later one was accepted', async () => {
     const userId = await addUser();
     const { secret } = await desk.enableTotp(userId, -1);
     await verify(userId, codeOf(secret, 1));
     expect(await refusalOf(verify(userId, codeOf(secret)))).toBe('WRONG_CODE');
   });
 
-  test('of two steps ago or ahead, or that is no code, is not taken', async () => {
+  test('of two steps ago or ahead, or in another form, is refused', async () => {
     for (const make of [
       (secret: string) => codeOf(secret, -2),
       (secret: string) => codeOf(secret, 2),
@@ -104,14 +104,14 @@ describe('a one-time code', () => {
     }
   });
 
-  test('of one user is none of another', async () => {
+  test('of one user is refused for another', async () => {
     const [one, other] = [await addUser(), await addUser()];
     const { secret } = await desk.enableTotp(one, -1);
     await desk.enableTotp(other, -1);
     expect(await refusalOf(verify(other, codeOf(secret)))).toBe('WRONG_CODE');
   });
 
-  test('does not let a user in who is kept out', async () => {
+  test('does not sign in a disabled user', async () => {
     const userId = await addUser();
     const { secret, recoveryCodes } = await desk.enableTotp(userId, -1);
     await desk.addUser({ merchantId, role: MemberRole.OWNER });
@@ -120,7 +120,7 @@ describe('a one-time code', () => {
     expect(await refusalOf(verify(userId, recoveryCodes[0]!))).toBe('WRONG_CODE');
   });
 
-  test('can be tried five times, then it waits; the right one too', async () => {
+  test('can be tried five times, and then even the right one has to wait', async () => {
     const userId = await addUser();
     const { secret } = await desk.enableTotp(userId, -1);
     const wrong = String((Number(codeOf(secret)) + 1) % 1_000_000).padStart(6, '0');

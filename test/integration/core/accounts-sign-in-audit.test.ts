@@ -37,7 +37,7 @@ const actionsOf = (entries: readonly AuditEntry[]) =>
   entries.map(({ action, details }) => [action, details?.['proof'] ?? details?.['reason'] ?? '']);
 
 describe('a sign-in is on record', () => {
-  test('with its user as who acts, and where it came from', async () => {
+  test('with its user as the actor, and its address', async () => {
     const user = await addUser();
 
     await signIn(user.email, { remoteAddress: '::ffff:203.0.113.9' });
@@ -96,7 +96,7 @@ describe('a sign-in is on record', () => {
     ]);
   });
 
-  test('and confirming who one is is none', async () => {
+  test('and a confirmation of the identity is not', async () => {
     const user = await addUser();
     await signIn(user.email, { isConfirmation: true });
     const { secret } = await desk.enableTotp(user.userId, -1);
@@ -116,7 +116,7 @@ describe('a sign-in is on record', () => {
 });
 
 describe('a refusal is on record', () => {
-  test('as done by nobody who is known, with where it came from', async () => {
+  test('without a known actor, with its address', async () => {
     const user = await addUser();
 
     await refusalOf(signIn(user.email, { password: wrong, remoteAddress: '203.0.113.11' }));
@@ -131,7 +131,7 @@ describe('a refusal is on record', () => {
     ]);
   });
 
-  test('once an hour for each reason, however many there are, wherever from, on whichever core', async () => {
+  test('once an hour for each reason, however many there are, from any address and on any core', async () => {
     const user = await addUser();
     const here = newPlace();
     for (let count = 0; count < 7; count += 1)
@@ -166,7 +166,7 @@ describe('a refusal is on record', () => {
     ]);
   });
 
-  test('of a user who is kept out, whatever they give', async () => {
+  test('of a disabled user, whatever the user enters', async () => {
     const user = await addUser();
     await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
     await refusalOf(signIn(user.email));
@@ -183,14 +183,14 @@ describe('a refusal is on record', () => {
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'WRONG_PASSWORD']]);
   });
 
-  test('not of an address that nobody has', async () => {
+  test('not for an unknown address', async () => {
     const before = await database.query('select count(*) from core.audit_entries');
     await refusalOf(signIn('nobody.here@shop.example', { password: wrong }));
     await refusalOf(signIn('null\0@shop.example', { password: wrong }));
     expect((await database.query('select count(*) from core.audit_entries')).rows).toEqual(before.rows);
   });
 
-  test('with no word of what was typed', async () => {
+  test('without the input', async () => {
     const user = await addUser();
     await refusalOf(signIn(user.email, { password: 'typed into the wrong field' }));
     const { rows } = await database.query<{ text: string }>(
@@ -216,7 +216,7 @@ describe('the end of a session is on record', () => {
     ]);
   });
 
-  test('and not when it goes on under another id, or was nobody’s', async () => {
+  test('and not when it continues under another id, or belonged to no user', async () => {
     const user = await addUser();
     await desk.sessions.deleteSession({ sessionHash: await desk.openSession(user.userId) });
     await desk.sessions.deleteSession({ sessionHash: Buffer.alloc(32), isSignOut: true });

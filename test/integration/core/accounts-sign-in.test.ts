@@ -30,7 +30,7 @@ async function tryFromEverywhere(email: string): Promise<void> {
 }
 
 describe('a password', () => {
-  test('lets its user in, whichever case the address is written in, and remembers when', async () => {
+  test('signs its user in, with the address in upper or lower case, and records the time', async () => {
     const user = await viewer();
     const { user: signedIn } = await signIn(user.email.toUpperCase());
     expect(signedIn).toMatchObject({ userId: user.userId });
@@ -45,7 +45,7 @@ describe('a password', () => {
     await signIn(email, { password: 'crème brûlée au four'.normalize('NFD') });
   });
 
-  test('that is wrong, an address nobody has and a user who is kept out are answered alike', async () => {
+  test('that is wrong, an unknown address and a disabled user get the same answer', async () => {
     const [user, kept] = [await viewer(), await viewer()];
     await desk.accounts[0].setUserDisabled({ email: kept.email, isDisabled: true });
     const calls = [
@@ -65,7 +65,7 @@ describe('a password', () => {
     expect(new Set(failures)).toEqual(new Set(['[unauthenticated] wrong email or password']));
   });
 
-  test('is hashed for nobody too: an address nobody has takes the same work', async () => {
+  test('is hashed for an unknown address too, which takes the same work', async () => {
     const { rows } = await database.query<{ hash: string }>(
       `select distinct substring(password_hash from '^\\$argon2id\\$v=19\\$m=19456,t=2,p=1\\$') as hash from core.users`,
     );
@@ -73,8 +73,8 @@ describe('a password', () => {
   });
 });
 
-describe('tries from one place', () => {
-  test('are five at an account, then they wait: the right password too, on every core', async () => {
+describe('attempts from one network', () => {
+  test('are limited to five at an account, and then even the right password waits, on every core', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     const attempt = (own: object = {}, core = 0) => signIn(user.email, { remoteAddress, ...own }, core);
@@ -89,7 +89,7 @@ describe('tries from one place', () => {
     expect(waitSeconds).toBeLessThanOrEqual(15 * 60);
   });
 
-  test('made all at once are no more than five', async () => {
+  test('made all at once are limited to five', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     const calls = Array.from({ length: 40 }, (_each, count) =>
@@ -100,7 +100,7 @@ describe('tries from one place', () => {
     expect(reasons.filter((reason) => reason === 'TOO_MANY_TRIES')).toHaveLength(35);
   });
 
-  test('keep nobody out at another place, and not even there for good', async () => {
+  test('do not block another network, and end by themselves', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     const tries = Array.from({ length: 6 }, () => signIn(user.email, { password: wrong, remoteAddress }));
@@ -112,7 +112,7 @@ describe('tries from one place', () => {
     await signIn(user.email, { remoteAddress });
   });
 
-  test('begin anew once the password was right', async () => {
+  test('are counted from zero after the right password', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     for (let round = 0; round < 3; round += 1) {
@@ -124,7 +124,7 @@ describe('tries from one place', () => {
     }
   });
 
-  test('are fifty, whichever accounts they are at; signing in to an own account makes no room', async () => {
+  test('are limited to fifty over all accounts, and signing in to an own account does not reset them', async () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     for (let count = 0; count < 50; count += 10) {
@@ -170,10 +170,10 @@ describe('tries from one place', () => {
   });
 });
 
-describe('tries from everywhere', () => {
+describe('attempts from all networks', () => {
   beforeEach(() => database.query('truncate core.account_tries'));
 
-  test('are a hundred at an account, whose owner can still sign in from a place where they did before', async () => {
+  test('are limited to a hundred at an account, whose owner can still sign in from a known network', async () => {
     const user = await viewer();
     const home = newPlace();
     await signIn(user.email, { remoteAddress: home });
@@ -183,14 +183,14 @@ describe('tries from everywhere', () => {
     await signIn(user.email, { remoteAddress: home });
   });
 
-  test('are a hundred at an address without an account, so that the answer does not tell', async () => {
+  test('are limited to a hundred at an unknown address too, so that the answer reveals nothing', async () => {
     const email = desk.newEmail();
     await tryFromEverywhere(email);
     expect(await refusalOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
   });
 });
 
-test('a flood of sign-ins is refused beyond what waits, and other calls are answered meanwhile', async () => {
+test('a flood of sign-ins is refused when the queue is full, and other calls are answered meanwhile', async () => {
   const emails = Array.from({ length: 300 }, (_each, count) => `flood-${count}@shop.example`);
   const flood = emails.map((email) => refusalOf(signIn(email, { remoteAddress: newPlace() })));
   const listed = await desk.accounts[0].listUsers({ merchantId });

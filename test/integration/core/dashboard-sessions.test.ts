@@ -32,14 +32,14 @@ describe('a session', () => {
     expect(user).toMatchObject({ userId, name: 'ሳራ', language: 'am' });
   });
 
-  test('may belong to nobody, before anybody has signed in', async () => {
+  test('belongs to no user before the sign-in', async () => {
     const sessionHash = newHash();
     await desk.sessions.writeSession({ sessionHash, session: sessionOf('') });
     const { session, user } = await read(sessionHash);
     expect([session?.userId, user]).toEqual(['', undefined]);
   });
 
-  test('is not there when nobody has written it, nor when its time is over', async () => {
+  test('is not found before it was written, or after it has expired', async () => {
     const sessionHash = newHash();
     expect(await read(sessionHash)).toMatchObject({});
     const past = { ...sessionOf(userId), expireTime: timestampFromDate(new Date(Date.now() - 1)) };
@@ -59,7 +59,7 @@ describe('a session', () => {
     expect(rows).toEqual([{ data: Buffer.alloc(0) }]);
   });
 
-  test('goes on when all others of its user are ended', async () => {
+  test('continues when all others of its user are ended', async () => {
     const [here, elsewhere] = [await desk.openSession(userId), await desk.openSession(userId)];
     await desk.sessions.endUserSessions({ userId, keepSessionHash: here });
     expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
@@ -91,7 +91,7 @@ describe('a session', () => {
   });
 });
 
-test('what is over is removed in batches, by two sweeps at once, and nothing else', async () => {
+test('two concurrent sweeps remove expired sessions in batches, and no others', async () => {
   const kept = await desk.openSession(userId);
   await pool.query(
     `insert into core.dashboard_sessions (hash, data, expires_at)

@@ -78,7 +78,7 @@ const span = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 describe('watching events', () => {
-  test('catches up with what there is and goes on with what comes', async () => {
+  test('sends the stored events, and then the new ones', async () => {
     await registerAll(merchantId, ['W-1', 'W-2']);
     const watched = watch(followerOf(stack.addresses[0]), { merchantId });
     await waitUntil('it has caught up', () => watched.numbers().length === 2);
@@ -90,7 +90,7 @@ describe('watching events', () => {
     await watched.leave();
   });
 
-  test('starts with a sign of life when there is nothing to tell yet', async () => {
+  test('starts with a heartbeat when there are no events', async () => {
     const watched = watch(followerOf(stack.addresses[0]), { merchantId });
 
     const first = await waitUntil('the first message', () => watched.messages[0]);
@@ -99,7 +99,7 @@ describe('watching events', () => {
     await watched.leave();
   });
 
-  test('with only_new leaves out what was there before', async () => {
+  test('with only_new omits earlier events', async () => {
     await registerAll(merchantId, ['N-1']);
     const follower = followerOf(stack.addresses[1]);
     await waitUntil('it is there', async () => {
@@ -116,13 +116,13 @@ describe('watching events', () => {
     await watched.leave();
   });
 
-  test('refuses a cursor that is none, before it begins', async () => {
+  test('refuses an invalid cursor before it begins', async () => {
     const watched = watch(followerOf(stack.addresses[0]), { afterCursor: 'yesterday' });
 
     expect(await watched.ended).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
   });
 
-  test('refuses a cursor of another database server, behind which nothing would ever come', async () => {
+  test('refuses a cursor of another database server, after which no event would follow', async () => {
     const afterCursor = Buffer.from('1.900000000000.1').toString('base64url');
     const watched = watch(followerOf(stack.addresses[0]), { afterCursor });
 
@@ -150,7 +150,7 @@ describe('watching events', () => {
     await late.end();
   });
 
-  test('goes on at another core after the last cursor, without loss or repeat, while orders come in', async () => {
+  test('continues at another core after the last cursor, without loss or repeat, while orders are registered', async () => {
     const numbers = span('S', 120);
     const registering = Promise.all(
       numbers.map((orderNumber) => orders.registerOrder(registration({ merchantId, orderNumber }))),
@@ -176,7 +176,7 @@ describe('watching events', () => {
     expect(entries.map(({ event }) => event?.order?.orderNumber)).toEqual(seen);
   });
 
-  test('costs nothing any more once its client has left', async () => {
+  test('costs nothing after its client has disconnected', async () => {
     const follower = followerOf(stack.addresses[0]);
     const endedBefore = endedWatches();
     const watches = Array.from({ length: 200 }, () => watch(follower, { merchantId }));

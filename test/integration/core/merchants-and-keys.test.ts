@@ -71,7 +71,7 @@ describe('merchants', () => {
       expect(await create('x', seconds, nanos)).toBe('session_lifetime');
   });
 
-  test('that are suspended can register nothing, and can again when resumed', async () => {
+  test('cannot register orders while suspended, and can again when resumed', async () => {
     const { id: merchantId, testKey } = await stack.createMerchant();
     const orders = stack.client(OrderService, 'writer');
     await merchants.suspendMerchant({ merchantId, reason: 'unpaid fees' });
@@ -96,7 +96,7 @@ describe('merchants', () => {
     );
   });
 
-  test('are let into production once, and the live key works from then on', async () => {
+  test('are activated for production once, and the live key works from then on', async () => {
     const { id: merchantId, liveKey } = await stack.createMerchant({ productionActivated: false });
     expect(await refusedAs(liveKey, Environment.PRODUCTION)).toBe('PRODUCTION_NOT_ACTIVATED');
 
@@ -106,7 +106,7 @@ describe('merchants', () => {
     expect((await enter(liveKey, Environment.PRODUCTION)).merchantId).toBe(merchantId);
   });
 
-  test('that are not there are NOT_FOUND', async () => {
+  test('that do not exist are NOT_FOUND', async () => {
     const merchantId = 'mer_01h455vb4pex5vsknk084sn02q';
     for (const method of ['getMerchant', 'suspendMerchant', 'resumeMerchant', 'activateProduction'] as const)
       expect(await failureOf(merchants[method]({ merchantId }))).toMatchObject({
@@ -126,7 +126,7 @@ describe('API keys', () => {
     expect(test.apiKey?.prefix).toHaveLength(15);
   });
 
-  test('that are altered in any way or of the other environment open nothing', async () => {
+  test('that are altered, or belong to the other environment, are refused', async () => {
     const { testKey: key } = await stack.createMerchant();
     const changed = `${key.slice(0, 20)}${key[20] === 'A' ? 'B' : 'A'}${key.slice(21)}`;
     const altered = [changed, key.slice(0, -1), `${key}0`, key.toUpperCase(), `${key}, ${key}`, ''];
@@ -186,7 +186,7 @@ describe('API keys', () => {
 });
 
 describe('ending a key', () => {
-  test('revoked, it is dead at once in core and within 5 seconds at every facade', async () => {
+  test('a revoked key is refused at once by core and within 5 seconds by every facade', async () => {
     const { secret, apiKey } = await issue(merchantId);
     expect(await restStatus(secret)).toBe(404);
 

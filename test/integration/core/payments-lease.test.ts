@@ -61,7 +61,7 @@ describe('taking an attempt', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
   });
 
-  test('keeps everybody else from it until the lease ends, and longer when its outcome is recorded', async () => {
+  test('keeps other workers from it until the lease ends, and longer when its outcome is recorded', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
 
@@ -95,7 +95,7 @@ describe('taking an attempt', () => {
     expect(taken.flat().sort()).toEqual([first.attemptId, second.attemptId].sort());
   });
 
-  test('of a worker that died is possible once the lease has lapsed, as sent before, and the dead one has lost it', async () => {
+  test('of a worker that exited is possible after the lease expired, as sent before, and that worker has lost it', async () => {
     const payment = await desk.startDirect({ merchantId });
     const dead = await desk.take(payment);
 
@@ -109,7 +109,7 @@ describe('taking an attempt', () => {
     expect((await desk.story(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
   });
 
-  test('is still the worker’s own when its lease has lapsed and nobody has taken it', async () => {
+  test('still belongs to the worker when its lease has expired and no other worker has taken it', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
 
@@ -173,8 +173,8 @@ describe('taking an attempt', () => {
   });
 });
 
-describe('an attempt that nobody has sent', () => {
-  test('of an order whose session has ended is given to nobody, and ends with the order', async () => {
+describe('an attempt that was not sent', () => {
+  test('of an order whose session has ended is leased to no worker, and ends with the order', async () => {
     const payment = await desk.startDirect({ merchantId });
     // The sweep is kept away, so that it is the lease which meets the order first.
     await desk.query(

@@ -92,7 +92,7 @@ describe('what is compared', () => {
     expect(differences).toEqual([]);
   });
 
-  test('money that nobody asked for is missing here', async () => {
+  test('money that Gatehouse did not request is missing here', async () => {
     const { differences } = await desk.reconcile(day, [entryOf('x-1', { amount: '7' })]);
 
     expect(differences).toMatchObject([
@@ -145,7 +145,7 @@ describe('what is compared', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('a second charge for an attempt that is paid is money we know nothing of', async () => {
+  test('a second charge for a paid attempt is unknown money', async () => {
     const { paymentAttemptId, differences } = await compare(completed('t-1'), (requestId) => [
       entryOf('t-1'),
       entryOf('t-2', { requestId }),
@@ -320,7 +320,7 @@ describe('reading a statement', () => {
   const periodOf = (leased: LeasedReconciliation | undefined) =>
     [leased?.fromTime, leased?.toTime].map((time) => time && timestampDate(time).toISOString());
 
-  test('nobody else gets what somebody has; the period is the day, with ten minutes for clocks that differ', async () => {
+  test('a leased statement goes to no other process; its period is the day with ten minutes for differing clocks', async () => {
     const leased = await begin();
     expect(await desk.lease()).toBeUndefined();
     expect(leased?.reconciliation).toMatchObject({ status: ReconciliationStatus.RUNNING, tries: 1 });
@@ -498,7 +498,7 @@ describe('refunds', () => {
 });
 
 describe('looking', () => {
-  test('they are listed newest first, a page at a time, of one wallet when that is asked for', async () => {
+  test('reconciliations are listed newest first, in pages, on request for one wallet', async () => {
     for (const date of ['2026-03-01', '2026-03-02', '2026-03-03'])
       await desk.operator.startReconciliation({ ...walletA, date });
     await desk.operator.startReconciliation({ ...walletA, wallet: 'walletb', date: '2026-03-04' });
@@ -513,7 +513,7 @@ describe('looking', () => {
     expect((await desk.reader.listReconciliations({})).reconciliations).toHaveLength(4);
   });
 
-  test('one that is not there is not found', async () => {
+  test('an unknown reconciliation is not found', async () => {
     const reconciliationId = 'rec_01m7xjbb99evv8hx2dqm5r8qgn';
 
     const { getReconciliation, listDifferences } = desk.reader;

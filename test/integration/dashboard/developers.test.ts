@@ -62,7 +62,7 @@ describe('keys', () => {
     expect(elsewhere.body).not.toContain('Web shop');
   });
 
-  test('one that is replaced goes on for as long as was chosen, and one that is revoked does not', async () => {
+  test('a replaced key stays valid for the chosen time, and a revoked key does not', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const old = secretIn((await visitor.post(at('keys'), { label: 'till' })).body);
     const id = await idOf(merchant.id, 'till');
@@ -156,7 +156,7 @@ describe('keys', () => {
     expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
-  test('a label that is too long is said at its field, and kept to be put right', async () => {
+  test('a label that is too long is reported at its field, and kept for correction', async () => {
     const { visitor, at } = await atNewMerchant();
 
     const { status, body } = await visitor.post(at('keys'), { label: 'x'.repeat(65) });
@@ -263,7 +263,7 @@ describe('webhooks', () => {
     expect(deliveries.map(({ state }) => state)).toEqual([DeliveryState.PENDING]);
   });
 
-  test('a URL that nothing could be sent to is said at its field', async () => {
+  test('a URL that can receive nothing is reported at its field', async () => {
     const { visitor, at } = await atNewMerchant();
 
     const { status, body } = await visitor.post(at('webhooks/test'), { url: 'ftp://shop.example' });
@@ -387,7 +387,7 @@ describe('webhook endpoints', () => {
     expect((await visitor.get(page)).status).toBe(404);
   });
 
-  test('what is refused is said at the field, and the input is kept', async () => {
+  test('a refused value is reported at its field, and the input is kept', async () => {
     const { visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/endpoints'), { url });
 

@@ -125,7 +125,7 @@ describe('behind a proxy with TLS', () => {
     expect(cleared).toEqual(expect.arrayContaining([`${sessionCookie}=`, '__Host-gatehouse_csrf=']));
   });
 
-  test('a session that another host of the domain plants by a cookie without the prefix is nobody’s', async () => {
+  test('a session that another host of the domain plants by a cookie without the prefix has no user', async () => {
     const visitor = browserAt('127.0.0.10');
     await visitor.signIn(await newUser());
     const session = visitor.cookies.get(sessionCookie) ?? '';
@@ -161,7 +161,7 @@ describe('behind a proxy with TLS', () => {
     expect([foreign.status, own.status]).toEqual([403, 303]);
   });
 
-  test('tries count by where people are, not by the proxy', async () => {
+  test('attempts count by the address of the client, not of the proxy', async () => {
     const user = await newUser();
     const [here, there] = [browserAt('127.0.0.11'), browserAt('127.0.0.12')];
     for (let tries = 0; tries < 5; tries += 1) await guess(here, user);
@@ -172,7 +172,7 @@ describe('behind a proxy with TLS', () => {
     expect(await placesOf(user)).toEqual(['127.0.0.11', '127.0.0.11', '127.0.0.12']);
   });
 
-  test('nobody is somewhere else by saying so to the proxy', async () => {
+  test('a client cannot choose its address by a header to the proxy', async () => {
     const user = await newUser();
     const statuses = [];
     for (let tries = 0; tries < 6; tries += 1) {
@@ -244,7 +244,7 @@ describe('around the proxy', () => {
 });
 
 describe('a dashboard that trusts another proxy', () => {
-  test('counts tries by who really asks, whatever is said, and logs that address', async () => {
+  test('counts attempts by the real address, whatever the headers say, and logs that address', async () => {
     const dashboard = await startInline('dashboard', {
       GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
       GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',

@@ -16,7 +16,7 @@ const merchant = sharedMerchant(stack);
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 
 describe('signing in', () => {
-  test('leads to where somebody wanted to be', async () => {
+  test('leads to the requested page', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
 
@@ -57,7 +57,7 @@ describe('signing in', () => {
     expect(wrong.body).not.toContain('not the password');
   });
 
-  test('what is missing is said at its field', async () => {
+  test('a missing value is reported at its field', async () => {
     const { status, body } = await desk.visitor().post('/sign-in', { email: 'a@shop.example' });
 
     expect(status).toBe(400);
@@ -65,7 +65,7 @@ describe('signing in', () => {
     expect(body).not.toContain('id="email-error"');
   });
 
-  test('tries without end are held up, and it is said for how long', async () => {
+  test('too many attempts are delayed, and the page says for how long', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
 
@@ -81,7 +81,7 @@ describe('signing in', () => {
 });
 
 describe('a session', () => {
-  test('has another id after signing in than one that somebody planted before', async () => {
+  test('gets a new id at the sign-in, so that a planted id is useless', async () => {
     const planted = 'A'.repeat(43);
     const user = await desk.users.member(merchant.id);
     const victim = desk.visitor();
@@ -94,7 +94,7 @@ describe('a session', () => {
     expect((await attacker.get(keysPage())).status).toBe(303);
   });
 
-  test('has another id after each proof of who somebody is, and the one before is dead', async () => {
+  test('gets a new id after each confirmed identity, and the old id is invalid', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const user = await desk.users.member(merchant.id);
     await visitor.post('/sign-out');
@@ -110,7 +110,7 @@ describe('a session', () => {
     expect((await old.get(keysPage())).status).toBe(303);
   });
 
-  test('is over for its old cookie when somebody signs out', async () => {
+  test('ends for its old cookie when its user signs out', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const stolen = desk.visitor();
     stolen.cookies.set(sessionCookie, visitor.cookies.get(sessionCookie) ?? '');
@@ -204,7 +204,7 @@ describe('a form is taken from our own pages alone:', () => {
 });
 
 describe('a form that comes too late', () => {
-  test('is kept over the sign-in, and sent again when its sender says so', async () => {
+  test('is kept during the sign-in, and sent again when its sender confirms it', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
     await visitor.get(keysPage());
@@ -258,7 +258,7 @@ describe('a form that comes too late', () => {
 });
 
 describe('what opens the way to payments', () => {
-  test('asks who somebody is once more when the last proof is older than ten minutes, and goes on then', async () => {
+  test('asks for the identity again when the last confirmation is older than ten minutes, and continues then', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
     await visitor.get(keysPage());
@@ -285,7 +285,7 @@ describe('what opens the way to payments', () => {
     expect(headingOf(await visitor.post(keysPage(), { label: 'soon' }))).toBe('Your new key');
   });
 
-  test('is not opened by asking for it: looking does not count as a proof', async () => {
+  test('is not opened by a request for the page: viewing it confirms no identity', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, stepUpMs + 1_000);
     await visitor.get(keysPage());

@@ -153,7 +153,7 @@ describe('one-time codes are turned on', () => {
 });
 
 describe('a session with only the password', () => {
-  test('is asked for the code, and is led to where they wanted to be by it', async () => {
+  test('is asked for the code, which leads to the requested page', async () => {
     const { user, secret } = await protectedUser();
     const visitor = await afterPassword(user, keysPage());
     const before = visitor.cookies.get(sessionCookie);
@@ -193,7 +193,7 @@ describe('a session with only the password', () => {
     );
   });
 
-  test('cannot confirm who they are with the password in the place of the code', async () => {
+  test('cannot confirm the identity with the password instead of the code', async () => {
     const { user } = await protectedUser();
     const visitor = await afterPassword(user);
 
@@ -206,7 +206,7 @@ describe('a session with only the password', () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
-  test('can leave it and sign in as somebody else', async () => {
+  test('can be left to sign in as another user', async () => {
     const { user } = await protectedUser();
     const other = await desk.users.member(merchant.id);
     const visitor = await afterPassword(user);
@@ -245,7 +245,7 @@ describe('a code', () => {
 });
 
 describe('without the authenticator', () => {
-  test('a recovery code lets in once, and the next page says how many are left', async () => {
+  test('a recovery code signs in once, and the next page says how many are left', async () => {
     const { user, recoveryCodes } = await protectedUser();
     const [visitor, again] = [await afterPassword(user), await afterPassword(user)];
     const [code = ''] = recoveryCodes;
