@@ -38,7 +38,7 @@ const totpOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret.r
 const nextCode = (secret: string): string => totpOf(secret).generate({ timestamp: Date.now() + 30_000 });
 
 describe('the team', () => {
-  test('an owner invites somebody, who comes in by the link that was shown, and changes their role', async () => {
+  test('an owner invites a user, who accepts by the shown link, and changes the role', async () => {
     const merchantId = await newMerchant();
     const { page, context } = await enter(await users.member(merchantId));
     await page.goto(`${origin}/m/${merchantId}/team`);
@@ -215,7 +215,7 @@ describe('the audit log', () => {
 });
 
 describe('operators', () => {
-  test('invite each other, open an account by two of them, keep somebody out and let them in', async () => {
+  test('invite each other, approve help for an account together, and disable and enable a user', async () => {
     const [first, second] = [await enter(await users.operator()), await enter(await users.operator())];
     await makeOperatorsOld(stack);
     const member = await users.member(await newMerchant());

@@ -257,7 +257,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +Node /m);
   });
 
-  test('the database logs phones, then it is down: doctor says so, and other commands end with 5', async () => {
+  test('doctor reports a database that logs phones, and one that is down, where other commands exit with code 5', async () => {
     const own = await startTemporaryPostgres({ durable: true, settings: { log_error_verbosity: 'default' } });
     const lost = await startStack({ facades: 0, settings: { GATEHOUSE_DATABASE_URL: own.url } });
     const operator = await openCommandLine({

@@ -280,7 +280,7 @@ describe('reconcile', () => {
     expect(doctor.stdout).toMatch(/warn +reconciliation +in the last 7 days: \d with differences/);
   });
 
-  test('a wallet that no process talks to is said to be so, and stays due', async () => {
+  test('a wallet without a process is reported, and its reconciliation stays due', async () => {
     const { exitCode, stderr } = await cli.run(
       ...['reconcile', '--wallet', 'walleta', '-e', 'live', '--date', '2025-06-01', '--timeout', '1s'],
     );
@@ -303,7 +303,7 @@ describe('reconcile', () => {
     expect(stderr).toContain(said);
   });
 
-  test('one whose reader died in the middle is read anew by the next', async () => {
+  test('a statement whose reader exits in the middle is read again by the next process', async () => {
     await stack.wallets[0]!.stop('SIGKILL');
     const operator = stack.client(ReconciliationService, 'operator');
     const dead = stack.client(ReconciliationService, 'wallets');

@@ -82,7 +82,7 @@ describe('webhook deliveries, show and explain', () => {
     expect(listed.stdout.match(/whd_\w+/g)).toEqual([id]);
   });
 
-  test('lists go on where a page ended, with a time span said as a time', async () => {
+  test('lists continue after a page, with a relative time as an absolute one', async () => {
     const receiver = await desk.openReceiver();
     await desk.sendTest(receiver);
     await desk.sendTest(receiver);
@@ -125,7 +125,7 @@ describe('webhook deliveries, show and explain', () => {
     expect(attempts[0]?.response_body).toBe(hostile);
   });
 
-  test('why a delivery waits is said in words, with a command that can be pasted', async () => {
+  test('the reason why a delivery waits is a sentence, with a command to paste', async () => {
     const receiver = await desk.openReceiver(answer(503, { 'retry-after': '3600' }));
     await desk.sendTest(receiver);
     const { delivery_id: id } = await desk.tried(receiver);

@@ -369,7 +369,7 @@ describe('audit list', () => {
 });
 
 describe('where the core is', () => {
-  test('is read from demo.json when nothing else says so', async () => {
+  test('is read from demo.json by default', async () => {
     const bare = await openCommandLine({});
     const demo = {
       rest: { production: 'http://127.0.0.1:1', sandbox: 'http://127.0.0.1:2' },

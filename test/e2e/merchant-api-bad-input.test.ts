@@ -90,7 +90,7 @@ test.each([
   expect(await fieldsRefused('/api/v1/register', body())).toEqual([field]);
 });
 
-test('everything that is wrong is said at once', async () => {
+test('all invalid fields are reported at once', async () => {
   const body = `{"amount":"1","amount":1,"__proto__":{},"order_number":7,"currency":"etb","phone":"\\ud800"}`;
   const answer: Answer = await api.post(shop, '/api/v1/direct?payment_option=cash', body);
   expect(answer.status).toBe(400);

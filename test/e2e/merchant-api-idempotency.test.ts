@@ -87,7 +87,7 @@ describe('registering again', () => {
     expect(issuesOf(answer)).toEqual(taken);
   });
 
-  test('order numbers are told apart by case', async () => {
+  test('order numbers that differ in case are different', async () => {
     const orderNumber = newOrderNumber();
     await register(registration({ order_number: `${orderNumber}a` }));
     expect((await register(registration({ order_number: `${orderNumber}A`, amount: '7' }))).status).toBe(201);
@@ -283,7 +283,7 @@ describe('a request repeated after its answer was lost', () => {
     },
   );
 
-  test('direct on a registered order whose attempt was declined: the same call prompts nobody, another phone does', async () => {
+  test('direct on a registered order whose attempt was declined: the same call sends no prompt, and another phone gets one', async () => {
     const { order_number } = registration();
     await register(registration({ order_number }));
     const sent = directPayment({ order_number, phone: newPhone() });

@@ -115,7 +115,7 @@ test.each([
   expect(await returnedBy(`2519000000${digits}`)).toEqual([returned]);
 });
 
-test('what is not there, not paid, or not theirs cannot be refunded', async () => {
+test('an unknown order, an unpaid one and another merchant’s cannot be refunded', async () => {
   const orderNumber = await paidOrder('10');
   const open = directPayment({ phone: '+251900000020' });
   await api.post(shop, directPath, open);

@@ -152,7 +152,7 @@ describe('1. Register payment order: request body', () => {
       webhook_url: 'must be a string',
     });
   });
-  test('webhoook_url, the spelling of the parameter table, is a field nobody knows', async () => {
+  test('webhoook_url, the misspelling of the parameter table, is an unknown field', async () => {
     expect((await register(registration({ webhoook_url: 'not a URL' }))).status).toBe(201);
   });
   test('business_name is accepted', async () => {

@@ -148,7 +148,7 @@ describe.each([
     });
   });
 
-  test('is checked without a callback that nobody expects', () => {
+  test('is checked without an unexpected callback', () => {
     expect(stack.wallets[0]?.log.filter(({ msg }) => msg === 'callback refused')).toEqual([]);
   });
 });

@@ -137,7 +137,7 @@ describe('the one command, used, killed and started again', () => {
     }
   });
 
-  test('warns of nothing in the logs of its processes', async () => {
+  test('logs no warnings', async () => {
     const warnings: string[] = [];
     for (const name of await readdir(join(dataFolder, 'logs'))) {
       const log = await readFile(join(dataFolder, 'logs', name), 'utf8');
@@ -238,7 +238,7 @@ describe('the one command, used, killed and started again', () => {
       });
   });
 
-  test('refuses to start a second time on the same data, and goes on', async () => {
+  test('refuses a second start on the same data, and continues', async () => {
     const pid = String(run.process.pid);
     await expectRefusal(
       start({ dataFolder }),

@@ -183,7 +183,7 @@ describe('a payment', () => {
     expect(await expectEverywhere(name, 'nothing nobody none')).toMatch(/^The order failed \(cancelled\)/);
   });
 
-  test('that nobody sends, because the circuit is open or no wallets process runs', async () => {
+  test('that is not sent, because the circuit is open or no wallets process runs', async () => {
     await reportWallets(WalletBreakerState.OPEN);
     const { payment, ...name } = await direct();
     await expectFact(name, 'wallet_recovery wallet wallet_checked');

@@ -271,7 +271,7 @@ describe('tracing', () => {
     expect(call).toMatchObject({ traceId: linked.sentTogether.traceId, kind: 'server' });
   });
 
-  test('follows internal callers over Connect, and nobody without a token', async () => {
+  test('follows the sampling of internal callers over Connect, and of no caller without a token', async () => {
     const headers = (traceId: string) => ({ traceparent: `00-${traceId}-${randomHex(8)}-01` });
     const [known, unknown] = [randomHex(16), randomHex(16)];
     const transport = createConnectTransport({ baseUrl: stack.connectUrl, httpVersion: '2' });
@@ -347,7 +347,7 @@ describe('tracing', () => {
     expect(spansOf(offTrace)).toEqual([]);
   });
 
-  test('survives the loss of its collector, and says so once', async () => {
+  test('continues without its collector, and logs that once', async () => {
     const { port } = new URL(collector.url);
     const before = collector;
     await collector.close();

@@ -169,7 +169,7 @@ test('a payment that the wallet refused can be asked about again, and is never s
   expect(story.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
 });
 
-test('04 no answer: FAILED when the wallet says that nobody confirmed, nobody charged', async () => {
+test('04 no answer: FAILED when the wallet reports no confirmation, and no charge', async () => {
   const { orderNumber, payer } = await pay('04');
 
   expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });

@@ -157,7 +157,7 @@ describe('an order that ends', () => {
     expect(body['data']).toMatchObject({ status: 'FAILED' });
   });
 
-  test('expired: nobody paid in time', async () => {
+  test('expired: not paid in time', async () => {
     const receiver = await openReceiver();
     await register('W-3', receiver.origin);
     await endSession('W-3');
@@ -191,7 +191,7 @@ describe('an order that ends', () => {
   });
 });
 
-describe('a receiver in trouble', () => {
+describe('a failing receiver', () => {
   test('gets the same id and bytes again until it answers 2xx, newly signed each time', async () => {
     let refusals = 1;
     const receiver = await openReceiver((exchange) => answer(refusals-- > 0 ? 503 : 204)(exchange));
@@ -218,7 +218,7 @@ describe('a receiver in trouble', () => {
 });
 
 describe('in production', () => {
-  test('a URL that leads into a private network is never connected to, and its delivery says so', async () => {
+  test('a URL that leads into a private network is never connected to, and its delivery has the reason', async () => {
     const receiver = await openReceiver();
     await register('P-1', `https://127.0.0.1:${receiver.port}/hook`, 'production');
     await endSession('P-1');

@@ -22,7 +22,7 @@ afterEach(async () => {
 const relaying = (running: Stack | undefined): number =>
   running?.cores.flatMap(({ log }) => log.filter(({ msg }) => msg === 'relaying events')).length ?? 0;
 
-test('core replaces database connections that died without notice', async () => {
+test('core replaces database connections that broke without notice', async () => {
   database = await createTestDatabase();
   const url = new URL(database.url);
   proxy = await openNetworkLink({ host: url.hostname, port: Number(url.port) });

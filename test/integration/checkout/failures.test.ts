@@ -123,7 +123,7 @@ test("a request that the framework refuses is the customer's mistake and not our
 });
 
 describe('unknown links', () => {
-  test('of a form that none of ours has are not asked about', async () => {
+  test('with a malformed token are not sent to core', async () => {
     let calls = 0;
     running = await startCheckoutOverRpc({
       checkout: {
@@ -141,7 +141,7 @@ describe('unknown links', () => {
     expect(calls).toBe(0);
   });
 
-  test('too many from one address are answered with 429; links that work go on working', async () => {
+  test('too many from one address get 429, and valid links continue to work', async () => {
     running = await startCheckoutOverRpc(
       {
         checkout: {
@@ -232,7 +232,7 @@ describe('the way back to the shop', () => {
   );
 });
 
-test('the session ends on the page when it ends, whatever core has got round to', async () => {
+test('the page shows the end of the session in time, even before core has expired the order', async () => {
   const endsAtMs = 1_000_000_000_000;
   let nowMs = endsAtMs - 1;
   running = await startCheckoutOverRpc(
@@ -371,7 +371,7 @@ describe('the limit on payment forms', () => {
     expect([paid, ...others, again].map(({ status }) => status)).toEqual([303, 303, 303, 429, 303]);
   });
 
-  test('counts a page for all browsers, lets only the payer go on above it, and spares the other customers of the address', async () => {
+  test('has a limit for all browsers of a page, above which only the payer may continue, and does not count towards the address', async () => {
     const seen = { payments: 0, payerSecret: '' };
     running = await startCheckoutOverRpc(
       {

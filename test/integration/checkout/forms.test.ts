@@ -176,7 +176,7 @@ describe('a body that is no form of ours', () => {
   });
 });
 
-test('a phone that was asked too often is spared, and the customer hears for how long', async () => {
+test('a phone that was prompted too often is not prompted, and the page says for how long', async () => {
   const phone = '0944556677';
   // Pages of two shops, from one network: the second comes at the heels of the first.
   const asked = await orders.register({ environment: Environment.PRODUCTION });

@@ -23,7 +23,7 @@ describe('looking at a checkout', () => {
     expect(await orders.rows(order)).toEqual(before);
   });
 
-  test('of a link preview binds it to nobody', async () => {
+  test('of a link preview binds it to no browser', async () => {
     const order = await orders.register();
     await createCustomer().get(order.url, { 'user-agent': 'LinkPreview/1.0', purpose: 'prefetch' });
 

@@ -255,7 +255,7 @@ describe('the way back to the shop', () => {
     expect(body).not.toMatch(/data-return|http-equiv="refresh"/);
   });
 
-  test('is not taken by itself once the customer says so', async () => {
+  test('is not followed automatically after the customer stops it', async () => {
     const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
 
     const { body } = await customer.get(`${order.url}?stay=1`);

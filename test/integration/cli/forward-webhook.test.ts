@@ -102,7 +102,7 @@ describe('when there is no whole answer, words say why', () => {
     expect({ status, problem }).toEqual({ status: 0, problem: 'no complete answer within 0.2 s' });
   });
 
-  test('a host there is not', async () => {
+  test('an unknown host', async () => {
     const { problem } = await forwardOnce(new URL('http://nowhere.invalid:3000/'));
 
     expect(problem).toBe('the host nowhere.invalid does not exist');

@@ -44,7 +44,7 @@ test('work that uses other connections keeps its lock while the connection is ke
   expect(await heldSessions(lock.key)).toBe(0);
 });
 
-test('without it the lock is lost, the work is told, and the caller gets the reason', async () => {
+test('without it the lock is lost, the work is aborted, and the caller gets the reason', async () => {
   const lock = { key: 91_002, silenceMs };
   let wasTold = false;
   const work = withAdvisoryLock(pool, lock, async (_client, lost) => {

@@ -147,7 +147,7 @@ describe('a batcher', () => {
     expect(batches).toHaveLength(1);
   });
 
-  test('gives every call of a failed statement its error, and goes on with the next', async () => {
+  test('rejects every call of a failed statement with its error, and continues with the next one', async () => {
     const { batch, run } = heldStatements();
     const commit = createBatcher({ ...limits, run });
     const failing = Promise.allSettled([commit(1, nobodyLeaves), commit(2, nobodyLeaves)]);

@@ -130,7 +130,7 @@ describe.each(writings)('$name', (writing) => {
     expect(await commitsOf(prefix)).toBeLessThanOrEqual(3 + commitsOf300 + 3);
   });
 
-  test('that come alone wait for nobody: each is a commit of its own', async () => {
+  test('that arrive alone wait for no others, and each has a commit of its own', async () => {
     const prefix = `alone-${method}`;
 
     for (const orderNumber of numbers(prefix, 5)) await one(orderNumber);

@@ -59,7 +59,7 @@ const decline = (merchantId: string) =>
   );
 
 describe('starting a direct payment', () => {
-  test('makes a DIRECT order with an attempt that nobody has sent yet, and tells its history', async () => {
+  test('creates a DIRECT order with an unsent attempt, and its events', async () => {
     const { order, paymentAttempt, repeated } = await orders.startDirectPayment(
       directPayment({ merchantId }),
     );
@@ -189,7 +189,7 @@ describe('repeating a direct payment', () => {
     },
   );
 
-  test('on a registered order whose attempt was declined prompts nobody again, however late the repeat is', async () => {
+  test('on a registered order whose attempt was declined sends no second prompt, however late the repeat is', async () => {
     await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
     const call = { merchantId, orderNumber: 'A-1' };
     const first = await orders.startDirectPayment(directPayment(call));

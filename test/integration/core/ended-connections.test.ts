@@ -65,14 +65,14 @@ describe.each(moments)('a transaction whose connection is cut %s', (moment) => {
 describe('a connection', () => {
   const takeAll = () => Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));
 
-  test('that ends while it is held by work that never gives it back is taken back', async () => {
+  test('that ends while it is held by work that never releases it returns to the pool', async () => {
     await takeAll();
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
     await expectWholePool();
   });
 
-  test('that the server ends while it is held is taken back, and a late release does no harm', async () => {
+  test('that the server ends while it is held returns to the pool, and a late release has no effect', async () => {
     const clients = await takeAll();
     for (const client of clients) await client.query("set idle_session_timeout = '20ms'");
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
@@ -89,7 +89,7 @@ describe('a connection', () => {
     await expectWholePool();
   });
 
-  test('that ends while nobody uses it is replaced', async () => {
+  test('that ends while it is idle is replaced', async () => {
     await expectWholePool();
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);

@@ -42,7 +42,7 @@ const post = async ({ testKey }: TestMerchant, path: string, body: object) => {
 };
 
 describe('a merchant is updated', () => {
-  test('with what is said; the rest stays', async () => {
+  test('only in the given fields', async () => {
     const terms = {
       sandboxPaymentOptions: ['walleta_ussd'],
       currencies: ['ETB'],
@@ -165,7 +165,7 @@ describe('an order is registered by the terms', () => {
   });
 });
 
-test('a direct payment and a checkout go by the allowed options only, and the merchant API says so', async () => {
+test('a direct payment and a checkout accept the allowed options only, and the merchant API lists them', async () => {
   const merchant = await withTerms({ sandboxPaymentOptions: ['walletb_ussd'] });
   const { id } = merchant;
   expect(await wrongFields(orders.startDirectPayment(directPayment({ merchantId: id })))).toBe(

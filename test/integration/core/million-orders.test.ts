@@ -133,7 +133,7 @@ test('a rare amount is found by walking on, each call within its bounds, without
   expect(seen).toEqual(Array.from({ length: count / 1_000 }, (_, n) => name(n * 1_000)).reverse());
 });
 
-test('what nobody has ends the search, after as many calls as there are bounds in all orders', async () => {
+test('a search without matches ends, after one call for each bound of the scan', async () => {
   let calls = 0;
   let beforeId: PublicId<'ord'> | undefined;
   do {

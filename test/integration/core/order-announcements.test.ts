@@ -141,7 +141,7 @@ describe('a commit tells those who wait', () => {
     expect(announced).toEqual(['events', 'attempts', 'events']);
   });
 
-  test('nothing when the order refuses, and nothing when it is not there', async () => {
+  test('nothing when the order rejects the command, and nothing for an unknown order', async () => {
     const added = await add('refused');
     await order({ type: 'cancel' }, added);
     announced = [];

@@ -108,7 +108,7 @@ describe('of very many exchanges', () => {
   });
 });
 
-describe('a wallet that asks to be left alone', () => {
+describe('a wallet that asks for fewer requests', () => {
   const waitAfter = async (retryAfterMs: number): Promise<number> => {
     const payment = await desk.startDirect({ merchantId });
     const { leaseId } = await desk.take(payment);

@@ -179,7 +179,7 @@ describe('news of an attempt', () => {
     expect(await desk.take(payment)).toMatchObject({ sentBefore: true });
   });
 
-  test('that come while somebody asks the wallet are heard once that is recorded', async () => {
+  test('that arrive during a query of the wallet cause another query after its result is recorded', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
     await hasten(payment);

@@ -79,7 +79,7 @@ describe('a phone', () => {
     await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
   });
 
-  test('is asked five times in ten minutes and then not, whatever the wallet said', async () => {
+  test('is prompted five times in ten minutes and then not, whatever the wallet answered', async () => {
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
 

@@ -145,7 +145,7 @@ test('HTTP/1.1 peers reset while they wait for an answer leave no socket behind'
   await expectCoreToServe();
 });
 
-test('a peer that begins and says no more is closed after a while, on both ports', async () => {
+test('a peer that begins and sends no more is disconnected after a while, on both ports', async () => {
   await waitUntil('all silent peers are closed', () => silent.every(({ isClosed }) => isClosed()));
   await expectCoreToServe();
 });

@@ -220,7 +220,7 @@ describe('several addresses', () => {
     expect(Math.min(...counts())).toBeGreaterThanOrEqual(5);
   });
 
-  test('one where nobody listens is skipped', async () => {
+  test('an address where nothing listens is skipped', async () => {
     const orders = ordersAt([await deadAddress(), ...stack.addresses]);
     for (let call = 0; call < 20; call += 1) await orders.registerOrder(order());
   });
@@ -230,7 +230,7 @@ describe('several addresses', () => {
     await expect(orders.registerOrder(order())).resolves.toMatchObject({ repeated: false });
   });
 
-  test('with nobody at any of them fail with UNAVAILABLE, long before the deadline', async () => {
+  test('without a listener at any of them fail with UNAVAILABLE, long before the deadline', async () => {
     const orders = ordersAt([await deadAddress(), await deadAddress()]);
     const startedAt = performance.now();
     const failure = await failureOf(orders.registerOrder(order()));
@@ -252,7 +252,7 @@ describe('several addresses', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
   });
 
-  test('one core that hangs is left out after a while, and the others go on', async () => {
+  test('a core that hangs gets no calls after a while, and the others continue', async () => {
     const hanging = await startCoreAt();
     const orders = ordersAt([addressOf(hanging), stack.addresses[0]!]);
     await waitUntil('the one that will hang has answered', async () => {

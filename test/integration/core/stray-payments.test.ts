@@ -208,7 +208,7 @@ describe('money that is not the order’s', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('of an earlier try that the wallet had declined is LATE while the next try goes on', async () => {
+  test('of an earlier attempt that the wallet had declined is LATE while the next attempt continues', async () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
     await desk.settle(first, outcomes.declined());
@@ -251,7 +251,7 @@ describe('the way back', () => {
   const retry = (strayPaymentId: string, headers = {}) =>
     desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
 
-  test('is one worker’s at a time, and sent before once that one is gone', async () => {
+  test('belongs to one worker at a time, and counts as sent when that worker has exited', async () => {
     const { leased, strayPaymentId } = await findMoney();
     const { reversalId } = leased;
     expect(leased).toMatchObject({ sentBefore: false, strayPayment: { tries: 1 } });

@@ -76,7 +76,7 @@ describe('keys', () => {
     expect((await visitor.get(at('keys'))).body).not.toContain('till is revoked.');
   });
 
-  test('one may refund only when somebody chose that, at its creation or later', async () => {
+  test('a key may refund only with the scope, given at its creation or later', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const scopesOf = async (label: string) => {
       const { apiKeys } = await stack
@@ -144,7 +144,7 @@ describe('keys', () => {
     expect(await opens(key)).toBe('opens');
   });
 
-  test('what somebody calls a key is text, whatever it is', async () => {
+  test('the label of a key is shown as text, whatever it contains', async () => {
     const { visitor, at } = await atNewMerchant();
     const label = `<script>alert(1)</script>"'&<img src=x>`;
 
@@ -181,7 +181,7 @@ describe('keys', () => {
 });
 
 describe('webhooks', () => {
-  test('a test is sent, and its page says what came of it', async () => {
+  test('a test is sent, and its page shows the result', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 
@@ -202,7 +202,7 @@ describe('webhooks', () => {
     expect(body).not.toContain('gatehouse webhook');
   });
 
-  test('a delivery of the other environment, or of another merchant, is not there', async () => {
+  test('a delivery of the other environment, or of another merchant, is not found', async () => {
     const [own, other] = await Promise.all([atNewMerchant(), atNewMerchant()]);
     const sent = await own.visitor.post(own.at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
     const page = String(sent.headers.get('location'));
@@ -403,7 +403,7 @@ describe('webhook endpoints', () => {
     expect(answers[1]?.body).toMatch(/value="refund\.failed" checked/);
   });
 
-  test('a merchant is told of webhooks that wait, until the secret is created', async () => {
+  test('the page shows webhooks that wait, until the secret is created', async () => {
     const { merchantId, visitor, at, endpoints } = await atNewMerchant();
     const client = stack.webhookEndpointClient('operator');
     const { webhookEndpoint } = await client.createWebhookEndpoint({

@@ -130,7 +130,7 @@ describe('a forgotten password', () => {
     expect((await before.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(303);
   });
 
-  test('of an address without an account is answered alike, and nobody is mailed', async () => {
+  test('of an address without an account gets the same answer, and no mail is sent', async () => {
     const user = await desk.users.member(merchant.id);
     const [known, unknown] = [desk.visitor(), desk.visitor()];
 
@@ -149,7 +149,7 @@ describe('a forgotten password', () => {
   });
 });
 
-test('an operator who helps with a password is shown no link: the user is mailed it, and told of it', async () => {
+test('an operator who helps with a password sees no link: the user gets it by mail, with a notice', async () => {
   const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
   const operator = await desk.signedIn(await desk.users.operator());
   const mailOf = (text: string) =>

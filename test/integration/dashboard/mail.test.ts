@@ -261,7 +261,7 @@ describe('the inviter sees the link', () => {
     },
   );
 
-  test('when nobody is there', async () => {
+  test('when nothing listens', async () => {
     await withMail(`smtp://localhost:${await closedPort()}`, async ({ process, invite }) => {
       await expectLinkShown(await invite('nobody-there@shop.example'));
       await lineOf(process, 'a mail was not sent');
@@ -288,7 +288,7 @@ describe('the inviter sees the link', () => {
     }
   });
 
-  test('when the server says nothing at all, after as long as somebody waits for a page', async () => {
+  test('when the server never answers, after as long as a user waits for a page', async () => {
     const silent = createServer();
     const sockets = new Set<{ destroy: () => void }>();
     silent.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
@@ -305,7 +305,7 @@ describe('the inviter sees the link', () => {
   });
 });
 
-test('who asks for a new password is answered alike when the mail does not go out, and the log says so', async () => {
+test('a request for a new password gets the same answer when its mail fails, and the log has the failure', async () => {
   const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
   await withMail(`smtp://localhost:${await closedPort()}`, async ({ owner, process }) => {
     const answer = await owner.post('/reset', { email: user.email });

@@ -32,7 +32,7 @@ describe('without a process that sends webhooks', () => {
     expect(ready.status).toBe(200);
   });
 
-  test('a change that cannot be made says so, with the number of the request', async () => {
+  test('a failed change is reported, with the id of the request', async () => {
     const merchant = await stack.createMerchant();
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
 
@@ -45,7 +45,7 @@ describe('without a process that sends webhooks', () => {
   });
 });
 
-test('without core every page says so, in the language of its reader', async () => {
+test('without core every page reports that, in the language of its reader', async () => {
   const merchant = await stack.createMerchant();
   const visitor = await desk.signedIn(await desk.users.member(merchant.id));
   await Promise.all(stack.cores.map((core) => core.stop()));

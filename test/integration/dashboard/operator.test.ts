@@ -266,7 +266,7 @@ describe('orders of all merchants', () => {
   });
 });
 
-describe('endpoints in trouble', () => {
+describe('failing endpoints', () => {
   const path = '/operator/endpoints';
   const pausedEndpoint = async (merchantId: string, endpoint: string, reason: string): Promise<void> => {
     const webhooks = stack.webhookClient('operator');

@@ -270,7 +270,7 @@ describe('one order', () => {
     expect(body).toContain('order.failed, attempt 1');
   });
 
-  test('is not there for a foreign merchant, a foreign environment or a made-up id', async () => {
+  test('is not found for another merchant, another environment or an unknown id', async () => {
     const { orderId } = await register({ orderNumber: 'MINE' });
     const stranger = await stack.createMerchant();
     const foreigner = await desk.signedIn(await desk.users.member(stranger.id, MemberRole.OWNER));

@@ -167,7 +167,7 @@ describe('a form is taken from our own pages alone:', () => {
     expect(status).toBe(400);
   });
 
-  test("not with the token of somebody else's page", async () => {
+  test("not with the token of another user's page", async () => {
     const [visitor, other] = await Promise.all([
       desk.signedIn(await desk.users.member(merchant.id)),
       desk.signedIn(await desk.users.member(merchant.id)),

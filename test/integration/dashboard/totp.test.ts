@@ -296,7 +296,7 @@ describe('before a key is made', () => {
     return { ...signedUp, visitor };
   }
 
-  test('the code is asked for in the place of the password, and the key is made with what was typed', async () => {
+  test('the page asks for the code instead of the password, and the key is created with the entered values', async () => {
     const { visitor, secret } = await longAgo();
 
     const detained = await visitor.post(keysPage(), { label: 'made by a code' });

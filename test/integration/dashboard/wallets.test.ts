@@ -34,7 +34,7 @@ async function atNewMerchant(role = MemberRole.OWNER) {
 }
 
 describe('the choice of wallets', () => {
-  test('an owner switches a wallet off and on, and is told when nobody can pay', async () => {
+  test('an owner switches a wallet off and on, with a warning when no customer can pay', async () => {
     const { visitor, walletsOf, path } = await atNewMerchant();
     const before = await visitor.get(path);
 

@@ -115,7 +115,7 @@ test.each<[string, () => Json, string]>([
   expect(await outcome(await adjust(body()))).toBe(expected);
 });
 
-test('a refund of a payment to somebody else is refused', async () => {
+test('a refund of a payment to another payee is refused', async () => {
   const other = { creditParty: [{ key: 'msisdn', value: '251911000001' }] };
 
   expect(await outcome(await ofPayment(other))).toBe('404 identifierError');

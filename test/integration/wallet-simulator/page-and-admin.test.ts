@@ -68,7 +68,7 @@ describe('an interactive simulator', () => {
     await receiver.close();
   });
 
-  test('lets a payment expire that nobody answers', async () => {
+  test('lets an unanswered payment expire', async () => {
     await simulator.pay(payer);
     simulator.time.pass(120_000);
 
@@ -78,7 +78,7 @@ describe('an interactive simulator', () => {
     expect((await decide(await idOf(), 'approve')).status).toBe(409);
   });
 
-  test('asks nobody about numbers with a fixed outcome', async () => {
+  test('prompts no payer for numbers with a fixed outcome', async () => {
     await simulator.pay('251900000000');
     simulator.time.pass(1_000);
 
@@ -101,7 +101,7 @@ describe('an interactive simulator', () => {
   });
 });
 
-test('a payment that stays pending can be ended by hand; one nobody knows is 404', async () => {
+test('a payment that stays pending can be ended by hand; an unknown one is 404', async () => {
   await simulator.pay('251900000020');
 
   expect((await decide(await idOf(), 'approve')).json).toMatchObject({ status: 'completed' });

@@ -158,7 +158,7 @@ describe('callbacks', () => {
     expect(count).toBe(1);
   });
 
-  test('that nobody answers are given up', async () => {
+  test('that are not answered are abandoned', async () => {
     const impatient = await startSimulator({ callbackTimeoutMs: 50 });
     let letGo = (): void => undefined;
     const silent = await startCallbackReceiver(() => new Promise((resolve) => (letGo = () => resolve(204))));

@@ -75,7 +75,7 @@ test('a reversal that failed is known to have failed, and the next one is done',
   expect(await third.charges()).toMatchObject([{ reversed: '100.5' }]);
 });
 
-test('an open payment goes on where it was, and calls back', async () => {
+test('an open payment continues from its state, and sends its callback', async () => {
   const receiver = await startCallbackReceiver();
   const first = await start();
   const { json } = await first.pay('251911223344', { callbackUrl: receiver.url });
@@ -154,7 +154,7 @@ test('a file that is no journal is refused by line', async () => {
   );
 });
 
-test('nobody else may read a journal: phone numbers and callback URLs are in it', async () => {
+test('only its owner may read a journal, because it has phone numbers and callback URLs', async () => {
   const { pay } = await start();
   await pay('251911223344');
 

@@ -205,7 +205,7 @@ describe('an order', () => {
     expect(await simulator.charges('251911223344')).toMatchObject([{ wallet: 'telebirr', amount: '12' }]);
   });
 
-  test('that nobody knows is answered with 299, and one with an id again too', async () => {
+  test('that is unknown is answered with 299, and so is one with a repeated id', async () => {
     const unknown = await call('/merchant/queryOrder', 'payment.queryorder', { merch_order_id: 'other' });
     await preOrder();
 

@@ -148,7 +148,7 @@ describe('an acknowledgement', () => {
 describe('a query', () => {
   const completed = requestState({ status: 'completed', objectReference: 'REF-1' });
 
-  test('of a request nobody has decided is pending, until the wallet gives up', async () => {
+  test('of an undecided request is pending, until the wallet abandons it', async () => {
     const expiryTime = '2026-01-01T08:03:00Z';
     subject.wallet.on(routes.requestState, json(200, requestState({ objectReference: 'REF-1', expiryTime })));
 

@@ -37,7 +37,7 @@ test.each([
   expect(exchanges[0]!.problem).toMatch(/^no_connection: (ENOTFOUND|EAI_AGAIN|ECONNREFUSED)/);
 });
 
-test('a wallet that gives a token and is not there for the payment: nothing of that was sent', async () => {
+test('a wallet that issues a token and is then unreachable: the payment was not sent', async () => {
   const { wallet } = await start();
   const connector = connect({ tokenPath: `${wallet.origin}/mm/v1/oauth/accesstoken` });
 

@@ -81,7 +81,7 @@ describe('an access token', () => {
     expect(tokenRequests()).toBe(2);
   });
 
-  test('somebody else waits for is not lost when one caller gives up', async () => {
+  test('that another caller waits for is not lost when one caller is cancelled', async () => {
     const { wallet, connector } = await start();
     let release = (): void => {};
     wallet.on(routes.token, ({ response }) => {

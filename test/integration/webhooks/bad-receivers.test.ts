@@ -315,7 +315,7 @@ const noPublicAddress =
   'shop.example has no address on the public internet, so nothing was sent: check the name and its DNS records (A, AAAA)';
 
 describe('receivers that are not there', () => {
-  test('a port nobody listens on', async () => {
+  test('a port without a listener', async () => {
     const port = await closedPort();
 
     const report = await sendTo(openSender(), `http://127.0.0.1:${port}/hook`);

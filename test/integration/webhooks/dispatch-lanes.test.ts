@@ -97,7 +97,7 @@ describe('lanes', () => {
     );
   });
 
-  test('one that never answers holds up nobody else', async () => {
+  test('one that never answers delays no other', async () => {
     const dead = await desk.receive(silence);
     const shop = await desk.receive();
     await desk.startDispatcher({ maxInFlight: 16 });
@@ -216,7 +216,7 @@ describe('lanes', () => {
     expect(shop.webhooks).toHaveLength(10);
   });
 
-  test('that nobody knows can be neither paused nor resumed', async () => {
+  test('that is unknown can be neither paused nor resumed', async () => {
     const { pool } = desk.database;
 
     expect(await pauseLane(pool, laneOf('https://nobody.example'), '')).toBe(false);

@@ -84,7 +84,7 @@ describe('one delivery', () => {
     expect(inMs(stored.due_at)).toBeLessThan(2 * hour + 30_000);
   });
 
-  test('is given up after the 13th attempt of its schedule', async () => {
+  test('is abandoned after the 13th attempt of its schedule', async () => {
     const shop = await desk.receive(answer(404));
     const [delivery] = await desk.add({ url: shop.origin });
     await desk.database.pool.query('update webhooks.deliveries set round_attempts = 12, attempt_count = 12');

@@ -94,7 +94,7 @@ describe('what ended before the retention', () => {
     expect(await left('lanes')).toBe(3);
   });
 
-  test('leaves a pause that somebody decided on', async () => {
+  test('keeps a pause that a person decided', async () => {
     await put('https://paused.example', 2);
     await database.pool.query(`update webhooks.lanes set paused_at = $1, pause_reason = 'asked to'`, [
       daysAgo(95),

@@ -133,7 +133,7 @@ describe('the intake', () => {
     expect(intake.brought() - broughtBefore).toBeGreaterThan(700);
   });
 
-  test('goes on from where the one before it stopped', async () => {
+  test('continues where the previous intake stopped', async () => {
     const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();

@@ -115,7 +115,7 @@ test('before anything has happened nothing is taken in, and nothing is due', asy
   });
 });
 
-test('due is what could go now: not what is behind an earlier one of its order, nor what is to come', async () => {
+test('only deliveries that can be sent now are due: none behind an earlier one of its order, and none in the future', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
   await addDelivery({ id: 'first', endpoint, orderId: 'ord_1', sequence: 3, dueAt: ago(30) });

@@ -94,7 +94,7 @@ test('after SIGTERM, the process waits for the responses to its attempts, so no 
   expect(receiver.webhooks).toHaveLength(1);
 });
 
-test('without core the process starts, sends what it has taken in, and goes on when core is there', async () => {
+test('without core the process starts, sends ingested events, and continues when core is available', async () => {
   const stack = await openStack(0);
   const receiver = await openReceiver(answer(503));
   const first = await startWith(stack, {});

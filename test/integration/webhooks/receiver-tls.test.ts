@@ -77,7 +77,7 @@ test.each([
   expect(receiver.webhooks).toEqual([]);
 });
 
-test('one of an authority that nobody knows', async () => {
+test('one of an unknown authority', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
   const sender = openSender({ resolve: async () => ['127.0.0.1'] });
 

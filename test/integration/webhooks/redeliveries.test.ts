@@ -110,7 +110,7 @@ describe('sending many again', () => {
     });
   });
 
-  test('is refused for a merchant that is not there', async () => {
+  test('is refused for an unknown merchant', async () => {
     const unknown = { ...all(), merchantId: newRandomId('mer', new Date()) };
 
     expect(await failureOf(operator().startRedelivery(unknown))).toMatchObject({
@@ -118,7 +118,7 @@ describe('sending many again', () => {
     });
   });
 
-  test('takes those of the states, the environment and the time that are asked for, and of nobody else', async () => {
+  test('selects deliveries of the requested states, environment and time, and of no other merchant', async () => {
     const [early, late] = [await deliver(2, 'DELIVERED'), await deliver(2, 'DELIVERED')];
     const { id: other } = await stack.createMerchant();
     await desk.deliver(other);

@@ -117,7 +117,7 @@ describe('listing', () => {
     expect(await walk({ createTimeTo: at(anHourAgo) })).toEqual([]);
   });
 
-  test('a page token goes on with the list it came from only', async () => {
+  test('a page token continues only its own list', async () => {
     await desk.deliver(merchantId, {}, 3);
     const { nextPageToken: pageToken } = await reader().listDeliveries({ merchantId, pageSize: 1 });
     const other = { merchantId, pageSize: 1, pageToken, states: [DeliveryState.PENDING] };

@@ -67,7 +67,7 @@ describe('listing', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  test('gives those of one merchant and environment, and those in trouble, when asked', async () => {
+  test('lists those of one merchant and environment, and on request only failing ones', async () => {
     const { id: other } = await stack.createMerchant();
     await desk.deliver(other, { endpoint: endpointAt(1) });
     await desk.deliver(merchantId, { endpoint: endpointAt(2) });
@@ -94,7 +94,7 @@ describe('listing', () => {
     ]);
   });
 
-  test('tells since when it is in trouble, and how the latest attempt ended', async () => {
+  test('has the start of its failures, and the result of the latest attempt', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await desk.deliver(merchantId, { endpoint: endpointAt(2) });
     await desk.database.pool.query(
@@ -156,7 +156,7 @@ describe('listing', () => {
 });
 
 describe('pausing and resuming', () => {
-  test('says why, keeps the deliveries, and wakes whoever sends', async () => {
+  test('has a reason, keeps the deliveries, and wakes the dispatchers', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId, { endpoint: endpointAt(1) });
 
     const paused = await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: 'moving house' });

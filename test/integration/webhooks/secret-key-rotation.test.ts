@@ -93,7 +93,7 @@ test('a key is replaced step by step, and the same secret signs all the while', 
   expect(await isSignedWith(secret, 'K-3')).toBe(true);
 });
 
-test('a key that is missing holds deliveries, says so, and costs none of them once it is back', async () => {
+test('a missing key delays deliveries, is reported, and loses none of them', async () => {
   const key = newKey('old');
   const secret = await makeSecret(await restartWith(key));
   const without = await restartWith(newKey('new'));

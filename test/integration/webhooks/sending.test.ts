@@ -101,7 +101,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(1);
   });
 
-  test('webhooks at the same time have one each: nobody waits for another', async () => {
+  test('concurrent webhooks have one each, so none waits for another', async () => {
     const receiver = await openReceiver(silence);
     const sender = openSender();
     const held: (() => void)[] = [];

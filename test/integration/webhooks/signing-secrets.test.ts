@@ -85,7 +85,7 @@ describe('the first secret', () => {
     expect(await secrets.listOf(owners[3]!)).toMatchObject([{ id: made[3]?.secret.id }]);
   });
 
-  test('of an earlier version, that nobody was shown, signs until one is shown, which replaces it at once', async () => {
+  test('of an earlier version that was never shown signs until one is shown, which replaces it at once', async () => {
     const secrets = openSecrets();
     const unseen = await secrets.rotate(sandbox(), day, by);
     await database.pool.query('update webhooks.signing_secrets set shown = false');
@@ -269,7 +269,7 @@ describe('encryption at rest', () => {
     expect(await without.live(sandbox())).toEqual({ current: text });
   });
 
-  test('a row copied to another merchant signs for nobody', async () => {
+  test('a row copied to another merchant does not sign', async () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     const thief = newRandomId('mer', new Date());

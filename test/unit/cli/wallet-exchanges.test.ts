@@ -35,7 +35,7 @@ describe('the exchanges of a payment', () => {
     expect(shown[3]).toBe('… 18 more: 17 query, 1 callback');
   });
 
-  test('that are no longer stored are told as such, and counted with those left out', () => {
+  test('that are no longer stored are marked, and counted with the omitted ones', () => {
     const kept = [
       ...asked(20),
       create(WalletExchangeSchema, { purpose: 'omitted', omitted: 70 }),

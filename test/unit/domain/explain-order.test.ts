@@ -190,7 +190,7 @@ describe('money and payments of one order', () => {
     expect([explain(due(true)), explain(due(false))]).toEqual(['MONEY_RETURNED', 'ANOTHER_PAYMENT']);
   });
 
-  test('a request that nobody sends for 20 seconds waits for a wallets process', () => {
+  test('a request that is not sent for 20 seconds waits for a wallets process', () => {
     const late = { ...quiet, walletState: () => 'SILENT' as const };
     const attempt = {
       attempt: buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt }),

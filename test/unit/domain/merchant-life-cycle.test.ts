@@ -86,7 +86,7 @@ describe('an update', () => {
   });
 });
 
-test('each change is a later version, whatever the clock says, and production is never taken back', () => {
+test('each change is a later version, whatever the clock says, and production is never revoked', () => {
   const commands = fc.array(
     fc.record({
       now: fc.integer({ min: 0, max: 3 }),

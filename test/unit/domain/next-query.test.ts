@@ -18,7 +18,7 @@ const waitOf = (own: Partial<OpenAttempt> = {}): number => {
   return (nextQueryTime(now, attempt).getTime() - now.getTime()) / 1000;
 };
 
-describe('a wallet that asks to be left alone for a while', () => {
+describe('a wallet that asks for a pause', () => {
   test.each([
     ['less than we would wait anyway', 0.5, 2],
     ['a while', 20, 20],

@@ -63,7 +63,7 @@ describe("the demo merchant's webhook secrets", () => {
     expect(webhooks.rotated).toEqual([]);
   });
 
-  test('are replaced, and that is said, when they sign no more', async () => {
+  test('are replaced, with a message, when they no longer sign', async () => {
     const webhooks = webhooksWith([
       { environment: Environment.SANDBOX, text: 'whsec_otherDDDD' },
       { environment: Environment.PRODUCTION, text: kept.live_webhook_secret },
@@ -75,7 +75,7 @@ describe("the demo merchant's webhook secrets", () => {
     expect(reports).toEqual([expect.stringContaining('mer_1 has new webhook secrets')]);
   });
 
-  test('that nobody was shown are replaced without a word', async () => {
+  test('that were never shown are replaced without a message', async () => {
     const webhooks = webhooksWith([
       { environment: Environment.SANDBOX, text: 'whsec_ownEEEE', shown: false },
     ]);

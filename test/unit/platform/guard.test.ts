@@ -177,7 +177,7 @@ describe('the line of a call', () => {
 });
 
 describe('the cause of an error', () => {
-  test('of a kind nobody knows is in the log alone: the caller gets INTERNAL and the request id', async () => {
+  test('of an unknown kind is in the log only: the caller gets INTERNAL and the request id', async () => {
     for (const handler of fails(new Error('canary: password is 1234'))) {
       const { lines, error } = await call(handler);
       expect(error).toMatchObject({

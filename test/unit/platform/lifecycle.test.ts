@@ -83,7 +83,7 @@ test.each(['uncaught', 'unhandled'])(
   },
 );
 
-describe('a process whose log nobody takes stops all the same', () => {
+describe('a process whose log is not read still stops', () => {
   const start = (output: 'pipe' | number): ChildProcess => {
     const child = spawn(
       process.execPath,
@@ -103,7 +103,7 @@ describe('a process whose log nobody takes stops all the same', () => {
   const hasSaidAll = (child: ChildProcess): Promise<unknown> =>
     new Promise((done) => child.stderr?.once('data', done));
 
-  test('a socket that nobody reads', async () => {
+  test('a socket that is not read', async () => {
     const child = start('pipe');
     await hasSaidAll(child);
     expect(await stopped(child)).toBe(0);

@@ -223,7 +223,7 @@ describe.each([
     for (const problem of problems) expect(problem).toMatch(/^\S+ is not set: .{10,}/);
   });
 
-  test('is not there when it is empty', () => {
+  test('is unset when it is empty', () => {
     const empty = Object.fromEntries(names.map((name) => [name, '']));
     expect(problemsOf(() => read(empty))).toEqual(problemsOf(() => read({})));
   });

@@ -17,7 +17,7 @@ async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('a source with an end put to it', () => {
-  test('gives everything when nobody stops it', async () => {
+  test('yields everything when it is not aborted', async () => {
     expect(await all(untilAborted(numbers(), new AbortController().signal))).toEqual([1, 2, 3]);
   });
 

@@ -196,8 +196,8 @@ test('told to stop, it takes nothing new and ends what it has begun', async () =
   expect(work.limits).toEqual([4]);
 });
 
-describe('a wallet in trouble', () => {
-  test('is left alone, then asked with one request, and given all again when it is well', async () => {
+describe('a failing wallet', () => {
+  test('gets no requests, then one probe, and all requests after its recovery', async () => {
     const work = endless();
     let isWell = false;
     let served = 0;

@@ -52,7 +52,7 @@ describe('troubled answers', () => {
     expect(wallet.asked).toBe(10);
   });
 
-  test('are forgotten when the wallet answers somebody while it is asked', async () => {
+  test('are forgotten when the wallet answers another request during the check', async () => {
     let tell: (health: Health) => void = () => {};
     const { wallet, breaker, answer } = begin(new Promise((resolve) => (tell = resolve)));
     await answer(false, false, false);
@@ -76,7 +76,7 @@ describe('troubled answers', () => {
   });
 });
 
-describe('a wallet in trouble', () => {
+describe('a failing wallet', () => {
   test('is asked how it is after each cooldown, and given all again when it says that it is well', async () => {
     const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { cooldownMs: 5 });
     await answer(false, false, false);
@@ -89,7 +89,7 @@ describe('a wallet in trouble', () => {
     await waitUntil('it is given all again', () => breaker.allows() === 'all');
   });
 
-  test('is asked by nobody else: stragglers that fail ask no more often', async () => {
+  test('gets only one check: late failures cause no further checks', async () => {
     const { wallet, answer, isLeftAlone } = begin(unavailable);
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
@@ -125,7 +125,7 @@ describe('a wallet in trouble', () => {
     expect(breaker.allows()).toBe('all');
   });
 
-  test('that was let back stays so: nothing of its last rest comes after', async () => {
+  test('stays closed after its recovery: nothing of the previous wait follows', async () => {
     const { wallet, breaker, answer } = begin(untold, { cooldownMs: 20 });
     await answer(false, false, false);
     await waitUntil('one is allowed', () => breaker.allows() === 'one');

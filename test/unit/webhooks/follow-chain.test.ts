@@ -8,7 +8,7 @@ const links = (...indexes: number[]): ChainLink[] => indexes.map(link);
 const nothing = (): boolean => false;
 
 describe('a batch of events', () => {
-  test('that goes on behind the last one read is taken as it is', () => {
+  test('that continues after the last read event is accepted as it is', () => {
     expect(followChain('c4', links(5, 6, 7), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
   });
 
@@ -20,7 +20,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(5, 6, 5, 6), nothing)).toEqual({ next: links(5, 6), isWhole: true });
   });
 
-  test('with events known from before goes on behind them', () => {
+  test('with known events continues after them', () => {
     const isKnown = (cursor: string): boolean => cursor === 'c3' || cursor === 'c4';
     expect(followChain('c4', links(3, 4, 5), isKnown)).toEqual({ next: links(5), isWhole: true });
   });

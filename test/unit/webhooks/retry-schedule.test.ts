@@ -85,7 +85,7 @@ describe('the schedule', () => {
     expect(next).toEqual({ type: 'at', at: after(100 * hour + 120_000) });
   });
 
-  test('has 13 attempts within 76 hours, whatever the dice say and however slow the receiver is', () => {
+  test('has 13 attempts within 76 hours, for any jitter and however slow the receiver is', () => {
     fc.assert(
       fc.property(
         fc.array(random, { minLength: 12, maxLength: 12 }),

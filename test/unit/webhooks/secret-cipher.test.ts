@@ -69,7 +69,7 @@ describe('several keys', () => {
     expect(both.seal('whsec_secret', name).keyId).toBe('second');
   });
 
-  test('a key that is not there is named, with what to do', () => {
+  test('a missing key is named, with what to do', () => {
     const stored = cipher.seal('whsec_secret', name);
     const without = createSecretCipher([key('other')], randomBytes);
     expect(() => without.open(stored, name)).toThrow(
