@@ -46,12 +46,13 @@ export function testTypeScriptPackage(site: () => ClientSite): void {
     for (const [index, code] of snippets.entries())
       await writeFile(join(client.shop, `readme-${index}.mts`), code);
     const strict = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
-    const typeRoots = ['--typeRoots', join(nodeModules, '@types')];
+    // The libraries of TypeScript itself need no check. That takes a third of the time.
+    const libraries = ['--skipDefaultLibCheck', '--typeRoots', join(nodeModules, '@types')];
     const files = snippets.map((_, index) => `readme-${index}.mts`);
     const compiler = join(nodeModules, 'typescript/bin/tsc');
     const [ran] = await Promise.all([
       runFirstLines(process.execPath),
-      execute(process.execPath, [compiler, ...strict, ...typeRoots, ...files], { cwd: client.shop }),
+      execute(process.execPath, [compiler, ...strict, ...libraries, ...files], { cwd: client.shop }),
     ]);
     expect(ran).toBe('COMPLETED 150.00\n');
   });
