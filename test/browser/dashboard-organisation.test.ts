@@ -182,7 +182,7 @@ describe('the account', () => {
 });
 
 describe('the audit log', () => {
-  test('tells in sentences who changed what, and is narrowed down and paged', async () => {
+  test('describes each change with its author in a sentence, with filters and pages', async () => {
     const merchantId = await newMerchant();
     const owner = await users.member(merchantId);
     const accounts = stack.client(AccountService, 'dashboard');

@@ -214,7 +214,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}FAIL +pipeline +the webhooks process does not know this service token$/m);
   });
 
-  test('a process that takes connections and does not answer hangs: its log is where to look', async () => {
+  test('a process that accepts connections and does not answer hangs: the advice names its log', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const address = mute.address();

@@ -52,7 +52,7 @@ async function report(transaction: string, status = 'OPEN'): Promise<string> {
 }
 
 describe('payment payer-started and payment confirm', () => {
-  test('list payments, and have the wallet asked about those that are not decided', async () => {
+  test('list payments, and query the wallet about undecided ones', async () => {
     const decided = await report('PAID000001', 'NO_PAYMENT');
     const abandoned = await report('LATE000001', 'ABANDONED');
 
@@ -156,21 +156,21 @@ describe('wallet register-urls', () => {
     expect(stdout).toContain('The URLs contain secrets. Give them only to the provider.');
   });
 
-  test('says why the provider refuses, and ends with 4', async () => {
+  test('shows why the provider refuses, and exits with code 4', async () => {
     const { exitCode, stdout } = await registerAt({ settings: { short_code: '999999' } });
 
     expect(exitCode).toBe(4);
     expect(stdout).toContain('the provider refuses the URLs: 400.002.02 Bad Request - Invalid ShortCode');
   });
 
-  test('says that the provider was not reached, and ends with 5', async () => {
+  test('reports an unreachable provider, and exits with code 5', async () => {
     const { exitCode, stdout } = await registerAt({ settings: { base_url: 'http://127.0.0.1:1' } });
 
     expect(exitCode).toBe(5);
     expect(stdout).toContain('run this command again');
   });
 
-  test('needs payer_started, and ends with 2', async () => {
+  test('needs payer_started, and otherwise exits with code 2', async () => {
     const { exitCode, stdout } = await registerAt({ payer_started: undefined });
 
     expect(exitCode).toBe(2);

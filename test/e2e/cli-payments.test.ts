@@ -189,7 +189,7 @@ describe('stray payments', () => {
     await database.query("delete from core.stray_payments where kind = 'LATE'");
   });
 
-  test('are named by the order that could not take them, with the command that tells more', async () => {
+  test('are shown with the order that could not accept them, and the command that shows more', async () => {
     const shown = await cli.run('order', 'show', merchant.id, 'order-19');
     const [id = ''] = /stp_[0-9a-z]{26}/.exec(shown.stdout) ?? [];
     const [, orderId = ''] = /payment strays --order (ord_[0-9a-z]{26})$/m.exec(shown.stdout) ?? [];
@@ -265,7 +265,7 @@ describe('reconcile', () => {
     });
   });
 
-  test('what was compared is listed and can be looked at again; doctor tells of differences', async () => {
+  test('reconciliations are listed and shown, and doctor reports their differences', async () => {
     const { reconciliations } = await cli.json('reconcile', 'list', '--wallet', 'walleta');
     const [latest] = reconciliations as { reconciliation_id: string; differences: number }[];
 

@@ -141,7 +141,7 @@ test('the version that decided finds no difference, with the token of a reader',
   expect(later).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('nothing to repeat') });
 });
 
-test('an event that no rule can have caused is listed with its order, and ends with 1', async () => {
+test('an event that no rule can have caused is listed with its order, and the exit code is 1', async () => {
   await allAreListed();
   const sequence = await editEvent(completed.orderId, 'COMPLETED', ({ order }) => {
     if (order !== undefined) order.deducted = '100.49';

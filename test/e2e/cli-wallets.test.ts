@@ -60,7 +60,7 @@ test('wallet check tries the credentials of each wallet, without moving money', 
   expect(await side.charges()).toEqual([]);
 });
 
-test('wallet check says which credentials a provider refuses, and ends with 4', async () => {
+test('wallet check names the refused credentials, and exits with code 4', async () => {
   const wrong = await withVariables({ ...side.walletVariables(), WALLETA_CLIENT_SECRET: 'another-secret' });
 
   const { stdout, exitCode } = await wrong.run('wallet', 'check');

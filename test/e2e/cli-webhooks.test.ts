@@ -15,7 +15,7 @@ afterEach(() => desk.closeReceivers());
 afterAll(() => desk.stop());
 
 describe('webhook deliveries, show and explain', () => {
-  test('what was sent is listed, filtered, and shown with its body and attempts', async () => {
+  test('deliveries are listed, filtered, and shown with body and attempts', async () => {
     const receiver = await desk.openReceiver();
     await desk.pay('listed-1', `${receiver.origin}/hook`);
     const { delivery_id: id } = await desk.tried(receiver);
@@ -216,7 +216,7 @@ describe('webhook test', () => {
   });
 });
 
-test('when no webhooks process answers, it ends with 5 and says which setting names one', async () => {
+test('without a webhooks process, it exits with code 5 and names the setting', async () => {
   const address = await deadAddress();
   const away = await openCommandLine(desk.settingsWith('any', address));
 

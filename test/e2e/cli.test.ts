@@ -150,7 +150,7 @@ describe('merchant', () => {
 });
 
 describe('key', () => {
-  test('issue shows the key once, in the sandbox unless told otherwise', async () => {
+  test('issue shows the key once, by default of the sandbox', async () => {
     const id = await newMerchant();
 
     const { stdout } = await cli.run('key', 'issue', id, '--label', 'web shop');
@@ -224,7 +224,7 @@ describe('key', () => {
     expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('list shows the keys of both environments, or of the one asked for', async () => {
+  test('list shows the keys of both environments, or of the given one', async () => {
     const { id } = await stack.createMerchant();
 
     const both = await cli.json('key', 'list', id);
@@ -238,7 +238,7 @@ describe('key', () => {
 });
 
 describe('order', () => {
-  test('show tells what an order is, its payment attempts and what happened to it', async () => {
+  test('show prints an order, its payment attempts and its history', async () => {
     const id = await newMerchant();
     await register(id, 'inv-1');
     await orders.startDirectPayment({
@@ -384,7 +384,7 @@ describe('where the core is', () => {
     expect(listed).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('can be said with --address, and npm runs the command line', async () => {
+  test('can be given with --address, and npm runs the command line', async () => {
     const { exitCode, stdout, stderr } = await execute(
       'npm',
       [

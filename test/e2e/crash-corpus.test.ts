@@ -213,7 +213,7 @@ test('every port in the settings is in the corpus', async () => {
 });
 
 describe.each(listeners.map((listener) => [listener.setting, listener] as const))('%s', (_name, listener) => {
-  test('outlives everything that strangers send, and answers what is HTTP', async () => {
+  test('survives every malformed input, and answers valid HTTP', async () => {
     const wrong: object[] = [];
     const corpus = crashCorpus(listener.prefix);
     for (let at = 0; at < corpus.length; at += atOnce) {

@@ -340,7 +340,7 @@ describe('Production', () => {
     expect((await api.post(shop, '/api/v1/register', sent, inProduction)).status).toBe(201);
     expect((await api.post(shop, '/api/v1/verify', sent, inProduction)).status).toBe(200);
   });
-  test('takes https URLs only', async () => {
+  test('accepts https URLs only', async () => {
     const sent = registration({ return_url: 'http://shop.example', webhook_url: 'http://shop.example' });
     const answer = await api.post(shop, '/api/v1/register', sent, inProduction);
     expect(Object.keys(issuesOf(answer))).toEqual(['return_url', 'webhook_url']);
@@ -348,7 +348,7 @@ describe('Production', () => {
   });
 });
 
-test('every reply carries the request id, the one that was sent when there was one', async () => {
+test('every reply carries the request id, which is the sent one if there was one', async () => {
   const own = await api.post(shop, '/api/v1/verify', {}, { headers: { 'x-request-id': 'my-request.1' } });
   const made = await api.post(shop, '/api/v1/verify', {});
   expect(own.headers.get('x-request-id')).toBe('my-request.1');

@@ -274,7 +274,7 @@ describe('the one command, used, killed and started again', () => {
     await untilGone(processes.keys());
   });
 
-  test('npm run demo tells that Gatehouse has stopped', async () => {
+  test('npm run demo reports that Gatehouse has stopped', async () => {
     const { exitCode, stderr } = await playDemo(dataFolder);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('does not answer');

@@ -128,7 +128,7 @@ describe('two facades and two cores', () => {
     }
   });
 
-  test('charge once for the same payment, however often and wherever it is asked for', async () => {
+  test('charge once for the same payment, however often and at whichever facade it is requested', async () => {
     const orderNumber = newOrderNumber();
 
     const answers = await forty((n) => pay(n, orderNumber, '251910000010'));
@@ -141,7 +141,7 @@ describe('two facades and two cores', () => {
     expect((await verify(0, orderNumber)).text).toBe((await verify(1, orderNumber)).text);
   });
 
-  test('tell one whole story of orders that are registered, paid for and asked about everywhere at once', async () => {
+  test('keep one complete history of orders that are registered, paid and verified at all facades at once', async () => {
     const orderNumbers = Array.from({ length: 30 }, () => newOrderNumber());
 
     await Promise.all(

@@ -150,7 +150,7 @@ test.each([
   expect(await chargesTo(payer)).toEqual([]);
 });
 
-test('a payment that the wallet refused can be asked about again, and is never sent again', async () => {
+test('a payment that the wallet refused can be queried again, and is never sent again', async () => {
   const { orderNumber } = await pay('06');
   await settled(orderNumber);
   const { paymentAttempt } = await attemptOf(orderNumber);

@@ -192,7 +192,7 @@ test('payment links notify of their creation and their end, each event once at e
   });
 });
 
-test('deliveries wait until a secret is shown, for an endpoint and for a webhook_url, and the merchant is told', async () => {
+test('deliveries wait until a secret is shown, for an endpoint and for a webhook_url, and the dashboard shows that', async () => {
   await allowRefunds();
   const [receiver, own] = [await openReceiver(), await openReceiver()];
   const { key } = await createEndpoint(receiver.origin, { withoutSecret: true });

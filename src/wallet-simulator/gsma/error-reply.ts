@@ -48,7 +48,7 @@ function refusalOf(error: FastifyError): Refusal | undefined {
 export function replyWithErrorObject(now: () => Date) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = refusalOf(error);
-    if (known === undefined) request.log.error({ err: error }, 'failed to answer');
+    if (known === undefined) request.log.error({ err: error }, 'the simulator could not answer a request');
     const told = known ?? refusal('internal', 'genericError', 'The request could not be completed');
     return reply.code(statusByCategory[told.category]).send(errorObject(told, now()));
   };

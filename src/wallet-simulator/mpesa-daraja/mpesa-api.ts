@@ -43,7 +43,7 @@ export async function mountMpesa(
     reply.code(status).send(errorBody(shop.newId(''), code, text));
   scope.setErrorHandler((error, request, reply) => {
     if (error instanceof MpesaRefusal) return send(reply, error.status, error.errorCode, error.message);
-    request.log.error({ err: error }, 'the simulator failed');
+    request.log.error({ err: error }, 'the simulator could not answer a request');
     return send(reply, 500, '500.003.1001', 'Internal Server Error');
   });
   scope.setNotFoundHandler((_request, reply) => send(reply, 404, '404.001.01', 'Resource not found'));

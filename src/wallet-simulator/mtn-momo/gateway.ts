@@ -156,7 +156,7 @@ export function imitateGateway(app: FastifyInstance): void {
   app.setErrorHandler((error: unknown, request, reply): FastifyReply => {
     if (error instanceof MtnError) return reply.code(error.answer.status).send(error.answer.body);
     const status = statusOf(error);
-    if (status >= 500) request.log.error({ err: error }, 'failed to answer');
+    if (status >= 500) request.log.error({ err: error }, 'the simulator could not answer a request');
     const code = status >= 500 ? 'INTERNAL_PROCESSING_ERROR' : 'VALIDATION_ERROR';
     return reply.code(status).send({ code, message: code });
   });

@@ -17,7 +17,7 @@ export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
   app.setErrorHandler((error: unknown, request, reply): FastifyReply => {
     const known = error instanceof FabricError ? error : badRequest(error);
     if (known.status >= 500 && !(error instanceof FabricError)) {
-      request.log.error({ err: error }, 'failed to answer');
+      request.log.error({ err: error }, 'the simulator could not answer a request');
     }
     const { status, code, message } = known;
     const body = { errorCode: code, errorMsg: message, errorSolution: 'See the documentation.' };

@@ -254,7 +254,7 @@ test('the page shows the end of the session in time, even before core has expire
 });
 
 describe('readyz', () => {
-  test('200 while core serves, 503 while it does not; healthz is 200 all the same', async () => {
+  test('200 while core serves and 503 otherwise, while healthz is always 200', async () => {
     let status = ServingStatus.SERVING;
     const started = (running = await startCheckoutOverRpc({ health: { check: () => ({ status }) } }));
     const { url } = started;
@@ -324,7 +324,7 @@ describe('the limit on payment forms', () => {
     (url: string) =>
       customer.post(url, payment, { 'x-forwarded-for': address, 'sec-fetch-site': 'same-origin' });
 
-  test('counts each browser at a page, and each network, before core is asked, and says in minutes when to come back', async () => {
+  test('counts each browser at a page, and each network, before a call to core, and gives the wait in minutes', async () => {
     let asked = 0;
     const submitCheckoutPayment = () => {
       asked += 1;

@@ -25,7 +25,7 @@ async function atThePage(url: string): Promise<Customer> {
   return customer;
 }
 
-describe('a form is taken from our own pages alone:', () => {
+describe("a form is accepted from the checkout's own pages only:", () => {
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another host of our domain', { 'sec-fetch-site': 'same-site' }],
@@ -83,7 +83,7 @@ describe('a form is taken from our own pages alone:', () => {
   });
 });
 
-describe('what is wrong with a form stands beside it, and nothing is started:', () => {
+describe('a mistake in a form is shown beside it, and no payment starts:', () => {
   test.each([
     ['no wallet', { phone: '0911223344' }, 'Choose how you want to pay.'],
     [
@@ -111,7 +111,7 @@ describe('what is wrong with a form stands beside it, and nothing is started:', 
     expect(await orders.attempts(order)).toEqual([]);
   });
 
-  test('what was chosen stays chosen', async () => {
+  test('the choices are kept', async () => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
 

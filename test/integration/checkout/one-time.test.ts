@@ -151,7 +151,7 @@ describe("the browser's secret", () => {
 });
 
 describe('cancelling', () => {
-  test('ends the order, again and again', async () => {
+  test('ends the order, and so do repeats', async () => {
     const order = await orders.register();
     const customer = createCustomer();
     await customer.get(order.url);
@@ -163,7 +163,7 @@ describe('cancelling', () => {
     expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
   });
 
-  test('while a wallet has been asked changes nothing, and says why', async () => {
+  test('while a wallet has the request changes nothing, and the page says why', async () => {
     const order = await orders.register();
     const customer = createCustomer();
     await customer.post(order.url, payment);

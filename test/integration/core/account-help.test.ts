@@ -49,7 +49,7 @@ const actionsOf = async ({ userId }: User) => {
 };
 
 describe('without mail, a new password', () => {
-  test('takes two operators: the second gets the link, and each step notifies the owner', async () => {
+  test('needs two operators: the second gets the link, and each step notifies the owner', async () => {
     const user = await owner();
     const { secret } = await site.desk.enableTotp(user.userId, -1);
     const session = await site.desk.openSession(user.userId);
@@ -116,7 +116,7 @@ describe('without mail, a new password', () => {
     expect(await refusalOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
   });
 
-  test('asked for by an operator of today is not approved either, nor one that is over, withdrawn or for oneself', async () => {
+  test('by a new operator is not approved, nor one that has expired, was withdrawn or is for oneself', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
     const approve = () => refusalOf(accounts().approveAccountHelp(help, as(operators[1])));
@@ -175,7 +175,7 @@ test('the existing owners are notified when an operator invites another owner', 
 });
 
 // Last: from then on, this gateway sends mail.
-test('with mail, the link goes to the user and to no operator, whatever was asked for before', async () => {
+test('with mail, the link goes to the user and to no operator, whatever was requested before', async () => {
   const [before, after] = [await owner(), await owner()];
   await accounts().requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));
 

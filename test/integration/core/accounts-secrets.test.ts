@@ -86,7 +86,7 @@ describe('what proves who somebody is', () => {
     }
   });
 
-  test('does not open with the secret of another: what is sealed is bound to its user', async () => {
+  test("does not open with another user's secret, because the seal is bound to the user", async () => {
     const { id: merchantId } = await stack.createMerchant();
     const [one, other] = [
       await desk.addUser({ merchantId, role: MemberRole.OWNER }),

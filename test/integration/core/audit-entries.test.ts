@@ -117,7 +117,7 @@ describe('the outbox', () => {
     expect(await left()).toHaveLength(100);
   });
 
-  test('an entry about the longest endpoint is taken', async () => {
+  test('an entry about the longest endpoint is accepted', async () => {
     const merchantId = newMerchantId();
     const targetId = `https://${'a'.repeat(2040)}`;
     await put(merchantId, { targetId });
@@ -154,7 +154,7 @@ describe('a list', () => {
     expect(second.nextPageToken).toBe('');
   });
 
-  test('takes a kind for what it says: an underscore stands for itself, and half a word for nothing', async () => {
+  test('matches a kind exactly: an underscore is no wildcard, and half a word matches nothing', async () => {
     const merchantId = newMerchantId();
     await putEntries(merchantId, 2);
     const found = await Promise.all(

@@ -91,7 +91,7 @@ describe('a batcher', () => {
     expect(await outcomes).toEqual([10, 20, 30, 40, 50]);
   });
 
-  test('refuses at once what is more than may wait, says when to come again, and takes calls again afterwards', async () => {
+  test('refuses calls beyond the queue at once with the wait, and accepts calls again afterwards', async () => {
     const { batch, run } = heldStatements();
     const commit = createBatcher({ ...limits, run, maxWaiting: 2 });
     const running = commit(1, nobodyLeaves);
@@ -161,7 +161,7 @@ describe('a batcher', () => {
     expect(await next).toBe(30);
   });
 
-  test('tries the halves of a refused statement anew, and others are not kept waiting for that', async () => {
+  test('tries the halves of a refused statement again, and does not delay other calls', async () => {
     const { batch, batches, run } = heldStatements();
     const commit = createBatcher({ ...limits, run, maxInFlight: 2 });
     const together = Promise.allSettled([1, 2, 3].map((item) => commit(item, nobodyLeaves)));

@@ -245,7 +245,7 @@ describe('reads', () => {
     );
   });
 
-  test('whose caller has gone before they are asked never are', async () => {
+  test('whose caller has disconnected are never executed', async () => {
     held = await holdOrders(stack.databaseUrl, 'reads');
     const first = await fill('unread', { one: (orderNumber) => failureOf(find(orderNumber)) }, held);
     const leave = new AbortController();

@@ -171,7 +171,7 @@ describe('after a no', () => {
 });
 
 describe('giving up', () => {
-  test('makes the order FAILED, once, however often it is said, and ends a payment that was not sent', async () => {
+  test('makes the order FAILED once, however often it is repeated, and ends an unsent payment', async () => {
     const order = await desk.registerHosted({ merchantId });
     const payment = await desk.payHosted(order);
 
@@ -209,7 +209,7 @@ test('a payment after the session’s end is refused, though the order is still 
   expect(await desk.history(order)).toEqual(['1 CREATED']);
 });
 
-test('a merchant that is suspended in between takes no payment, and its page can still be seen', async () => {
+test('a merchant that is suspended meanwhile accepts no payment, and its page is still shown', async () => {
   const order = await desk.registerHosted({ merchantId });
   await stack.client(MerchantService, 'operator').suspendMerchant({ merchantId });
 
@@ -220,7 +220,7 @@ test('a merchant that is suspended in between takes no payment, and its page can
   expect((await get(order))?.order?.status).toBe(OrderStatus.PENDING);
 });
 
-test('only the options that wallets are set up for are offered and taken', async () => {
+test('only the options of configured wallets are offered and accepted', async () => {
   const order = await desk.registerHosted({ merchantId, environment: Environment.PRODUCTION });
 
   expect((await get(order))?.paymentOptions).toEqual(['walleta_wallet', 'walleta_ussd']);

@@ -37,7 +37,7 @@ test.each([
   expect(told).toBeGreaterThan(read - 60_000);
 });
 
-test('keeps its time when the database cannot be asked', async () => {
+test('keeps its time when the database does not answer', async () => {
   const ending = new pg.Pool({ connectionString: database.url, max: 1 });
   const { now, adjust } = await openDatabaseClock(ending, () => performance.now());
   const told = now().getTime();

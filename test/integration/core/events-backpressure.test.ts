@@ -85,7 +85,7 @@ test('a watcher that reads on after a pause gets every message, in order', async
   await waitUntil('the source has ended', () => source.ended);
 });
 
-test('waiting for a slow watcher again and again leaves no listener behind', async () => {
+test('repeated waits for a slow watcher leave no listener behind', async () => {
   // Jest gives tests a copy of `process`, which hears no warnings.
   const realProcess = runInThisContext('process') as NodeJS.Process;
   const warnings: Error[] = [];

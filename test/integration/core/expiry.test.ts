@@ -94,7 +94,7 @@ describe('an order whose session has ended', () => {
     expect(typesOf(await eventsOf(openId))).toEqual([OrderEventType.CREATED]);
   });
 
-  test('takes its attempt along that was not sent yet, as TIMED_OUT', async () => {
+  test('ends its unsent attempt as TIMED_OUT', async () => {
     const id = await startPayment(merchantId, 'E-4');
 
     await endSessions([id]);

@@ -134,7 +134,7 @@ describe('listing orders', () => {
     expect(listed.length).toBeGreaterThan(0);
   });
 
-  test('tells the option of the latest attempt', async () => {
+  test('has the option of the latest attempt', async () => {
     const { id } = await stack.createMerchant();
     await orders.startDirectPayment(directPayment({ merchantId: id }));
 

@@ -85,7 +85,7 @@ describe('migrating', () => {
     }
   });
 
-  test('under a lock of a busy table gives up, says what to do, and succeeds when it is repeated', async () => {
+  test('under a lock of a busy table fails with an advice, and succeeds when it is repeated', async () => {
     const { url, drop } = await createTestDatabase({ migrated: false });
     const log: string[] = [];
     const write = (line: string): void => void log.push(line);

@@ -111,7 +111,7 @@ afterAll(async () => {
   stop.abort();
 });
 
-describe('a commit tells those who wait', () => {
+describe('a commit notifies those who wait', () => {
   test('of events when orders are added, and of attempts too when the orders have some', async () => {
     await add('added');
     expect(announced).toEqual(['events']);
@@ -120,7 +120,7 @@ describe('a commit tells those who wait', () => {
     expect(announced).toEqual(['events', 'events', 'attempts']);
   });
 
-  test('nothing when the order_number was taken', async () => {
+  test('nothing when the order_number is taken', async () => {
     await add('taken');
     announced = [];
 

@@ -162,7 +162,7 @@ test('a story that is too large for one response keeps the latest exchanges and 
   expect(kept[2]).not.toContain('e-0');
 });
 
-test('a story takes as many statements for five attempts as for none', async () => {
+test('a history needs as many statements for five attempts as for none', async () => {
   const none = await desk.registerHosted({ merchantId, orderNumber: 'none' });
   const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });
   for (let attempt = 0; attempt < 5; attempt += 1) await pay(five, outcomes.declined(), ['e']);

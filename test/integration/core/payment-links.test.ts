@@ -67,7 +67,7 @@ describe('a payment link', () => {
     },
   );
 
-  test('gives its checkout again as long as it can be paid, and is taken back once', async () => {
+  test('returns its checkout again while it can be paid, and is cancelled once', async () => {
     const { order, checkoutUrl } = await orders.registerOrder(link({ orderNumber: 'L-5' }));
     const asked = {
       merchantId,

@@ -119,7 +119,7 @@ describe('taking an attempt', () => {
     expect(order?.status).toBe(OrderStatus.COMPLETED);
   });
 
-  test('ends by itself after the time asked for, by the database’s clock', async () => {
+  test('expires after the requested time, by the database’s clock', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.lease(5n);
 
@@ -131,7 +131,7 @@ describe('taking an attempt', () => {
     expect(row?.seconds).toBeLessThanOrEqual(5);
   });
 
-  test('takes those of the options and the environment asked for only', async () => {
+  test('leases attempts of the requested options and environment only', async () => {
     const a = await desk.startDirect({ merchantId, orderNumber: 'L-A' });
     const b = await desk.startDirect({
       merchantId,

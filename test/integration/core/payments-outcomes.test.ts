@@ -18,7 +18,7 @@ beforeEach(async () => {
 const secondsUntil = (time: Parameters<typeof timestampDate>[0] | undefined): number =>
   time === undefined ? NaN : (timestampDate(time).getTime() - Date.now()) / 1000;
 
-describe('what a wallet said of a direct payment', () => {
+describe('the wallet’s answer about a direct payment', () => {
   test('completed: the order is COMPLETED with what was debited, and nothing is due any more', async () => {
     const payment = await desk.startDirect({ merchantId });
 
@@ -34,7 +34,7 @@ describe('what a wallet said of a direct payment', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 COMPLETED']);
   });
 
-  test('pending: nothing changes, the reference is kept, and the wallet is asked again in 2 s', async () => {
+  test('pending: nothing changes, the reference is kept, and the wallet is queried again in 2 s', async () => {
     const payment = await desk.startDirect({ merchantId });
 
     const recorded = await desk.settle(payment, outcomes.pending('r-1'));
@@ -80,7 +80,7 @@ describe('what a wallet said of a direct payment', () => {
     expect((await desk.record(taken, outcomes.completed('t-1'))).order?.status).toBe(OrderStatus.COMPLETED);
   });
 
-  test('not reached: it is sent anew, as if it never had been, however often', async () => {
+  test('not reached: it is sent again as if it had never been sent, however often', async () => {
     const payment = await desk.startDirect({ merchantId });
 
     for (let leases = 1; leases <= 3; leases += 1) {
@@ -109,7 +109,7 @@ describe('what a wallet said of a direct payment', () => {
     },
   );
 
-  test('the later it gets, the less often the wallet is asked, and once at the end of the session', async () => {
+  test('the wallet is queried less often over time, and once at the end of the session', async () => {
     const payment = await desk.startDirect({ merchantId });
     const waits: number[] = [];
     for (let look = 0; look < 9; look += 1) {
@@ -154,7 +154,7 @@ describe('the same outcome recorded twice under one lease', () => {
     expect(await desk.strays(merchantId)).toHaveLength(first.strayPaymentId === '' ? 0 : 1);
   });
 
-  test('another word under the same lease is not taken either', async () => {
+  test('another answer under the same lease is refused too', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
     await desk.record(leased, outcomes.unknown());
@@ -205,7 +205,7 @@ describe('news of an attempt', () => {
     expect(recorded.dueTime).toBeUndefined();
   });
 
-  test('of a successful attempt change nothing but the record of what was heard', async () => {
+  test('of a successful attempt change nothing but the stored exchanges', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.completed('t-1'));
 

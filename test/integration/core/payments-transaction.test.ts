@@ -27,7 +27,7 @@ test('one transaction of a wallet pays one order, even if it is reported for sev
   expect(doubted.strayPaymentId).toBe('');
 });
 
-test('an ended attempt whose wallet could not say is asked about again', async () => {
+test('an ended attempt with an unknown outcome is queried again', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.declined());

@@ -105,7 +105,7 @@ describe('a phone', () => {
     await refusedForPhone(pay(other, Environment.PRODUCTION));
   });
 
-  test('is not asked from a checkout either while it is busy, and the checkout stays free for another phone', async () => {
+  test('is not prompted from a checkout either while it is busy, and the checkout stays free for another phone', async () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-2' });
@@ -215,7 +215,7 @@ describe('over the merchant API', () => {
       body: JSON.stringify({ order_number: orderNumber, amount: '100.50', currency: 'ETB', phone }),
     });
 
-  test('a busy phone is 429 with Retry-After, and a repeat of its own payment is 201 all the same', async () => {
+  test('a busy phone is 429 with Retry-After, but a repeat of its own payment is 201', async () => {
     const merchant = await stack.createMerchant();
     const phone = newPhone();
     expect((await post(merchant, 'R-1', phone)).status).toBe(201);
@@ -231,7 +231,7 @@ describe('over the merchant API', () => {
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('a phone that was asked five times is 429 until ten minutes after the first', async () => {
+  test('a phone that was prompted five times is 429 until ten minutes after the first prompt', async () => {
     const merchant = await stack.createMerchant();
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchant.id, `T-${index}`, phone);
@@ -322,7 +322,7 @@ describe('with two cores', () => {
   });
 });
 
-test('a limit of 0 is none: the same phone may be asked by any number of payments at once', async () => {
+test('a limit of 0 is none: any number of payments may prompt the same phone at once', async () => {
   const unlimited = await startStack({
     facades: 0,
     settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' },

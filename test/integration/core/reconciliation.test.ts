@@ -48,7 +48,7 @@ async function compare(
 const entryOf = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: noon, ...own });
 
-describe('what is compared', () => {
+describe('compared entries', () => {
   test('a payment that both have, with the same amount however it is written, is no difference', async () => {
     const { reconciliation, differences } = await compare(completed('c-1'), () => [
       entryOf('c-1', { amount: '0100.5000' }),
@@ -131,7 +131,7 @@ describe('what is compared', () => {
     },
   );
 
-  test('a charge for an attempt that we have as declined differs, and has the wallet asked again', async () => {
+  test('a charge for an attempt that is declined here differs, and causes another query of the wallet', async () => {
     const { paymentAttemptId, differences } = await compare(declined, (requestId) => [
       entryOf('d-1', { requestId }),
     ]);
@@ -171,7 +171,7 @@ describe('what is compared', () => {
     expect(differences).toEqual([]);
   });
 
-  test('an entry that cannot be read is a difference, and what is no payment is counted', async () => {
+  test('an unreadable entry is a difference, and entries of other kinds are counted', async () => {
     const { reconciliation, differences } = await desk.reconcile(day, [
       { type: StatementEntryType.UNREADABLE, problem: '/amount: expected text' },
       entryOf('payout', { type: StatementEntryType.OTHER }),
@@ -281,7 +281,7 @@ const begin = async () => {
 };
 
 describe('starting', () => {
-  test('a day that is under way already gives the same one; one that is over is done again', async () => {
+  test('a day with an open reconciliation returns that one, and a finished one starts again', async () => {
     const started = await Promise.all(Array.from({ length: 50 }, startDay));
     const { reconciliation } = await desk.reconcile(day, []);
     const again = await startDay();
@@ -293,7 +293,7 @@ describe('starting', () => {
     expect(again.reconciliation).toMatchObject(expected);
   });
 
-  test('one that waits for its next try is due at once', async () => {
+  test('a reconciliation that waits for its next try is due at once', async () => {
     const leased = key(await begin());
     const { reconciliationId } = leased;
     await desk.wallets.completeReconciliation({ ...leased, error: 'no' });

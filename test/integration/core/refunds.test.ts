@@ -178,7 +178,7 @@ describe('a refund of a COMPLETED order', () => {
     }
   });
 
-  test('without an amount takes what is left, and never more than that', async () => {
+  test('without an amount returns what is left, and never more', async () => {
     const { orderId } = await paidOrder();
     await refund('R-1', '100');
     const { issues } = await failureOf(refunds.createRefund(asked('R-2', '0.51')));

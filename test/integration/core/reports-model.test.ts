@@ -207,7 +207,7 @@ test('counts every event once, through crashes, two counting at once and late co
   );
 });
 
-test('counts anew after a restore into a server that has not got as far', async () => {
+test('counts again after a restore into a server with an earlier position', async () => {
   const merchantId = newMerchantId();
   await store(client, merchantId, [
     {

@@ -469,7 +469,7 @@ describe('JSON over Connect', () => {
     expect(await storedOrders(orderNumber)).toBe(0);
   });
 
-  test('fields are taken by both of the names that protobuf gives them', async () => {
+  test('fields are accepted by both names that protobuf gives them', async () => {
     const { order_number, ...others } = plainRegistration({});
     expect((await post('RegisterOrder', { orderNumber: order_number, ...others })).status).toBe(200);
   });

@@ -159,7 +159,7 @@ describe('an undecided payment', () => {
     expect(await wrongFields(settlements.proposeSettlement(stolen, as(0)))).toBe('provider_reference');
   });
 
-  test('settled as not paid ends; money that its wallet takes all the same is stray and goes back', async () => {
+  test('settled as not paid ends, and money that its wallet still takes is stray and returned', async () => {
     const payment = await undecided();
     await desk.makeDue(payment);
     const leased = await desk.take(payment);
@@ -275,7 +275,7 @@ describe('an undecided refund', () => {
   });
 });
 
-describe('it takes two operators', () => {
+describe('two operators are needed', () => {
   test('who are not the same, nor new, nor both holders of a service token; and a proposal expires', async () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);

@@ -264,7 +264,7 @@ describe('the way back', () => {
     expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'LEASE_LOST' });
   });
 
-  test('is asked about until the wallet confirms, by the reference it gave', async () => {
+  test('is queried until the wallet confirms, by the wallet’s reference', async () => {
     const { leased, payment } = await findMoney();
     await recordReversal(leased, pending);
     await makeDue();
@@ -342,7 +342,7 @@ describe('the way back', () => {
     expect(await leaseReversals()).toHaveLength(1);
   });
 
-  test('told of twice under one lease changes nothing more', async () => {
+  test('recorded twice under one lease changes nothing more', async () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
     await retry(strayPaymentId);

@@ -71,7 +71,7 @@ test('a statement is not reconciled in an environment that the wallet is not con
   expect((await start(Environment.SANDBOX)).reconciliation).toMatchObject({ wallet: 'walletb' });
 });
 
-describe('an order that no wallet takes', () => {
+describe('an order that no wallet accepts', () => {
   test.each([
     ['5', 'KES', { currency: 'must be one of ETB, USD: no wallet that you may use takes KES' }],
     [
@@ -179,7 +179,7 @@ describe('what the payer must open', () => {
 });
 
 describe('the notes of callbacks', () => {
-  test('are given to the next worker that takes the attempt', async () => {
+  test('are given to the next worker that leases the attempt', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.pending());
     const { attemptId: paymentAttemptId } = payment;
@@ -189,7 +189,7 @@ describe('the notes of callbacks', () => {
     expect((await desk.take(payment)).callbackNotes).toEqual(['first', 'second']);
   });
 
-  test('of a reversal make it due, and are given to the next worker that takes it', async () => {
+  test('of a reversal make it due, and are given to the next worker that leases it', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, {
       case: 'completed',

@@ -90,7 +90,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     expect((await desk.take(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
   });
 
-  test('has a phone asked once at a time, and twice in ten minutes, together with the other core', async () => {
+  test('prompts a phone once at a time, and twice in ten minutes, together with the other core', async () => {
     const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     const first = await pay(merchantId, 'C-1', phone);

@@ -47,7 +47,7 @@ describe('keys', () => {
     return apiKeys.find((key) => key.label === label)?.apiKeyId ?? '';
   };
 
-  test('one that is made opens the environment it is made in, and is shown once', async () => {
+  test('a created key works in its environment, and is shown once', async () => {
     const { visitor, at } = await atNewMerchant();
 
     const made = await visitor.post(at('keys'), { label: 'Web shop' });
@@ -252,7 +252,7 @@ describe('webhooks', () => {
     expect(endpoints.map(({ pauseReason }) => pauseReason)).toEqual(['']);
   });
 
-  test('a delivery that was given up is sent again', async () => {
+  test('an abandoned delivery is sent again', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
 

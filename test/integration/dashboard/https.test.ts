@@ -209,7 +209,7 @@ describe('around the proxy', () => {
     expect(await placesOf(user)).toEqual([]);
   });
 
-  test('a one-time link is not used up, and the password that came with it not taken', async () => {
+  test('a one-time link stays usable, and the password sent with it is refused', async () => {
     const accounts = stack.client(AccountService, 'operator');
     const { token: invitation } = await accounts.inviteUser({
       email: 'late@shop.example',

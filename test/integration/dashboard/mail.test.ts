@@ -223,7 +223,7 @@ describe('the inviter sees the link', () => {
     }
   });
 
-  test('when the server offers no TLS: the login is not told to it', async () => {
+  test('when the server offers no TLS: it does not get the login', async () => {
     const server = await startMailServer({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
     try {
       await withMail(`smtp://${asUrl(login)}@localhost:${server.port}`, async ({ process, invite }) => {
@@ -268,7 +268,7 @@ describe('the inviter sees the link', () => {
     });
   });
 
-  test('when the server takes no mail for that address', async () => {
+  test('when the server accepts no mail for that address', async () => {
     const server = await startMailServer({
       secure: true,
       onRcptTo: ({ address }, _session, done) => done(new Error(`There is no ${address} here`)),

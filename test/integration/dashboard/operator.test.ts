@@ -41,7 +41,7 @@ test('a reconciliation shows the address of the user who started it', async () =
   }
 });
 
-test('balances show both sides of each day, and only those with a difference when asked', async () => {
+test('balances show both sides of each day, and on request only those with a difference', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const row = (day: string, merchant: string, statementIn: string) =>
     superuser.query(

@@ -174,7 +174,7 @@ describe('orders', () => {
 });
 
 describe('one order', () => {
-  test('tells its story: events, what the wallet said, and the API request', async () => {
+  test('shows its history: events, exchanges with the wallet, and the API request', async () => {
     const response = await fetch(`${stack.facades[0]!.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
       method: 'POST',
       headers: { apiKey: shop.testKey, 'content-type': 'application/json' },
@@ -511,7 +511,7 @@ describe('home', () => {
     expect(await stepsOf(reader)).toContain('orders');
   });
 
-  test('says what is missing when webhooks are away, and shows the rest', async () => {
+  test('names the missing part without the webhooks process, and shows the rest', async () => {
     await stack.webhooks[0]!.stop();
 
     const { status, body } = await viewer.get(at(''));

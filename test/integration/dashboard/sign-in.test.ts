@@ -135,7 +135,7 @@ describe('a session', () => {
 
 const stepUpMs = 10 * 60_000;
 
-describe('a form is taken from our own pages alone:', () => {
+describe("a form is accepted from the dashboard's own pages only:", () => {
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another host of our domain', { 'sec-fetch-site': 'same-site' }],
