@@ -240,7 +240,7 @@ describe('a form that comes too late', () => {
     expect(over.status).toBe(303);
   });
 
-  test('is not kept when it was made up to go to another site, nor is anybody sent there', async () => {
+  test('is not kept when its target is another site, and leads to no such site', async () => {
     const target = '/\\evil.example/account/profile';
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();

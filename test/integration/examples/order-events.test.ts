@@ -168,7 +168,7 @@ describe('consume-order-stream.ts', () => {
     expect(orderNumbersIn(example)).toEqual(['A-1', 'B-1', 'B-2', 'C-1', 'D-1', 'D-2']);
   });
 
-  test('takes an event that follows the last one from the stream, and asks core about any other', async () => {
+  test('handles an event of the stream that follows the last one, and reads any other from core', async () => {
     const example = run('consume-order-stream.ts');
     await register('A-1');
     await untilPrinted(example, 'A-1');

@@ -214,7 +214,7 @@ test("a suspended merchant's 403 is in its log, a 401 in nobody's", async () => 
   expect(counted).toBe('2');
 });
 
-test('a busy merchant is kept in part, and told how many are missing', async () => {
+test("a busy merchant's requests are sampled, and the rest is counted", async () => {
   const merchant = await stack.createMerchant();
   const sent = 300;
   await Promise.all(

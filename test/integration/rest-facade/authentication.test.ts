@@ -65,7 +65,7 @@ const refuse = (): never => {
 };
 
 describe('remembering what core says of a key', () => {
-  test('a good key is asked for again after 3 seconds', async () => {
+  test('a valid key is looked up again after 3 seconds', async () => {
     const { asked, verify } = await facadeKnowing(() => good);
     await verify('k');
     pass(2_900);
@@ -76,7 +76,7 @@ describe('remembering what core says of a key', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a refused key is asked for again after 1 second', async () => {
+  test('a refused key is looked up again after 1 second', async () => {
     const { asked, verify } = await facadeKnowing(refuse);
     expect(await verify('k')).toBe(401);
     pass(900);
@@ -105,7 +105,7 @@ describe('remembering what core says of a key', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('keys are told apart', async () => {
+  test('each key is cached separately', async () => {
     const { asked, verify } = await facadeKnowing((apiKey) => (apiKey === 'good' ? good : refuse()));
     expect(await verify('good')).toBe(404);
     expect(await verify('bad')).toBe(401);
@@ -130,7 +130,7 @@ describe('remembering what core says of a key', () => {
   });
 });
 
-describe('keys that core is not asked about', () => {
+describe('keys that are refused without a call to core', () => {
   const started = () => facadeKnowing(() => good);
 
   test('no key', async () => {
@@ -173,7 +173,7 @@ describe('keys that core is not asked about', () => {
   });
 });
 
-describe('a 401 says what is probably wrong, from the request alone', () => {
+describe('a 401 names the probable mistake, from the request alone', () => {
   const random = `${'A'.repeat(43)}0000000`;
   const live = `svc_live_${random}`;
   const test_ = `svc_test_${random}`;

@@ -250,7 +250,7 @@ describe('all problems at once', () => {
     });
   });
 
-  test('core is not asked about a body without any field', async () => {
+  test('a body without any field causes no call to core', async () => {
     let calls = 0;
     core = { registerOrder: () => ({ repeated: ++calls < 0 }) };
     await post(`${facade.url}/api/v1/register`, {});

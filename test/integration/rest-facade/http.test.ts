@@ -248,7 +248,7 @@ describe('the body', () => {
     expect((await verify('{"order_number":"INV-1","other":{"a":[1]}}')).status).toBe(404);
   });
 
-  test('with inherited names for fields is not taken for having them', async () => {
+  test('with inherited property names does not count as having these fields', async () => {
     expect((await verify('{"constructor":{"order_number":"INV-1"}}')).json).toMatchObject({
       details: [{ field: 'order_number', issue: 'is required' }],
     });

@@ -179,7 +179,7 @@ describe('batches over streams', () => {
     expect(await failureOf(send('a'))).toMatchObject({ reason: 'OVERLOADED' });
   });
 
-  test('have no stream to a core that knows none, which is said once', async () => {
+  test('have no stream to a core without that method, which is logged once', async () => {
     const { send, log } = await streamsTo(undefined);
     await waitUntil('it is said', () => log.length > 0);
     expect(await send('a')).toBeUndefined();
@@ -241,7 +241,7 @@ describe('batches over streams', () => {
     await waitUntil('old ones are over', () => seen.over >= 10);
   });
 
-  test('under way are answered when their sender closes, and none is taken after', async () => {
+  test('in flight are answered when their sender closes, and none is accepted afterwards', async () => {
     const waiting: StreamOrderBatchesRequest[] = [];
     const answer = Promise.withResolvers<undefined>();
     const { streams, send, seen, untilOpen } = await streamsTo(async function* (requests) {

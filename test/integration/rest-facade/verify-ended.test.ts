@@ -84,7 +84,7 @@ test('a merchant gets the answer about its own order, never that of another with
   expect(reads).toEqual(['mer_one shared', 'mer_two shared']);
 });
 
-test('core is asked again after a minute', async () => {
+test('core is called again after a minute', async () => {
   status = OrderStatus.COMPLETED;
   await verify('old');
   elapsedMs = 59_000;

@@ -258,7 +258,7 @@ describe('with certificates of one authority', () => {
   });
 });
 
-describe('a caller is refused, and is told why,', () => {
+describe('a caller is refused with the reason', () => {
   const refusals: readonly (readonly [what: string, name: string, token: string, said: string])[] = [
     ['without a certificate', 'none', tokens.operator, 'this server requires a client certificate'],
     ['with an expired certificate', 'expired', tokens.operator, 'this server requires a client certificate'],
@@ -371,7 +371,7 @@ describe('a server is refused, and both sides log why,', () => {
     );
   });
 
-  test('when it is a broker of another authority, or asks for a certificate in vain', async () => {
+  test('when the broker has another authority, or requires a certificate that is missing', async () => {
     for (const paths of [certificate('stranger'), { ca: authority.ca, own: undefined }]) {
       lines.length = 0;
       const bus = openEventBus({ url: natsUrl, name: 'test', tls: filesOf(paths), logger });

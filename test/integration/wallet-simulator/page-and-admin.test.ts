@@ -109,7 +109,7 @@ test('a payment that stays pending can be ended by hand; an unknown one is 404',
 });
 
 describe('the admin API', () => {
-  test('tells charges and prompts by wallet, payer, status and correlation id', async () => {
+  test('lists charges and prompts by wallet, payer, status and correlation id', async () => {
     await simulator.close();
     simulator = await startSimulator({ gsma: ['walleta', 'walletb'] });
     await simulator.pay('251900000000', { correlationId: '0198c0de-0000-7000-8000-000000000001' });
@@ -129,7 +129,7 @@ describe('the admin API', () => {
     expect(await count('/simulator/requests?wallet=walleta', 'requests')).toBe(1);
   });
 
-  test('tells every account of the ledger, and they sum to nothing', async () => {
+  test('lists every account of the ledger, and their sum is zero', async () => {
     await simulator.pay('251900000000');
     simulator.time.pass(1_000);
 
@@ -155,7 +155,7 @@ describe('the admin API', () => {
 });
 
 describe('the page', () => {
-  test('shows who is asked for what, and buttons that work without JavaScript', async () => {
+  test('shows each prompt with its payer, and buttons that work without JavaScript', async () => {
     await simulator.pay(payer, { body: { descriptionText: 'Two coffees', subType: 'wallet' } });
     const { text, headers } = await simulator.send('/');
     const [action = ''] = /\/simulator\/prompts\/[0-9a-f-]+\/approve/.exec(text) ?? [];

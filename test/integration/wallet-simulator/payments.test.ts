@@ -57,7 +57,7 @@ describe('a payment', () => {
     );
   });
 
-  test('can be read as a transaction, with what the client said of it', async () => {
+  test('can be read as a transaction, with the client’s description', async () => {
     const said = {
       requestingOrganisationTransactionReference: 'pat_1',
       descriptionText: 'Two coffees',

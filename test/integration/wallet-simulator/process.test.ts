@@ -64,7 +64,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
     ),
   );
 
-test('says where it listens, serves both wallets and the page, and ends well when asked to', async () => {
+test('prints its address, serves both wallets and the page, and exits with code 0 after SIGTERM', async () => {
   simulator = await startProcess('wallet-simulator', settings);
   const origin = String(simulator.ready['origin']);
 
@@ -128,7 +128,7 @@ test('killed between the charge and the reply, it knows of the one charge when i
   expect(await chargesOf(origin)).toEqual([charge]);
 });
 
-test('without credentials it says what is missing and does not start', async () => {
+test('without credentials it names the missing setting and does not start', async () => {
   const { code, stderr } = await run([], {});
 
   expect(code).toBe(2);

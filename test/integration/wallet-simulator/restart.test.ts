@@ -33,7 +33,7 @@ async function start(
   return simulator;
 }
 
-test('what was paid, failed and reversed is known again, to the last balance', async () => {
+test('payments, failures, reversals and balances are restored', async () => {
   const first = await start();
   const paid = await first.pay('251900000019', { body: { descriptionText: 'Two coffees' } });
   const failed = await first.pay('251900000002');

@@ -32,7 +32,7 @@ describe('POST /v1/oauth/accesstoken', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('takes the client id and secret from the form too', async () => {
+  test('accepts the client id and secret in the form too', async () => {
     const answer = await simulator.send('/some/where/walleta/v1/oauth/accesstoken', {
       body: 'grant_type=client_credentials&client_id=client-a&client_secret=secret-a',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -134,7 +134,7 @@ test("a client that adds the path of the GSMA's sandbox, and sends no client id,
   expect([asked.status, state.status, state.json['status']]).toEqual([202, 200, 'completed']);
 });
 
-test('the heartbeat asks for the API key and for no token', async () => {
+test('the heartbeat needs the API key and no token', async () => {
   const { clientId, apiKey } = credentials.walletb;
   const path = '/some/where/walletb/heartbeat';
 

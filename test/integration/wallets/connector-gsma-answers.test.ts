@@ -138,7 +138,7 @@ describe('an acknowledgement', () => {
     expect(subject.wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
 
-  test('that asks to wait says how long', async () => {
+  test('with Retry-After gives the wait', async () => {
     subject.wallet.on(routes.initiate, json(429, {}, { 'retry-after': '7' }));
 
     expect(await initiate()).toMatchObject({ kind: 'unknown', why: 'rate_limited', retryAfterMs: 7_000 });
@@ -174,7 +174,7 @@ describe('a query', () => {
     });
   });
 
-  test('tells of another amount and currency as they are', async () => {
+  test('reports another amount and currency unchanged', async () => {
     subject.wallet.on(routes.requestState, json(200, completed));
     subject.wallet.on(
       routes.transaction,
@@ -188,7 +188,7 @@ describe('a query', () => {
     });
   });
 
-  test('by the transaction asks for the transaction alone', async () => {
+  test('by the transaction requests the transaction only', async () => {
     subject.wallet.on(routes.transaction, json(200, transaction()));
 
     expect(await query('transactions/REF-1')).toMatchObject({ kind: 'completed' });

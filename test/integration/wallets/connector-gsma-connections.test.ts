@@ -78,7 +78,7 @@ test('a server that hangs up before TLS is agreed on: nothing was sent', async (
   expect(exchanges.map(({ purpose }) => purpose)).toEqual(['token', 'initiate']);
 });
 
-test('a payment given up while it waits for a connection never leaves', async () => {
+test('a payment that is cancelled while it waits for a connection is never sent', async () => {
   const { connector, wallet } = await start({ maxConnections: 1 });
   await connector.recover(attemptId, options);
   let release = (): void => {};

@@ -26,7 +26,7 @@ const onlyRequestTo = (route: RegExp) => {
   return found[0]!;
 };
 
-test('a payment is asked for with everything the contract wants to see in headers', async () => {
+test('a payment is requested with every header of the contract', async () => {
   await subject.connector.initiate(buildPayment(), options);
 
   const { headers, body } = onlyRequestTo(routes.initiate);
@@ -154,20 +154,20 @@ test('a transaction id with a slash in it stays one step of the path', async () 
   expect(subject.wallet.requestsTo(/GET \/mm\/transactions\/A%2F\.\.%2FB/)).toHaveLength(1);
 });
 
-test('a lost request is asked for by the UUID it went out under', async () => {
+test('a lost request is queried by the UUID with which it was sent', async () => {
   await subject.connector.recover(attemptId, options);
 
   expect(onlyRequestTo(routes.responses).target).toBe(`/mm/responses/${attemptUuid}`);
 });
 
-test('a heartbeat is asked for without an access token', async () => {
+test('a heartbeat is requested without an access token', async () => {
   await subject.connector.health(options);
 
   expect(onlyRequestTo(routes.heartbeat).headers).not.toHaveProperty('authorization');
   expect(subject.wallet.requestsTo(routes.token)).toEqual([]);
 });
 
-test('an access token is asked for with the client credentials grant', async () => {
+test('an access token is requested with the client credentials grant', async () => {
   await subject.connector.recover(attemptId, options);
 
   const { headers, body } = onlyRequestTo(routes.token);
@@ -178,7 +178,7 @@ test('an access token is asked for with the client credentials grant', async () 
   });
 });
 
-test('the exchanges of a payment tell the whole story without secrets or whole phone numbers', async () => {
+test('the exchanges of a payment are complete, without secrets or whole phone numbers', async () => {
   const { exchanges } = await subject.connector.initiate(buildPayment(), options);
 
   expect(exchanges.map(({ purpose, method, status }) => [purpose, method, status])).toEqual([

@@ -61,7 +61,7 @@ test.each([
   expect(idsOf(pages)).toEqual(rows(0, available).map((row) => row.transactionReference));
 });
 
-test('asks for the period and for one page after the other', async () => {
+test('requests the period, one page after the other', async () => {
   subject.wallet.on(routes.statement, account(60, 50, true));
 
   await read();
@@ -71,7 +71,7 @@ test('asks for the period and for one page after the other', async () => {
   expect(targets).toEqual([`limit=50&offset=0&${asked}`, `limit=50&offset=50&${asked}`]);
 });
 
-test('an entry tells what reconciliation needs', async () => {
+test('an entry has the fields that reconciliation needs', async () => {
   subject.wallet.on(
     routes.statement,
     json(

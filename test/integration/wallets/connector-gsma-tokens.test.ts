@@ -34,7 +34,7 @@ describe('an access token', () => {
     expect(subject.wallet.requestsTo(routes.responses)).toHaveLength(20);
   });
 
-  test('is used again until shortly before its end, and then fetched anew', async () => {
+  test('is reused until shortly before it expires, and then fetched again', async () => {
     const { wallet } = await start();
     wallet.on(
       routes.token,

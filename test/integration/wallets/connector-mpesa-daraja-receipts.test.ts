@@ -130,7 +130,7 @@ test('a payment request whose answer was lost is found in the statement, if that
   expect(chargesOf(payment)).toHaveLength(1);
 });
 
-test('a status question whose answer was lost is asked again after a minute', async () => {
+test('a status query whose answer was lost is repeated after a minute', async () => {
   connector = connect(false);
   const payment = paymentOf('32');
   const ask = asker(payment, await send(payment));

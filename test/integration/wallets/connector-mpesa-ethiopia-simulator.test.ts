@@ -34,7 +34,7 @@ const startSubject = (now?: () => Date) =>
 describeOutcomes('the M-Pesa connector for Ethiopia', Object.keys(payers) as Ending[], () => startSubject());
 
 describe('without a callback', () => {
-  test('a payment is asked for by our own id of the request after a while', async () => {
+  test('a payment is queried by Gatehouse’s id of the request after a while', async () => {
     let aheadMs = 0;
     const subject = await startSubject(() => new Date(Date.now() + aheadMs));
     const { connector } = subject;

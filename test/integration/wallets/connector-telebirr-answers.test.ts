@@ -247,7 +247,7 @@ describe('a refund', () => {
     });
   });
 
-  test('whose answer was lost is asked for again under its number, because telebirr cannot be asked about it', async () => {
+  test('whose answer was lost is requested again under its number, because telebirr has no query for it', async () => {
     const { result, exchanges } = await subject.connector.recover('stp_01k9z3t5y8e6wbv2n4m7q1h0cd', options);
 
     expect([result, exchanges]).toEqual([{ kind: 'not_found' }, []]);

@@ -111,7 +111,7 @@ test.each([
   await close();
 });
 
-test('an environment that takes PKCS#1 v1.5 is served by the setting', async () => {
+test('an environment that requires PKCS#1 v1.5 works with the setting', async () => {
   const connector = createTelebirr(
     settings(simulator.origin(), { signature_padding: 'pkcs1' }),
     simulator.callbackUrl(),

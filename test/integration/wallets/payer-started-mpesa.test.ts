@@ -112,7 +112,7 @@ describe.each([
         : [],
     );
 
-  test('are asked about, reported, and confirmed by their receipt', async () => {
+  test('are queried, reported, and confirmed by their receipt', async () => {
     decision = 'accept';
     await payInMenu('ORDER-42');
     const reported = await waitUntil('the payment is reported', () =>
@@ -145,7 +145,7 @@ describe.each([
     });
   });
 
-  test('are not taken when validation rejects them', async () => {
+  test('move no money when validation rejects them', async () => {
     decision = 'unknown_reference';
     await payInMenu('NO-SUCH-ORDER');
     const prompt = await waitUntil('the payment has ended', () =>

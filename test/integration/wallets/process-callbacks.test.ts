@@ -177,7 +177,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
     await expectNothingHeard();
   });
 
-  test('with it has the wallet asked, and what is kept of it has no key', async () => {
+  test('with it causes a query, and its stored exchange has no key', async () => {
     const before = await callbacksHeard(another);
 
     const response = await send(path(), { headers: { 'x-api-key': callbackKey } }, keyed);
@@ -218,7 +218,7 @@ describe('an authentic callback', () => {
     expect(wallets.log.findLast(({ msg }) => msg === 'callback')).toMatchObject({ claim: 'completed' });
   });
 
-  test('has no token in what is kept of it, or in the log', async () => {
+  test('has no token in its stored exchange or in the log', async () => {
     const secret = tokenOf(one).split('.')[1] ?? 'none';
 
     const { exchanges } = await desk.story(one);
@@ -244,7 +244,7 @@ describe('an authentic callback', () => {
     expect((await desk.story(another)).order?.status).toBe(OrderStatus.PENDING);
   });
 
-  test('sent again many times does not have the wallet asked as often, nor changes anything', async () => {
+  test('sent thirty times at once changes nothing', async () => {
     const path = url(another.attemptId, tokenOf(another));
 
     const answers = await Promise.all(Array.from({ length: 30 }, () => send(path)));

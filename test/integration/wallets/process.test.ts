@@ -74,7 +74,7 @@ test('payments at a wallet that is unavailable at the start are made when it is 
   expect(new Set(payers).size).toBe(20);
 });
 
-test('without the broker payments complete all the same', async () => {
+test('payments complete without the broker', async () => {
   const nats = { GATEHOUSE_NATS_URL: `nats://127.0.0.1:${await freePort()}` };
   // The NATS client cannot be closed before it is connected, so only an exit ends it.
   const { side, desk, merchantId } = await openSide({ ownProcesses: true, settings: nats });

@@ -56,7 +56,7 @@ test('a wallet that asks for a later request leaves the attempt UNKNOWN, with th
   expect(served).toMatchObject({ outcome: { case: 'unknown' }, isWell: false, retryAfterMs: 30_000 });
 });
 
-test('a question that is to be asked later tells how much later too', async () => {
+test('a delayed query has the delay too', async () => {
   subject.wallet.on(routes.requestState, busy(503, '12'));
 
   const served = await serve({ sentBefore: true, providerReference: `requeststates/${requestStateId}` });
@@ -64,7 +64,7 @@ test('a question that is to be asked later tells how much later too', async () =
   expect(served).toMatchObject({ outcome: { case: 'unknown' }, retryAfterMs: 12_000 });
 });
 
-test('of several answers the one that asks for most counts', async () => {
+test('of several answers, the longest delay counts', async () => {
   subject.wallet.on(
     routes.responses,
     json(404, { errorCategory: 'identification', errorCode: 'identifierError' }),
@@ -74,7 +74,7 @@ test('of several answers the one that asks for most counts', async () => {
   expect(await serve({ sentBefore: true })).toMatchObject({ retryAfterMs: 7_000 });
 });
 
-test('a wallet that asks for nothing is not waited for', async () => {
+test('an answer without Retry-After causes no delay', async () => {
   expect(await serve({ sentBefore: false })).toMatchObject({
     outcome: { case: 'pending' },
     isWell: true,

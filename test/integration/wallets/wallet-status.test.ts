@@ -29,7 +29,7 @@ async function until(
   });
 }
 
-test('a wallet is up, its calls are counted, and what a process that is gone said is stale', async () => {
+test('a wallet is available, its calls are counted, and the report of an exited process is stale', async () => {
   const running = await startStack({ facades: 0, wallets: 1 });
   stack = running;
   const { id } = await running.createMerchant();

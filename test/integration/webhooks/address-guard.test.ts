@@ -223,7 +223,7 @@ describe('names with several addresses, or changing ones', () => {
     expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
   });
 
-  test('rebinding: a name is asked once, and the connection goes to what was looked at', async () => {
+  test('rebinding: a name is resolved once, and the connection goes to the checked address', async () => {
     const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
     const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
     const questions: string[] = [];
@@ -242,7 +242,7 @@ describe('names with several addresses, or changing ones', () => {
     expect(forbidden.connectionCount()).toBe(0);
   });
 
-  test('rebinding between two webhooks: a new connection is looked at anew', async () => {
+  test('rebinding between two webhooks: a new connection checks the address again', async () => {
     const allowed = await openReceiver(
       ({ response }) => response.writeHead(204, { connection: 'close' }).end(),
       { host: '127.0.0.2' },

@@ -79,7 +79,7 @@ describe('answers', () => {
     expect(report.detail).toContain(detail);
   });
 
-  test('410 asks for an end', async () => {
+  test('410 is reported as GONE', async () => {
     const report = await sendOnce(answer(410, {}, 'no longer here'));
 
     expect(report).toMatchObject({ result: 'GONE', statusCode: 410 });
@@ -336,7 +336,7 @@ describe('receivers that are not there', () => {
     expect(report.detail).toContain(`shop.example:${port} refused the connection`);
   });
 
-  test('a name that does not exist, asked of real name servers', async () => {
+  test('a name that does not exist, resolved by real name servers', async () => {
     const report = await sendTo(openSender(), 'https://shop.invalid/hook');
 
     expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', statusCode: 0, remoteAddress: '' });

@@ -187,7 +187,7 @@ describe('lanes', () => {
     expect(inSandbox.map(({ attempt_count: count }) => count)).toEqual(Array(16).fill(0));
   });
 
-  test('paused keep what they have, what is on its way is recorded, and resuming sends the rest', async () => {
+  test('paused keep their deliveries, record attempts in flight, and send the rest when they are resumed', async () => {
     const held: (() => void)[] = [];
     const shop = await desk.receive(({ response }) => void held.push(() => response.writeHead(200).end()));
     const dispatcher = await desk.startDispatcher();
@@ -223,7 +223,7 @@ describe('lanes', () => {
     expect(await resumeLane(pool, laneOf('https://nobody.example'))).toBe(false);
   });
 
-  test('that failed for 76 hours give up what never had its turn', async () => {
+  test('that failed for 76 hours abandon deliveries that were never attempted', async () => {
     const shop = await desk.receive(answer(503));
     await desk.startDispatcher();
     const old = await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));

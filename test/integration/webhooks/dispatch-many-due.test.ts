@@ -89,7 +89,7 @@ describe.each([
     expect(read).toBeLessThan(100);
   });
 
-  test('gives more of them, and is given up, by reading a few', async () => {
+  test('returns more of them, and is released, by reading a few', async () => {
     const read = await rowsReadFor(async (client) => {
       const { lanes } = await claimAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;
@@ -107,7 +107,7 @@ describe.each([
     expect(read).toBeLessThan(200);
   });
 
-  test('is searched for what outlived its time by reading as many as were asked for', async () => {
+  test('is searched for expired deliveries by reading no more than requested', async () => {
     const read = await rowsReadFor(async (client) => {
       const { lanes } = await claimAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;

@@ -12,7 +12,7 @@ const desk = sharedDispatchDesk();
 const hour = 3_600_000;
 
 describe('one delivery', () => {
-  test('is sent once, with the bytes that were frozen, and its lane is given up with nothing left', async () => {
+  test('is sent once, with the stored bytes, and its empty lane is released', async () => {
     const shop = await desk.receive();
     const dispatcher = await desk.startDispatcher();
 
@@ -72,7 +72,7 @@ describe('one delivery', () => {
     });
   });
 
-  test('waits as long as Retry-After asks for', async () => {
+  test('waits as long as Retry-After says', async () => {
     const shop = await desk.receive(answer(429, { 'retry-after': '7200' }));
     await desk.startDispatcher();
     const [delivery] = await desk.add({ url: shop.origin });
@@ -227,7 +227,7 @@ describe('the order of an order', () => {
     expect(moved.map(({ headers }) => headers['webhook-id'])).toEqual([made[1]!.eventId, made[4]!.eventId]);
   });
 
-  test('the next event waits for the retries of the one before it, and goes when that is given up', async () => {
+  test('the next event waits for the retries of the previous one, and is sent when that is abandoned', async () => {
     const shop = await desk.receive(answer(500));
     await desk.startDispatcher();
     const url = shop.origin;

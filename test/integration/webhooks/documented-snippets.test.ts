@@ -147,7 +147,7 @@ function judge(language: Language, cases: readonly Case[]): string[] {
 const isHere = (program: string, versionFlag: string): boolean =>
   spawnSync(program, [versionFlag], { stdio: 'ignore' }).status === 0;
 
-describe('the code on the page tells genuine webhooks from others', () => {
+describe('the code on the page accepts genuine webhooks only', () => {
   for (const language of languages) {
     const missing = language.tools.find(([program, flag]) => !isHere(program, flag));
     const title = missing === undefined ? language.name : `${language.name} (skipped: no ${missing[0]} here)`;
@@ -237,7 +237,7 @@ test('the table of attempts is the schedule', () => {
   expect(rows.map(([, , count, unit]) => Number(count) * words[unit!]!)).toEqual([...waitsMs]);
 });
 
-test('the receiver on the page takes genuine webhooks once, and no others', async () => {
+test('the receiver on the page accepts genuine webhooks once, and no others', async () => {
   const folder = newFolder({
     'receiver.ts': snippet('receiver.ts'),
     'verify-webhook.ts': snippet('verify-webhook.ts'),

@@ -69,7 +69,7 @@ describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (cl
   });
 });
 
-test('events in places that others had before, as after a failover that lost transactions, are taken in', async () => {
+test('events at positions that others had before, as after a failover that lost transactions, are ingested', async () => {
   const desk = (opened = await openIntakeDesk());
   const { id: merchantId } = await desk.stack.createMerchant();
   const before = startIntake(desk);

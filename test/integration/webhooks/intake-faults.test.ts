@@ -53,7 +53,7 @@ describe('the intake misses nothing', () => {
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
   });
 
-  test('while the broker is away: core is asked, and what the broker brings later is known', async () => {
+  test('while the broker is unavailable: events are read from core, and later repeats of the broker are ignored', async () => {
     const desk = await open();
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
@@ -183,7 +183,7 @@ describe('the intake misses nothing', () => {
     expect(intake.log.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  test('while core is away: what the broker has is taken in', async () => {
+  test('while core is unavailable: events of the broker are ingested', async () => {
     const desk = await open({ ownProcesses: true });
     const { stack, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();

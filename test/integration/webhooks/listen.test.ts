@@ -93,7 +93,7 @@ const upstreamEnded = (): number =>
     .length;
 
 describe('listening', () => {
-  test('tells of the end of an order without a webhook_url, signed, with the bytes that were signed', async () => {
+  test('sends the end of an order without a webhook_url, signed, with the signed bytes', async () => {
     const { secret } = await desk
       .client('operator')
       .rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
@@ -118,7 +118,7 @@ describe('listening', () => {
     });
   });
 
-  test('tells of no other merchant, of no production order, and of no step that ends nothing', async () => {
+  test('sends nothing of another merchant, of production, or of an intermediate step', async () => {
     const { id: other } = await stack.createMerchant();
     const listener = await started();
     await endOrder({ merchantId: other });
@@ -134,7 +134,7 @@ describe('listening', () => {
     expect(listener.events()).toEqual([]);
   });
 
-  test('tells two listeners the same bytes', async () => {
+  test('sends two listeners the same bytes', async () => {
     const [first, second] = [await started(), await started()];
     await endOrder();
     const [one, two] = [

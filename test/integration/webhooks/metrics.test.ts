@@ -39,7 +39,7 @@ test('core shows how far the broker is behind the database', async () => {
   expect(page.split('\n')).toContain('gatehouse_events_relay_lag_seconds 0');
 });
 
-test('attempts are counted and timed, and no metric tells one merchant from another', async () => {
+test('attempts are counted and timed, and no metric identifies a merchant', async () => {
   const receiver = await startReceiver();
   const { id: merchantId } = await stack.createMerchant({ signsWebhooks: true });
   await stack

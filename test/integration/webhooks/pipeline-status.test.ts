@@ -90,7 +90,7 @@ const addDelivery = (delivery: Delivery) => {
   );
 };
 
-test('before anything has happened nothing is taken in, and nothing is due', async () => {
+test('at first nothing is ingested, and nothing is due', async () => {
   expect(await readStatus()).toEqual({
     isIngesting: false,
     intakeAt: undefined,
@@ -149,7 +149,7 @@ test('what waits on endpoints that rest or are paused is pending and not due', a
   });
 });
 
-test('given up, repaired and gaps are those of the last 24 hours', async () => {
+test('abandoned, repaired and gaps are counted for the last 24 hours', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
   await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600), triedSeconds: 273_600 });

@@ -225,7 +225,7 @@ describe('a round of the reconciler', () => {
     expect(await deliveriesOf(merchantId)).toHaveLength(2);
   });
 
-  test('does not miss what the intake has not read yet, nor what is older than the retention', async () => {
+  test('reports no event that the intake has not read yet, nor one older than the retention', async () => {
     const { merchantId } = await expiredOrders(2);
     await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
     await reconcile({ aheadMs: retentionDays * dayMs });

@@ -83,7 +83,7 @@ const pendingIds = async (): Promise<string[]> => {
 };
 
 describe('sending many again', () => {
-  test('takes those that were given up, in batches, and says how far it has got', async () => {
+  test('selects abandoned deliveries in batches, and reports its progress', async () => {
     const givenUp = await deliver(1_200, 'GIVEN_UP');
     await deliver(600, 'DELIVERED');
 

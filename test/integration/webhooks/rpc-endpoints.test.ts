@@ -79,7 +79,7 @@ describe('listing', () => {
     expect(await walk({ onlyInTrouble: true })).toEqual([endpointAt(2)]);
   });
 
-  test('tells how it is and counts what is pending', async () => {
+  test('has its state and the number of pending deliveries', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) }, 12);
     await rest(endpointAt(1));
     const { endpoints } = await reader().listEndpoints({ merchantId });
@@ -115,7 +115,7 @@ describe('listing', () => {
     expect(endpoints[0]?.lastAttemptResult).toBe(DeliveryAttemptResult.UNSPECIFIED);
   });
 
-  test('reads no more than its page of 20,000 that are in trouble, of all merchants', async () => {
+  test('reads no more than its page of 20,000 failing ones, of all merchants', async () => {
     await desk.database.pool.query(
       `insert into webhooks.lanes (merchant_id, environment, endpoint, resting_until, paused_at, created_at)
        select 'mer_' || lpad((n % 1000)::text, 26, '0'), 'SANDBOX', 'https://shop-' || n || '.example', now(),

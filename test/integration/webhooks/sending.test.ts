@@ -116,7 +116,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(20);
   });
 
-  test('a kept one that is closed under a webhook is replaced, and the webhook arrives', async () => {
+  test('a reused one that is closed during a webhook is replaced, and the webhook arrives', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -152,7 +152,7 @@ describe('connections', () => {
     expect(receiver.webhooks).toHaveLength(1);
   });
 
-  test('an answer that began and broke off is not asked for again', async () => {
+  test('a webhook whose answer broke off is not repeated on another connection', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -178,7 +178,7 @@ describe('connections', () => {
     expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 200 });
   });
 
-  test('an idle one is closed before the server said it would', async () => {
+  test('an idle one is closed before the time that the server announced', async () => {
     const receiver = await openReceiver(answer(204, { connection: 'keep-alive', 'keep-alive': 'timeout=3' }));
 
     await sendTo(openSender(), receiver.origin);
@@ -266,7 +266,7 @@ describe('stopping', () => {
     expect(receiver.connectionCount()).toBe(0);
   });
 
-  test('closing the sender ends what is under way', async () => {
+  test('closing the sender ends attempts in flight', async () => {
     const receiver = await openReceiver(silence);
     const sender = openSender();
     const sent = sender.send(buildDelivery(receiver.origin), {}, never);

@@ -140,7 +140,7 @@ describe('rotation', () => {
     expect(await secrets.live(sandbox())).toEqual({ current: third.text, next: fourth.text });
   });
 
-  test('at once when asked so', async () => {
+  test('at once on request', async () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     await secrets.rotate(sandbox(), day, by);
@@ -175,7 +175,7 @@ describe('rotation', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test('another process signs with what is new after at most 5 seconds', async () => {
+  test('another process signs with the new secret after at most 5 seconds', async () => {
     const [here, there] = [openSecrets(), openSecrets()];
     const first = await here.rotate(sandbox(), day, by);
     expect(await there.live(sandbox())).toEqual({ current: first.text });

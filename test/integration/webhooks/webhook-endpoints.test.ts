@@ -97,7 +97,7 @@ describe('creating', () => {
     });
   });
 
-  test('a URL is taken once in an environment, and ten endpoints are the most, however many are created at once', async () => {
+  test('a URL is accepted once in an environment, and ten endpoints at most, however many are created at once', async () => {
     const first = await create();
     expect(await failureOf(create())).toMatchObject({ reason: 'WEBHOOK_ENDPOINT_EXISTS' });
     await create({ environment: Environment.PRODUCTION });
@@ -116,7 +116,7 @@ describe('creating', () => {
 });
 
 describe('changing', () => {
-  test('keeps what is not named, and pending deliveries have the new URL', async () => {
+  test('keeps values that are not given, and pending deliveries have the new URL', async () => {
     const { webhookEndpoint } = await create({ eventTypes: ['order.failed'] });
     const key = keyOf(webhookEndpoint);
     const [deliveryId = ''] = await deliver(webhookEndpoint);
@@ -228,7 +228,7 @@ describe('changing', () => {
 });
 
 describe('deleting', () => {
-  test('abandons what is pending, in batches and visibly, and nothing is sent to it again', async () => {
+  test('abandons pending deliveries in batches, keeps them visible, and sends nothing more', async () => {
     const { webhookEndpoint } = await create();
     const kept = await create({ url: `${url}/kept` });
     const key = keyOf(webhookEndpoint);

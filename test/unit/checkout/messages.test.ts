@@ -16,7 +16,7 @@ test('every text is there in both languages', () => {
   expect([...english, ...amharic].filter(([, text]) => text.trim() === '')).toEqual([]);
 });
 
-test('what is put into a text in one language is put into it in the other', () => {
+test('a text has the same values in both languages', () => {
   const placeholders = (text: string) => [...text.matchAll(/\[[12]\]/g)].map(([found]) => found).sort();
 
   for (const [index, [path, text]] of english.entries()) {

@@ -12,7 +12,7 @@ import {
 
 const { SANDBOX: sandbox, PRODUCTION: production } = Environment;
 
-test('doctor says of each wallet without a compared statement where, and what takes its place', async () => {
+test('doctor names each wallet without a compared statement, its environment, and the replacement', async () => {
   const transport = createRouterTransport(({ rpc }) => {
     rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
     rpc(DiagnosticsService.method.diagnose, () => ({ instance: 'core-1', coreTime: { seconds: 0n } }));

@@ -123,7 +123,7 @@ describe('a command about a merchant', () => {
     );
   });
 
-  test('says what to type when no core can be asked', async () => {
+  test('names the complete command when no core is known', async () => {
     const { GATEHOUSE_WEBHOOKS_ADDRESSES, GATEHOUSE_SERVICE_TOKEN } = settings;
     const { exitCode, stderr } = await run([one], 'webhook secret list', {
       GATEHOUSE_WEBHOOKS_ADDRESSES,

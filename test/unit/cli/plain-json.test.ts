@@ -51,7 +51,7 @@ describe('a message as JSON', () => {
 });
 
 describe('the words of an enum', () => {
-  test('leave out what is unspecified', () => {
+  test('omit unspecified values', () => {
     expect(wordsOf(OrderStatusSchema)).toEqual(['pending', 'completed', 'failed', 'expired']);
     expect(wordOf(PaymentTypeSchema, 0)).toBeUndefined();
     expect(valueOf(OrderStatusSchema, 'unspecified')).toBeUndefined();

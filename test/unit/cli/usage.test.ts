@@ -77,7 +77,7 @@ describe('help', () => {
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
 
-  test('of a command names the options that every command takes', async () => {
+  test('of a command names the global options', async () => {
     const { stdout } = await run('key', 'issue', '--help');
 
     for (const option of ['--environment', '--label', '--address', '--json', '--verbose'])
@@ -193,7 +193,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
   });
 });
 
-describe('a command that asks a webhooks process', () => {
+describe('a command that calls a webhooks process', () => {
   const token = { GATEHOUSE_SERVICE_TOKEN: 'any' };
 
   test('needs no core to be known', async () => {

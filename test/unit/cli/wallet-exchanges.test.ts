@@ -46,7 +46,7 @@ describe('the exchanges of a payment', () => {
     expect(showExchanges(kept, 'all')).toContain('… 70 that are no longer stored');
   });
 
-  test('are every one, whole, when all are asked for', () => {
+  test('are all shown in full on request', () => {
     const shown = showExchanges([...asked(200), exchange('query', 1, 'x'.repeat(16_000))], 'all');
 
     expect(heads(shown)).toHaveLength(201);

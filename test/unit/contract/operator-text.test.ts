@@ -176,7 +176,7 @@ test('every cause has a text', () => {
     expect(textsOf({ cause: number }).slice(2).join('')).toMatch(/\.$/);
 });
 
-test('checks in words: one thing is singular, and what is wrong has advice', () => {
+test('texts of checks: one object is singular, and a failure has advice', () => {
   const text = (init: MessageInitShape<typeof CheckSchema>) => checkText(create(CheckSchema, init));
 
   const strays = text({

@@ -34,7 +34,7 @@ describe('a form', () => {
     expect(read({ ...right, label: '  ' })).not.toMatchObject({ value: { label: expect.anything() } });
   });
 
-  test('says what is wrong with each field, and keeps what was typed but for passwords', () => {
+  test('reports each invalid field, and keeps the input except passwords', () => {
     const form = read({ label: 'longer', amount: 'ten', overlap: 'week', password: 'ab' });
 
     expect(form).toEqual({

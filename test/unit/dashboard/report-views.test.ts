@@ -52,7 +52,7 @@ test('payments that were tried make the rate, the same as in the table; abandone
   ]);
 });
 
-test('a step that has not begun is ahead, and each step tells what failed from what was abandoned', () => {
+test('a step that has not begun is ahead, and each step separates failed from abandoned', () => {
   expect(view.intervals.map(({ isAhead }) => isAhead)).toEqual([false, false, true]);
   expect(view.intervals[0]?.numbers.map(({ name, value }) => [name, value])).toEqual([
     ['registered', 20],

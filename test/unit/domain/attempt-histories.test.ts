@@ -12,7 +12,7 @@ test('in every history, money that a wallet reports pays the order or is stray, 
   );
 });
 
-test('in every history, a wallet can have been asked only under a lease', () => {
+test('in every history, a wallet can have been called only under a lease', () => {
   fc.assert(
     fc.property(orderHistories, ({ sentUnleased }) => {
       expect(sentUnleased).toBe(false);

@@ -101,7 +101,7 @@ describe('HttpUrl.parse', () => {
     });
   });
 
-  test('takes http in the sandbox', () => {
+  test('accepts http in the sandbox', () => {
     const text = 'http://127.0.0.1:3000/hook';
 
     expect(HttpUrl.parse(text, 'webhook_url', 'SANDBOX')).toEqual({ ok: true, value: text });

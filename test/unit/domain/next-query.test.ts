@@ -28,23 +28,23 @@ describe('a wallet that asks for a pause', () => {
     expect(waitOf({ retryAfterMs: seconds * 1000 })).toBe(expected);
   });
 
-  test('for a day is asked after five minutes once the prompt is over', () => {
+  test('for a day is queried after five minutes once the prompt is over', () => {
     expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(-1) })).toBe(300);
     expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(20) })).toBe(300);
   });
 
-  test('is asked at the end of the session all the same', () => {
+  test('is still queried at the end of the session', () => {
     expect(waitOf({ retryAfterMs: 120_000, sessionEndsAt: inSeconds(60) })).toBe(60);
   });
 
-  test('is not asked sooner for it than an old attempt would be', () => {
+  test('is not queried sooner for it than an old attempt would be', () => {
     const old = { leases: 50, createdAt: inSeconds(-7_200), promptUntil: inSeconds(-7_020) };
 
     expect(waitOf({ ...old, retryAfterMs: 5_000 })).toBe(720);
   });
 });
 
-test('without being asked for more, the first looks are soon and the later ones a tenth of the age apart', () => {
+test('by default, the first queries are soon and the later ones a tenth of the age apart', () => {
   const first = [1, 2, 3, 4, 5, 6, 7, 8].map((leases) => waitOf({ leases }));
 
   expect(first).toEqual([2, 3, 3, 5, 5, 10, 15, 30]);

@@ -153,7 +153,7 @@ describe('confirmed money', () => {
   });
 });
 
-test('the wallet is asked ever less often, and a person is needed after three days', () => {
+test('the wallet is queried less and less often, and a person is needed after three days', () => {
   const now = new Date(0);
   const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((tries) => nextConfirmation(tries, now).getTime() / 1000);
 

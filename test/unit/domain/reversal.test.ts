@@ -114,7 +114,7 @@ test('an answer leaves exactly the fields that it decides', () => {
   expect(after(refused(false))).toEqual({ ...no, maybeSent: true });
 });
 
-test('a retry after a definite no starts afresh under the new name; after another no it keeps what is known', () => {
+test('a retry after a definite refusal starts again under a new reference, and after another refusal keeps the known facts', () => {
   const again = (state: Reversal) => valueOf(retryReversal(state, 'name-2', at(9)));
   const due = {
     status: 'REVERSAL_DUE',
@@ -129,7 +129,7 @@ test('a retry after a definite no starts afresh under the new name; after anothe
   expect(again(after(refused(false)))).toMatchObject({ ...due, name: 'name-1', tries: 1, maybeSent: true });
 });
 
-test('a wallet that does not decide is asked after 2, 5, 10, 30, 60, 300, 900 and 3600 seconds, then every hour', () => {
+test('a wallet that does not decide is queried after 2, 5, 10, 30, 60, 300, 900 and 3600 seconds, then every hour', () => {
   let reversal: Reversal = free;
   const waits = Array.from({ length: 10 }, (_, index) => {
     const now = at(index * 10_000);

@@ -104,7 +104,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('what was registered never changes', () => {
+  test('registered values never change', () => {
     always(({ order }) => {
       expect(order).toMatchObject(buildFacts({ paymentType: order.paymentType }));
     });

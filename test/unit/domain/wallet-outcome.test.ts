@@ -193,7 +193,7 @@ describe('what a wallet says of an attempt', () => {
     });
   });
 
-  test('is asked again at the time of news that came since the lease', () => {
+  test('is queried again at the time of news that arrived since the lease', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
     const dueAt = new Date('2026-03-01T12:02:05.000Z');
 
@@ -208,7 +208,7 @@ describe('what a wallet says of an attempt', () => {
     expect(decided).toMatchObject({ ok: true, value: { dueAt, maybeSent: true } });
   });
 
-  test('is asked about an ended attempt for a day, and then no more', () => {
+  test('is queried about an ended attempt for a day, and then no more', () => {
     const { order, work } = situation({ order: 'PENDING', attempt: 'DECLINED' });
     const endedAt = work.attempt.updatedAt.getTime();
     const dueAfter = (ms: number): Date | null | undefined => {

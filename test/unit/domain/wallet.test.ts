@@ -45,7 +45,7 @@ test('the options of an environment are those of its wallets, in their order', (
   expect(offeredOptions(wallets, 'PRODUCTION')).toEqual(['birr_ussd', 'birr_wallet']);
 });
 
-describe('an amount is taken by the wallets whose currency, bounds and decimals it fits', () => {
+describe('an amount is accepted by the wallets whose currency, bounds and decimals it fits', () => {
   test.each<[string, string, readonly string[]]>([
     ['100.50', 'ETB', ['birr_ussd', 'birr_wallet']],
     ['100.00', 'ETB', all],
@@ -65,7 +65,7 @@ describe('an amount is taken by the wallets whose currency, bounds and decimals 
   });
 });
 
-describe('money that no wallet takes is refused with what they take', () => {
+describe('money that no wallet accepts is refused with the accepted amounts', () => {
   test.each<[string, string, readonly PaymentOption[], string, string]>([
     ['5', 'GHS', all, 'currency', 'must be one of ETB, USD, KES: no wallet that you may use takes GHS'],
     ['5', 'KES', ['birr_ussd'], 'currency', 'must be one of ETB, USD: no wallet that you may use takes KES'],

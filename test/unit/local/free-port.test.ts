@@ -35,7 +35,7 @@ describe('choosing ports', () => {
     for (const port of ports) expect(await listenOn(port)).toBe(port);
   });
 
-  test('a port that is free is given back as it was asked for, and is let go', async () => {
+  test('a free port is returned as requested, and released', async () => {
     const [port = 0] = await choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port: 0 }]);
     const ports = await choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port }]);
     expect(ports).toEqual([port]);

@@ -26,7 +26,7 @@ describe('what an earlier start left running', () => {
     return reports;
   }
 
-  test('is asked to end, and has ended', async () => {
+  test('gets a signal, and has exited', async () => {
     const folder = await newFolder();
     const child = await startFor(folder);
     const exited = once(child, 'exit');

@@ -17,7 +17,7 @@ test('every draw is 16 bytes that no other draw has', () => {
   expect(draws.every((each) => each.length === 32)).toBe(true);
 });
 
-test('the source is asked again when the pool is used up, and not before', () => {
+test('the source is read again when the pool is used up, and not before', () => {
   let asked = 0;
   const draw = pooledRandom(() => (asked += 1));
 

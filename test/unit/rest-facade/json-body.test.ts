@@ -61,7 +61,7 @@ describe('reading a body as a JSON object', () => {
     expect(read('{"amount":{"amount":1},"list":[{"a":1},{"a":2}]}').issues).toEqual([]);
   });
 
-  test('takes a text for a key only where a key can stand', () => {
+  test('treats a text as a key only where a key can stand', () => {
     expect(read('{"list":["a","a","__proto__"],"a":"a","b":"a"}').issues).toEqual([]);
   });
 

@@ -42,7 +42,7 @@ test.each([
   expect(refundToJson(refund(status)).status).toBe(name);
 });
 
-test('a refund without a status or a time is not made up', () => {
+test('a refund without a status or a time is an error', () => {
   expect(() => refundToJson(refund(RefundStatus.UNSPECIFIED))).toThrow(/has no status/);
   expect(() => refundToJson(create(RefundSchema, { status: RefundStatus.SENT }))).toThrow(
     /has no create_time/,

@@ -53,7 +53,7 @@ describe('canonicalDecimal', () => {
   });
 });
 
-test('what is no decimal equals nothing, not even itself', () => {
+test('a text that is no decimal equals nothing, not even itself', () => {
   expect(sameDecimal('1e3', '1e3')).toBe(false);
   expect(sameDecimal('100', 'NaN')).toBe(false);
 });

@@ -101,7 +101,7 @@ describe('an error', () => {
     }
   });
 
-  test('names what the wallet said at a length fit to be stored', () => {
+  test('has the wallet’s text, cut to a length that can be stored', () => {
     const error = readError({
       errorCategory: 'businessRule',
       errorCode: 'insufficientFunds',

@@ -88,7 +88,7 @@ function endless() {
   };
 }
 
-test('no more pieces are under way than allowed, and the next are taken as soon as one is done', async () => {
+test('no more pieces of work run than allowed, and the next are leased as soon as one is done', async () => {
   const work = endless();
   const gates: Gate[] = [];
   const { stop } = start({
@@ -109,7 +109,7 @@ test('no more pieces are under way than allowed, and the next are taken as soon 
   await stopped;
 });
 
-test('a ring while core is answering is heard: what became due meanwhile is asked for at once', async () => {
+test('a wake-up during an answer of core leases newly due work at once', async () => {
   const answers = createGate();
   let asked = 0;
   const { signal } = start(
@@ -131,7 +131,7 @@ test('a ring while core is answering is heard: what became due meanwhile is aske
   await waitUntil('core is asked again', () => asked === 2, 30_000);
 });
 
-test('a core that fails to answer is asked again, and so is one that fails to record', async () => {
+test('a call to core that fails is repeated, for a lease and for a record', async () => {
   let asked = 0;
   let served = 0;
   start({
@@ -150,7 +150,7 @@ test('a core that fails to answer is asked again, and so is one that fails to re
   await waitUntil('work goes on', () => served > 10);
 });
 
-test('that core gives no work is logged once, however often it is asked, and so is the end of it', async () => {
+test('an unavailable core is logged once, however often it is called, and so is its recovery', async () => {
   const { lines, logger: log } = createListeningLogger();
   let asked = 0;
   start(
@@ -174,7 +174,7 @@ test('that core gives no work is logged once, however often it is asked, and so 
   ]);
 });
 
-test('told to stop, it takes nothing new and ends what it has begun', async () => {
+test('after a stop it leases nothing new and finishes what it has begun', async () => {
   const work = endless();
   const gate = createGate();
   const done: number[] = [];
@@ -218,7 +218,7 @@ describe('a failing wallet', () => {
     expect(served).toBeGreaterThan(inTrouble.length);
   });
 
-  test('still gets what was taken for it just before', async () => {
+  test('still gets the work that was leased just before', async () => {
     const gate = createGate();
     const served: number[] = [];
     let asked = 0;

@@ -21,7 +21,7 @@ describe('the payee account of own values', () => {
     expect(payeeOf(gsma, operators, values)).toBe(payee);
   });
 
-  test('of M-Pesa is the short code, which the statement is asked for', () => {
+  test('of M-Pesa is the short code, whose statement is read', () => {
     const settings = { short_code: '174379', till_number: '1' };
 
     expect(payeeOf(kindOf('mpesa-daraja'), settings, { short_code: '600000' })).toBe('600000');

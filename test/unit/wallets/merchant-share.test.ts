@@ -14,7 +14,7 @@ test('a merchant alone may have three quarters of the slots', () => {
   expect(shareOf(32, 23).full()).toEqual([]);
 });
 
-test('what is left is for all but the merchant who has so many', () => {
+test('the remaining slots are for all other merchants', () => {
   const share = shareOf(32, 24);
 
   expect(share.full()).toEqual(['one']);

@@ -26,8 +26,8 @@ function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold
   return { wallet, breaker, answer, isLeftAlone };
 }
 
-describe('troubled answers', () => {
-  test('in a row have the wallet asked how it is; a good answer between starts the count anew', async () => {
+describe('failures', () => {
+  test('in a row cause a health check, and a success between them resets the count', async () => {
     const { wallet, breaker, answer, isLeftAlone } = begin(unavailable);
 
     for (const isWell of [false, false, true, false, false]) await answer(isWell);
@@ -77,7 +77,7 @@ describe('troubled answers', () => {
 });
 
 describe('a failing wallet', () => {
-  test('is asked how it is after each cooldown, and given all again when it says that it is well', async () => {
+  test('is checked after each cooldown, and gets all requests again when it reports that it is healthy', async () => {
     const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
@@ -99,7 +99,7 @@ describe('a failing wallet', () => {
     expect(wallet.asked).toBe(1);
   });
 
-  test('that cannot be asked is tried with one request, and given all again when that went well', async () => {
+  test('without a health check gets one request, and all requests again after it succeeds', async () => {
     const { breaker, answer, isLeftAlone } = begin(untold, { cooldownMs: 5 });
     await answer(false, false, false);
     await waitUntil('it is left alone', isLeftAlone);
@@ -113,7 +113,7 @@ describe('a failing wallet', () => {
     expect(breaker.allows()).toBe('all');
   });
 
-  test('is tried now and then though it says it is unwell: its word on that may be wrong', async () => {
+  test('gets a request now and then although it reports a problem, because its report may be wrong', async () => {
     const { wallet, breaker, answer } = begin(unavailable, { cooldownMs: 2 });
     await answer(false, false, false);
 

@@ -133,7 +133,7 @@ describe('the body of an event', () => {
     expect(() => eventBody(completed({ type }), 'order.completed')).toThrow(TypeError);
   });
 
-  test('is not made up when the event lacks its order', () => {
+  test('is an error when the event lacks its order', () => {
     const event = create(OrderEventSchema, { eventId: 'evt_1', type: OrderEventType.COMPLETED });
     expect(() => eventBody(event, 'order.completed')).toThrow(/evt_1/);
   });
@@ -165,7 +165,7 @@ describe('the body of a refund that has ended', () => {
     expect(event.refund && refundToJson(event.refund)).toMatchObject({ status: shown });
   });
 
-  test('is not made up when the event lacks its refund', () => {
+  test('is an error when the event lacks its refund', () => {
     expect(() => eventBody(completed({ type: OrderEventType.REFUND_FAILED }), 'refund.failed')).toThrow(
       /lacks the refund/,
     );

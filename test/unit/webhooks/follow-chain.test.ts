@@ -12,11 +12,11 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(5, 6, 7), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
   });
 
-  test('in another order is taken in the order of the list', () => {
+  test('in another order is handled in the order of the list', () => {
     expect(followChain('c4', links(7, 5, 6), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
   });
 
-  test('with repeats is taken once', () => {
+  test('with repeats is handled once', () => {
     expect(followChain('c4', links(5, 6, 5, 6), nothing)).toEqual({ next: links(5, 6), isWhole: true });
   });
 
@@ -25,7 +25,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(3, 4, 5), isKnown)).toEqual({ next: links(5), isWhole: true });
   });
 
-  test('with a gap is not whole, and is taken up to the gap', () => {
+  test('with a gap is incomplete, and is handled up to the gap', () => {
     expect(followChain('c4', links(5, 7), nothing)).toEqual({ next: links(5), isWhole: false });
   });
 

@@ -105,7 +105,7 @@ const settled = async (): Promise<void> => {
   for (let each = 0; each < 5; each += 1) await turn();
 };
 
-test('a lane that wanted more while a read that then failed was under way asks anew', async () => {
+test('a lane that needs more work during a failed read reads again', async () => {
   const { runner, sent, taken } = openDesk();
   runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
   await settled();

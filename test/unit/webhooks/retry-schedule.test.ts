@@ -129,14 +129,14 @@ describe('Retry-After', () => {
   test('of more than a day is a day', () =>
     expect(asked(72 * hour)).toEqual({ type: 'at', at: after(24 * hour) }));
 
-  test('longer than what is left of the round ends it', () =>
+  test('longer than the rest of the schedule ends it', () =>
     expect(asked(2 * hour, { endedAt: after(75 * hour) })).toEqual({ type: 'give_up' }));
 
   test('does not bring an attempt after the last one', () =>
     expect(asked(1_000, { roundAttempts: 13 })).toEqual({ type: 'give_up' }));
 });
 
-test('the next attempt is never before this one ended, nor after the round or the day that was asked for', () => {
+test('the next attempt is never before the end of this one, nor after the schedule or the requested day', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

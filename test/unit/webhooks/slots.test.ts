@@ -38,7 +38,7 @@ describe('slots', () => {
     expect(withLanes(256, merchants(1_000)).share('mer_0')).toBe(1);
   });
 
-  test('are full for a merchant with sixteen lanes, until one is given up', () => {
+  test('are full for a merchant with sixteen lanes, until one is released', () => {
     const slots = withLanes(256, [...Array<string>(16).fill('mer_a'), 'mer_b']);
 
     expect(slots.fullOwners()).toEqual(['mer_a']);

@@ -5,7 +5,7 @@ const parse = createPasswordRules();
 const owner = ['Sara.Bekele@shop.example', 'Sara Bekele'];
 const isTaken = (text: string): boolean => parse(text, 'password', owner).ok;
 
-describe('a password is taken', () => {
+describe('a password is accepted', () => {
   test.each([
     ['of 12 characters', 'vq7-lamp-oud'],
     ['of 256 characters', `${'harbour lantern '.repeat(15)}sixteen letters!`],
