@@ -1,0 +1,149 @@
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { sendTo, sendingDesk } from './outgoing.ts';
+
+// Name servers of a merchant who wants webhooks to reach the operator's network. Only 127.0.0.2 is allowed here.
+
+const { openSender, openReceiver, closeLater, close } = sendingDesk();
+afterEach(close);
+
+const types = { A: 1, CNAME: 5, AAAA: 28 } as const;
+interface DnsRecord {
+  readonly type: keyof typeof types;
+  readonly data: readonly number[];
+  /** The name that the record is about, in its form on the wire; by default the name in the question. */
+  readonly owner?: readonly number[];
+}
+
+const wireName = (name: string): number[] => [
+  ...name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]),
+  0,
+];
+const a = (address: string): DnsRecord => ({ type: 'A', data: address.split('.').map(Number) });
+const aaaa = (hex: string): DnsRecord => ({ type: 'AAAA', data: [...Buffer.from(hex, 'hex')] });
+const alias = (from: string, to: string): DnsRecord => ({
+  type: 'CNAME',
+  data: wireName(to),
+  owner: wireName(from),
+});
+const about = (name: string, record: DnsRecord): DnsRecord => ({ ...record, owner: wireName(name) });
+
+const recordBytes = ({ type, data, owner = [0xc0, 12] }: DnsRecord): number[] => [
+  ...owner,
+  ...[0, types[type], 0, 1, 0, 0, 0, 0, 0, data.length],
+  ...data,
+];
+
+type Answer = readonly DnsRecord[] | 'garbage' | 'another id' | 'half';
+
+/** Sends webhooks to http://shop.example, whose name server gives these answers to questions about A, one by one, the last for good. */
+async function deskWith(...answers: readonly [Answer, ...Answer[]]) {
+  let asked = 0;
+  const socket = createSocket('udp4', (message, peer) => {
+    const isA = message[message.indexOf(0, 12) + 2] === types.A;
+    const answer = answers[Math.min(asked, answers.length - 1)] ?? [];
+    if (isA) asked += 1;
+    const records = typeof answer === 'string' ? [a('127.0.0.1')] : answer;
+    const fitting = records.filter(({ type }) => type === 'CNAME' || (type === 'A') === isA);
+    const head = Buffer.from(message.subarray(0, message.indexOf(0, 12) + 5));
+    head.writeUInt16BE(0x8180, 2);
+    head.writeUInt16BE(fitting.length, 6);
+    head.writeUInt16BE(0, 10);
+    if (answer === 'another id') head.writeUInt16BE((head.readUInt16BE(0) + 1) % 65_536, 0);
+    const reply = Buffer.concat([head, Buffer.from(fitting.flatMap(recordBytes))]);
+    const sent =
+      answer === 'garbage' ? Buffer.alloc(100, 0xff) : answer === 'half' ? reply.subarray(0, -3) : reply;
+    socket.send(sent, peer.port, peer.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+  closeLater(async () => {
+    resolver.cancel();
+    socket.close();
+    await once(socket, 'close');
+  });
+  const allowed = await openReceiver(
+    ({ response }) => response.writeHead(204, { connection: 'close' }).end(),
+    { host: '127.0.0.2' },
+  );
+  const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
+  const forbiddenToo = await openReceiver(undefined, { host: '::1', port: allowed.port });
+  const sender = openSender({ sandboxNetworks: ['127.0.0.2'], resolve: createResolve(resolver) });
+  return {
+    send: () => sendTo(sender, `http://shop.example:${allowed.port}/hook`),
+    reached: () => allowed.webhooks.length,
+    forbiddenConnections: () => forbidden.connectionCount() + forbiddenToo.connectionCount(),
+  };
+}
+
+const chain = (end: DnsRecord): DnsRecord[] => [
+  alias('shop.example', 'a.example'),
+  alias('a.example', 'b.example'),
+  alias('b.example', 'c.example'),
+  about('c.example', end),
+];
+const manyBut = (at: number): DnsRecord[] =>
+  Array.from({ length: 20 }, (_, index) => a(index === at ? '127.0.0.2' : '127.0.0.1'));
+
+test.each<[name: string, answer: Answer]>([
+  ['this machine', [a('127.0.0.1')]],
+  ['any address of this machine', [a('0.0.0.0')]],
+  ['the metadata of clouds', [a('169.254.169.254')]],
+  ['a private network', [a('10.0.0.1')]],
+  ['IPv6 loopback', [aaaa('00000000000000000000000000000001')]],
+  ['IPv4 loopback within IPv6', [aaaa('00000000000000000000ffff7f000001')]],
+  ['a private network within IPv6', [aaaa('00000000000000000000ffff0a000001')]],
+  ['loopback by NAT64', [aaaa('0064ff9b00000000000000007f000001')]],
+  ['link-local', [aaaa('fe800000000000000000000000000001')]],
+  ['loopback at the end of aliases', chain(a('127.0.0.1'))],
+  ['IPv6 loopback at the end of aliases', chain(aaaa('00000000000000000000000000000001'))],
+  ['an alias of localhost', [alias('shop.example', 'localhost'), about('localhost', a('127.0.0.1'))]],
+  ['aliases in a circle', [alias('shop.example', 'a.example'), alias('a.example', 'shop.example')]],
+  ['an alias without an address', [alias('shop.example', 'localhost')]],
+  ['an allowed address of another name', [about('other.example', a('127.0.0.1'))]],
+  ['an address of three bytes', [{ type: 'A', data: [127, 0, 0] }]],
+  ['an address of 16 bytes', [{ type: 'A', data: [127, 0, 0, 1, ...Array<number>(12).fill(0)] }]],
+  ['garbage', 'garbage'],
+  ['the reply to another question', 'another id'],
+  ['half a reply', 'half'],
+])('nothing is sent to a name whose answer is %s', async (_name, answer) => {
+  const { send, reached, forbiddenConnections } = await deskWith(answer);
+
+  const report = await send();
+
+  expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', statusCode: 0, remoteAddress: '' });
+  expect({ reached: reached(), forbidden: forbiddenConnections() }).toEqual({ reached: 0, forbidden: 0 });
+});
+
+test.each<[name: string, answer: Answer]>([
+  ['the first of many', manyBut(0)],
+  ['the last of many', manyBut(19)],
+  ['at the end of aliases', chain(a('127.0.0.2'))],
+  ['beside IPv6 loopback', [aaaa('00000000000000000000000000000001'), a('127.0.0.2')]],
+])('only the allowed address is connected to: %s', async (_name, answer) => {
+  const { send, reached, forbiddenConnections } = await deskWith(answer);
+
+  expect(await send()).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
+  expect({ reached: reached(), forbidden: forbiddenConnections() }).toEqual({ reached: 1, forbidden: 0 });
+});
+
+test.each(['127.0.0.1', '169.254.169.254', '10.0.0.1'])(
+  'a name that changes to %s between two webhooks, without a time to live, gets only the first',
+  async (address) => {
+    const { send, reached, forbiddenConnections } = await deskWith(
+      [a('127.0.0.2')],
+      [a(address)],
+      [a('127.0.0.2')],
+    );
+
+    const results = [await send(), await send(), await send()].map(({ result }) => result);
+
+    expect(results).toEqual(['DELIVERED', 'NAME_NOT_RESOLVED', 'DELIVERED']);
+    expect({ reached: reached(), forbidden: forbiddenConnections() }).toEqual({ reached: 2, forbidden: 0 });
+  },
+);
