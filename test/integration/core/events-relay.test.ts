@@ -158,7 +158,11 @@ describe('the relay', () => {
 
   test('catches up after the broker was unavailable, and orders are registered and read meanwhile', async () => {
     await broker.stop();
-    await registerAll(numbered('D', 700));
+    // More than the relay reads at once.
+    for (const orderNumbers of [numbered('D', 400), numbered('E', 300)])
+      await orders.batchRegisterOrders({
+        requests: orderNumbers.map((orderNumber) => registration({ merchantId, orderNumber })),
+      });
     const { order } = await orders.getOrder({
       merchantId,
       environment: Environment.SANDBOX,
@@ -167,7 +171,7 @@ describe('the relay', () => {
     expect(order?.orderNumber).toBe('D-0');
     await broker.start();
 
-    await untilStored(numbered('D', 700));
+    await untilStored([...numbered('D', 400), ...numbered('E', 300)]);
 
     await expectEachEventOnce();
   });
