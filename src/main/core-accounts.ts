@@ -8,14 +8,14 @@ import { createSecretSeal } from '../platform/secret-seal.ts';
 import { deriveKey } from './derive-key.ts';
 
 /** What core's accounts and sessions need. Their keys are derived from the master key. */
-export async function createAccountParts({
+export function createAccountParts({
   masterKey,
   ...parts
 }: Pick<AccountParts, 'database' | 'newId' | 'now'> & { readonly masterKey: Buffer }) {
   return {
     ...parts,
     randomBytes,
-    passwords: await createPasswordHashes(),
+    passwords: createPasswordHashes(),
     parsePassword: createPasswordRules(),
     tries: createSignInTries(parts.database.pool),
     totpSeal: createSecretSeal(deriveKey(masterKey, 'totp-secret'), randomBytes),

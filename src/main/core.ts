@@ -160,7 +160,7 @@ const paymentParts = {
 const makeAttemptDue = createMakeAttemptDue(paymentParts);
 const refundWork = createRefundWork(paymentParts);
 
-const accountParts = await createAccountParts({
+const accountParts = createAccountParts({
   database,
   newId,
   now,

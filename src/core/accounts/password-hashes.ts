@@ -20,9 +20,11 @@ const atATime = 1;
 /** Requests beyond this number are refused at once, because their callers would time out first. */
 const maxWaiting = 64;
 
+/** A hash of the same cost that no known password has. */
+export const hashOfNobody = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
 /** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. */
-export async function createPasswordHashes(): Promise<PasswordHashes> {
-  const ofNobody = await hash('nobody has this password', cost);
+export function createPasswordHashes(): PasswordHashes {
   const run = createBatcher<() => Promise<string | boolean>, string | boolean>({
     name: 'hash a password',
     run: (works) => Promise.all(works.map((work) => work())),
@@ -33,7 +35,7 @@ export async function createPasswordHashes(): Promise<PasswordHashes> {
   return {
     hash: async (password, signal) => String(await run(() => hash(password, cost), signal)),
     matches: async (password, known, signal) => {
-      const isIt = await run(() => verify(known ?? ofNobody, normalPassword(password)), signal);
+      const isIt = await run(() => verify(known ?? hashOfNobody, normalPassword(password)), signal);
       return isIt === true && known !== undefined;
     },
   };
