@@ -1,0 +1,153 @@
+import { createClient } from '@connectrpc/connect';
+import { afterEach, expect, test } from '@jest/globals';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RequestLogService } from '../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { startProcess } from '../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startInline } from '../support/inline-process.ts';
+import { registration } from '../support/order-requests.ts';
+import { shared, sharedStack } from '../support/shared-stack.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
+
+/*
+ * A facade whose only core is frozen, and is killed twice. Each test leaves a core at the same address to the next one.
+ */
+
+const stack = sharedStack({
+  ownProcesses: ['core'],
+  settings: { GATEHOUSE_METRICS_PORT: '0', GATEHOUSE_RATE_LIMIT_PER_KEY: '100' },
+});
+const replacements = shared(
+  () => Promise.resolve<GatehouseProcess[]>([]),
+  (cores) => Promise.all(cores.map((core) => core.stop())),
+);
+const cleanUps: (() => unknown)[] = [];
+const environment = Environment.SANDBOX;
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function replaceCore(start: typeof startProcess): Promise<GatehouseProcess> {
+  const port = stack.addresses[0]?.split(':').at(-1) ?? '';
+  const core = await start('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
+  replacements.push(core);
+  return core;
+}
+
+const post = (path: string, apiKey: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', apiKey, ...headers },
+    body: JSON.stringify(body),
+  });
+
+/** The requests of a merchant that the facade has answered, as its own log says. */
+const answeredBy = ({ log }: GatehouseProcess, merchantId: string): number =>
+  log.filter((line) => line.msg === 'request' && line['merchant_id'] === merchantId).length;
+
+test('requests that the facade answers while core is frozen are later in the request log, or counted there as missing', async () => {
+  const merchant = await stack.createMerchant();
+  const facade = stack.facades[0]!.process;
+  const ask = async (order_number: string): Promise<void> => {
+    await (await post('verify', merchant.testKey, { order_number })).arrayBuffer();
+  };
+  await ask('before');
+
+  stack.cores[0]?.signal('SIGSTOP');
+  cleanUps.push(() => stack.cores[0]?.signal('SIGCONT'));
+  // The facade remembers the key for three seconds. It cannot assign later requests to a merchant.
+  await Promise.all(Array.from({ length: 400 }, (_, index) => ask(`W-${index}`)));
+  stack.cores[0]?.signal('SIGCONT');
+
+  const log = stack.client(RequestLogService, 'reader');
+  const asked = { merchantId: merchant.id, environment, pageSize: 500 };
+  const seen = await waitUntil('each is in the log or counted', async () => {
+    const reply = await insist('core answers', () => log.listApiRequests(asked));
+    const sum = { kept: reply.requests.length, unkept: Number(reply.unkept) };
+    return sum.kept + sum.unkept >= answeredBy(facade, merchant.id) && sum;
+  });
+
+  expect(seen.kept + seen.unkept).toBe(answeredBy(facade, merchant.id));
+  expect(seen.unkept).toBeGreaterThan(0);
+  expect(facade.log.map(({ msg }) => String(msg)).join('\n')).toContain(
+    'requests were left out of the request log',
+  );
+});
+
+test('a facade without a core answers the documented error at once, and recovers when a core starts', async () => {
+  const { testKey } = await stack.createMerchant();
+  const register = () =>
+    post('register', testKey, {
+      order_number: 'AWAY-1',
+      amount: '10.00',
+      currency: 'ETB',
+      reason: 'A test',
+      customer_phone: '0911223344',
+      return_url: 'https://shop.example/return',
+    });
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`${stack.facades[0]?.sandbox}${path}`)).status;
+  const first = await (await register()).json();
+  expect(await statusOf('/readyz')).toBe(200);
+
+  await stack.cores[0]?.stop('SIGKILL');
+
+  await waitUntil('it says that it is not ready', async () => (await statusOf('/readyz')) === 503);
+  expect(await statusOf('/healthz')).toBe(200);
+  const answers = await Promise.all(Array.from({ length: 50 }, register));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
+  expect(await answers[0]?.json()).toEqual({ code: 500, message: 'Internal server error' });
+
+  await replaceCore(startProcess);
+  await waitUntil('it is ready again', async () => (await statusOf('/readyz')) === 200);
+  const again = await register();
+  expect(again.status).toBe(201);
+  expect(await again.json()).toEqual(first);
+});
+
+test('requests that wait for orders are answered although the only core of their facade is killed', async () => {
+  const { id: merchantId, testKey } = await stack.createMerchant();
+  const count = 60;
+  // The facade does not know this core, so it can notice only what its own core tells it.
+  const elsewhere = await startInline('core', stack.coreSettings);
+  cleanUps.push(() => elsewhere.stop());
+  const address = String(elsewhere.ready['grpc']);
+  const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
+  cleanUps.push(() => transport.close());
+  const orders = createClient(OrderService, transport);
+  const numbers = Array.from({ length: count }, (_, index) => `K-${index}`);
+  const ids = await Promise.all(
+    numbers.map(async (orderNumber) => {
+      const { order } = await orders.registerOrder(registration({ merchantId, orderNumber }));
+      return order?.orderId ?? '';
+    }),
+  );
+  const end = (from: number, to: number) =>
+    Promise.all(
+      ids.slice(from, to).map((orderId) => orders.cancelOrder({ merchantId, environment, orderId })),
+    );
+  let answered = 0;
+  const waiting = numbers.map(async (order_number) => {
+    const response = await post('verify', testKey, { order_number }, { prefer: 'wait=30' });
+    answered += 1;
+    const { data } = (await response.json()) as { data?: { status: string } };
+    return `${response.status} ${data?.status}`;
+  });
+  const facadeMetrics = String(stack.facades[0]?.process.ready['metrics']);
+  await waitUntil('all requests wait', async () =>
+    (await (await fetch(facadeMetrics)).text()).includes(`gatehouse_waiting_requests ${count}\n`),
+  );
+  await end(0, 20);
+  await waitUntil('the first requests are answered', () => answered >= 20);
+
+  await replacements[0]?.stop('SIGKILL');
+  await end(20, 40);
+  await replaceCore(startInline);
+  await waitUntil('requests for orders that ended meanwhile are answered', () => answered >= 40);
+  await end(40, count);
+
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['200 FAILED']));
+});
