@@ -8,6 +8,7 @@ import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import { storedId } from '../support/ids.ts';
+import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -70,7 +71,7 @@ test('the broker removes the events of an erased order although the core that er
   ]);
   const left = await messagesWithNumber(bus);
   await database.query('update core.erasures_due set due_at = now() where order_id = $1', [order]);
-  const next = await startProcess('core', stack.coreSettings);
+  const next = await startInline('core', stack.coreSettings);
   closers.push(next.stop);
   await waitUntil('the order is no longer due', async () => {
     const { rows } = await database.query('select from core.erasures_due where order_id = $1', [order]);

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import { publicId } from '../support/ids.ts';
+import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -70,9 +71,12 @@ test('a keyed request whose core was killed after the commit gets the stored ans
   cleanUps.push(() => desk.close());
   const silencer = await startCommitSilencer(stack.databaseUrl);
   cleanUps.push(() => silencer.close());
-  const startInPlace = async (settings: Readonly<Record<string, string>>) => {
+  const startInPlace = async (
+    start: typeof startProcess,
+    settings: Readonly<Record<string, string>> = {},
+  ) => {
     const port = stack.addresses[0]?.split(':').at(-1) ?? '';
-    const core = await startProcess('core', {
+    const core = await start('core', {
       ...stack.coreSettings,
       GATEHOUSE_CORE_GRPC_PORT: port,
       ...settings,
@@ -103,7 +107,7 @@ test('a keyed request whose core was killed after the commit gets the stored ans
       [order_number],
     );
   await stack.cores[0]?.stop();
-  const core = await startInPlace({ GATEHOUSE_DATABASE_URL: silencer.url });
+  const core = await startInPlace(startProcess, { GATEHOUSE_DATABASE_URL: silencer.url });
   await untilReached();
 
   const unanswered = pay();
@@ -111,7 +115,7 @@ test('a keyed request whose core was killed after the commit gets the stored ans
   expect(silencer.silenced()).toBe(1);
   await core.stop('SIGKILL');
   expect(await unanswered).toEqual([500, undefined]);
-  await startInPlace({});
+  await startInPlace(startInline);
   const [order] = await rows();
   const attemptId = publicId('pat', order?.latest_attempt_id ?? '');
   const started = { merchantId, orderId: publicId('ord', order?.id ?? ''), attemptId };
