@@ -26,7 +26,7 @@ export interface StoredStream {
   readonly read: (from: number, to: number) => Promise<StoredMessage[]>;
   /** The first event of a subject, which may have wildcards, with this number or a later one. */
   readonly next: (subject: string, from: number) => Promise<StoredMessage | undefined>;
-  /** Removes an event, and overwrites it in the broker's files. Nothing happens when it is gone. */
+  /** Removes an event, and overwrites it in the broker's files. Nothing happens if it does not exist. */
   readonly remove: (number: number) => Promise<void>;
 }
 

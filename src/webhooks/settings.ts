@@ -25,7 +25,7 @@ const settings = {
   }),
   GATEHOUSE_DATABASE_POOL_SIZE: webhooksPoolSize({ default: 12 }),
   GATEHOUSE_WEBHOOK_SECRET_KEYS: namedKeys({
-    desc: 'what signing secrets are encrypted with at rest, as name:key,name:key; keys are made with openssl rand -hex 32',
+    desc: 'the keys that encrypt signing secrets at rest, as name:key,name:key; create one with openssl rand -hex 32',
   }),
   // Only public addresses by default. Production has no such setting.
   GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: networks({ default: [] }),

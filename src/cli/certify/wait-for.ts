@@ -1,6 +1,6 @@
 import type { GatewayProxy } from './gateway-proxy.ts';
 
-/** The first value that `find` gives, asked after every change at the proxy; undefined after `ms` or an interruption. */
+/** The first value that `find` returns. It is called after every change at the proxy. Undefined after `ms` or an interruption. */
 export function waitFor<T>(
   proxy: Pick<GatewayProxy, 'onChange'>,
   find: () => T | undefined,

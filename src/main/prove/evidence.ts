@@ -13,7 +13,7 @@ export interface Evidence {
   readonly charges: readonly Charge[];
   readonly exchanges: readonly Exchange[];
   readonly faults: readonly FaultResult[];
-  /** Processes that exited without having been told to, with what their supervisor said. */
+  /** Processes that exited unexpectedly, with the message of their supervisor. */
   readonly exits: readonly string[];
   /** When the last fault had ended. */
   readonly healedAtMs: number;

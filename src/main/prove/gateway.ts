@@ -54,7 +54,7 @@ export interface GatewayOptions {
   /** The processes that the campaign can do without run only if they are listed. */
   readonly attacked: ReadonlySet<Target>;
   readonly openLink: OpenLink;
-  /** Called with a sentence when a process exits without having been told to. */
+  /** Called with a sentence when a process exits unexpectedly. */
   readonly onExit: (name: string, line: string) => void;
   readonly signal: AbortSignal;
 }

@@ -8,10 +8,10 @@ export interface Address {
   readonly port: number;
 }
 
-/** What happens to connections of before an interruption. `dead`: neither end is told, as when a firewall forgets them. */
+/** What happens to connections that were open before an interruption. `dead`: neither end is notified, as when a firewall forgets them. */
 export type AfterInterruption = 'continue' | 'dead';
 
-/** A network between two processes that can lose everything without telling either end. */
+/** A network between two processes that can lose all packets without notifying either end. */
 export interface NetworkLink {
   /** The port of 127.0.0.1 that the client uses instead of the server's. */
   readonly port: number;

@@ -11,7 +11,7 @@ const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 /**
  * Creates the metrics of the HTTP requests of a process. Its listeners are told apart by name. Routes are those of the program,
- * never paths of clients, so that nobody can make them many.
+ * never paths of clients, so that their number is limited.
  */
 export function createHttpMetrics({
   registry,

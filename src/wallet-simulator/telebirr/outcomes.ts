@@ -1,7 +1,7 @@
 import { outcomeTable } from '../payer-outcomes.ts';
 import type { PayerOutcome } from '../payer-outcomes.ts';
 
-/** telebirr tells no reason of a failed payment. */
+/** telebirr gives no reason for a failed payment. */
 const failed = 'PAY_FAILED';
 
 /** The number is typed after the order was created, so those rows of the table that concern the acknowledgement just pay. */

@@ -32,7 +32,7 @@ export function endWalletSpan(span: Span | undefined, reply: Reply): void {
   span?.end(reply.status >= 400 ? String(reply.status) : undefined);
 }
 
-/** Adds the traceparent of a recorded trace. Another tells the wallet nothing. */
+/** Adds the traceparent of a recorded trace. One that is not recorded is of no use to the wallet. */
 export function withTraceparent(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const traceparent = recordedTraceparent();
   return traceparent === '' ? headers : { ...headers, traceparent };

@@ -9,10 +9,10 @@ import { resultNotes } from './notes.ts';
 import type { Asked, PaymentReference } from './references.ts';
 import { withQuestion, writeReference } from './references.ts';
 
-/** How long the answer to a question may take before it is asked again. */
+/** How long the answer to a status query may take before the query is repeated. */
 export const askAgainAfterMs = 60_000;
 
-/** How long after an answer that the transaction has not ended it is asked for again. */
+/** The delay of the next status query after an answer that the transaction has not ended. */
 const askOpenAgainAfterMs = 10_000;
 
 /** What the answer to a status question says about a transaction. */
