@@ -50,7 +50,7 @@ const newPayer = (): string => `251901${String(++payers).padStart(6, '0')}`;
 const oddPayer = (outcome: string): string => `2519000000${outcome}`;
 
 beforeAll(async () => {
-  side = openWalletSide(stack, { ownProcesses: true });
+  side = openWalletSide(stack, { ownProcesses: ['wallets'] });
   const { WALLETA_CLIENT_SECRET: client_secret, WALLETA_API_KEY: api_key } = side.walletVariables();
   await side.startSimulator({
     GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
