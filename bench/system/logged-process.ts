@@ -29,11 +29,16 @@ export const root = resolve(import.meta.dirname, '../..');
 /** Node's folder for compiled code, which `npm start` and the image use too. */
 const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 
+const compiled = new Set<string>();
+
 /**
  * Fills the compile cache with all modules of a process. Without its settings, the process exits when they are loaded.
- * The cache is valid for the same options of Node only.
+ * The cache is valid for the same options of Node only. A second call for the same file does nothing.
  */
 export function compileOnce(file: string, folder: string, nodeOptions: readonly string[]): void {
+  const all = [folder, file, ...nodeOptions].join(' ');
+  if (compiled.has(all)) return;
+  compiled.add(all);
   spawnSync(process.execPath, [...nodeOptions, file], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...compileCache },
