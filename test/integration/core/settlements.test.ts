@@ -295,7 +295,7 @@ describe('two operators are needed', () => {
     expect(await refusalOf(settlements.confirmSettlement({ settlementId }, nobody))).toBe('NOT_AN_OPERATOR');
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
 
-    await desk.query('update core.settlements set expires_at = now() where id = $1', [
+    await desk.query("update core.settlements set expires_at = now() - interval '1 second' where id = $1", [
       storedId('stl', settlementId),
     ]);
     expect(await refusalOf(confirm(1))).toBe('SETTLEMENT_NOT_OPEN');
