@@ -44,7 +44,7 @@ export async function startProcess(
  * Chooses the ports that are set to 0. A test may start the process again with the same ports, and outgoing connections of other
  * tests can take a port that the kernel chose.
  */
-async function withPorts(
+export async function withPorts(
   settings: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {
   const open = Object.keys(settings).filter((name) => name.endsWith('_PORT') && settings[name] === '0');

@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import { setLogger } from '@grpc/grpc-js';
 import type { GatehouseProcess, LogLine } from './gatehouse-process.ts';
-import { parseLogLine } from './gatehouse-process.ts';
+import { parseLogLine, withPorts } from './gatehouse-process.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** The parts that separate processes of Gatehouse do not share: settings, output and signals. */
@@ -44,12 +44,13 @@ export async function startInline(
 ): Promise<GatehouseProcess> {
   if ('NODE_OPTIONS' in settings)
     throw new Error(`${name} has NODE_OPTIONS: start it as a process of its own`);
+  const own = await withPorts(settings);
   started += 1;
   const query = `?inline=${started}`;
   const log: LogLine[] = [];
   const parts: ((signal: NodeJS.Signals) => Promise<void>)[] = [];
   running.set(query, {
-    settings: { GATEHOUSE_INSTANCE: name, ...settings },
+    settings: { GATEHOUSE_INSTANCE: name, ...own },
     write: (line) => void log.push(parseLogLine(line)),
     onStop: (stop) => void parts.push(stop),
   });
