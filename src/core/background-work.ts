@@ -23,7 +23,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   /** Notices a restore, and carries a recovery on. */
   readonly lookAfterDatabase: () => Promise<unknown>;
   /** Adds committed events to the chains of their merchants. */
-  readonly sealEvents: (stop: Pick<AbortSignal, 'aborted'>) => Promise<unknown>;
+  readonly sealEvents: (stop: AbortSignal) => Promise<unknown>;
   /** Erases personal data that is due. */
   readonly eraseDue: (stop: AbortSignal) => Promise<unknown>;
   /** Records the payee accounts of own wallet accounts that have none yet. */

@@ -9,6 +9,7 @@ import {
 } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
 import { blockHashOf, blockSealOf, commitmentOf, noHash, saltBytes } from './event-commitment.ts';
 import type { CommittedEvent } from './event-commitment.ts';
@@ -24,6 +25,8 @@ export interface SealParts {
 }
 
 const batchSize = 500;
+/** Requests wait while events are hashed: some 15 ms for a whole batch. */
+const hashedPerTurn = 50;
 /** One core seals at a time. */
 const sealLock = { key: 7_142_008, silenceMs: 30_000 };
 
@@ -31,12 +34,17 @@ const sealLock = { key: 7_142_008, silenceMs: 30_000 };
  * Puts committed events into the chains of their merchants, in the order of the relay, until all are sealed or `stop` aborts.
  * Then it closes the days that have ended. Does nothing while another core seals.
  */
-export async function sealEvents(parts: SealParts, stop: Pick<AbortSignal, 'aborted'>): Promise<void> {
+export async function sealEvents(parts: SealParts, stop: AbortSignal): Promise<void> {
   await withAdvisoryLock(parts.database.pool, sealLock, async (client, lost) => {
     await client.query('set enable_sort = off');
     try {
-      for (let sealed = batchSize; sealed === batchSize && !stop.aborted && !lost.aborted;)
-        sealed = await sealBatch(client, parts);
+      const ended = AbortSignal.any([stop, lost]);
+      while (!ended.aborted) {
+        const begun = performance.now();
+        if ((await sealBatch(client, parts)) < batchSize) break;
+        // A backlog, as after an upgrade from a version without seals, takes half of a CPU at most, so that payments go on.
+        await pause(performance.now() - begun, ended);
+      }
       if (!stop.aborted) await inTransaction(client, () => closeDays(client, parts.signer));
     } finally {
       if (!lost.aborted) await client.query('reset enable_sort');
@@ -113,8 +121,9 @@ order by e.xid, e.position limit $3`,
     const head = headOf.get(merchantId);
     const previous = { number: BigInt(head?.number ?? 0), hash: head?.hash ?? noHash };
     const salts = randomBytes(saltBytes * own.length);
-    blocks.push(blockOf({ merchantId, events: own, previous, salts, sealedAt: until.sealed_at, sealKey }));
-    // A batch takes some 15 ms of hashing, during which requests would wait.
+    blocks.push(
+      await blockOf({ merchantId, events: own, previous, salts, sealedAt: until.sealed_at, sealKey }),
+    );
     await nextTurn();
   }
   const { xid, position } = last;
@@ -144,12 +153,14 @@ interface BlockParts extends Pick<Block, 'merchantId' | 'events' | 'salts'> {
   readonly sealKey: Buffer;
 }
 
-function blockOf({ merchantId, events, previous, salts, sealedAt, sealKey }: BlockParts): Block {
-  const commitments = Buffer.concat(
-    events.map((event, index) =>
-      commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committed(event)),
-    ),
-  );
+async function blockOf(parts: BlockParts): Promise<Block> {
+  const { merchantId, events, previous, salts, sealedAt, sealKey } = parts;
+  const each: Buffer[] = [];
+  for (const [index, event] of events.entries()) {
+    if (index > 0 && index % hashedPerTurn === 0) await nextTurn();
+    each.push(commitmentOf(salts.subarray(index * saltBytes, (index + 1) * saltBytes), committed(event)));
+  }
+  const commitments = Buffer.concat(each);
   const positions = events.map(({ position }) => BigInt(position));
   const firstPosition = positions.reduce((a, b) => (a < b ? a : b));
   const lastPosition = positions.reduce((a, b) => (a > b ? a : b));

@@ -371,7 +371,7 @@ describe('the chains of events', () => {
        from generate_series(0, $1 - 1) i`,
       [events, merchants],
     );
-    const never = { aborted: false };
+    const never = new AbortController().signal;
     // A transaction that has written and waits for its next statement would delay the events of all orders.
     let waitingWriters = 0;
     const counting = new AbortController();
