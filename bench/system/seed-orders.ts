@@ -111,11 +111,22 @@ async function tidyUp(databaseUrl: string): Promise<void> {
     withClient(databaseUrl, (client) => client.query(`vacuum (analyze) core.${table}`));
   await Promise.all(['orders', 'order_events'].map(vacuum));
   await withClient(databaseUrl, async (client) => {
-    // Both tasks that read events would otherwise read all of these during a measurement.
+    // The tasks that read events would otherwise read all of these during a measurement.
     for (const follower of ['event_relay', 'order_counts_cursor']) {
       await client.query(
         `update core.${follower} f set xid = e.xid, position = e.position
          from (select xid, position from core.order_events order by xid desc, position desc limit 1) e`,
+      );
+    }
+    const { rows } = await client.query<{ seals: boolean }>(
+      `select to_regclass('core.event_seal') is not null as seals`,
+    );
+    // Versions before the seals can be compared too.
+    if (rows[0]?.seals === true) {
+      await client.query(
+        `insert into core.event_seal (xid, position, sealed_at)
+         select xid, position, now() from core.order_events order by xid desc, position desc limit 1
+         on conflict (id) do update set xid = excluded.xid, position = excluded.position`,
       );
     }
     await client.query('checkpoint');
