@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import type { EventCursor } from '../../../src/contract/event-cursor.ts';
 import type { PublicId, StoredId } from '../../../src/contract/public-id.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
 import { OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -9,6 +10,7 @@ import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
 import { createSearchOrders } from '../../../src/core/payments/search/search-orders.ts';
 import type { OrderFilter } from '../../../src/core/payments/search/search-orders.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { openGrowingTable, rarePhone } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
@@ -67,7 +69,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'listing the newest orders': () => listing({})(),
   'listing the orders whose order_number begins so': () => listing({ orderNumberPrefix: 'due-' })(),
   'listing the orders of a phone that few have': () => listing({ phone: rarePhone })(),
-  'reading the latest events': () => readEvents(table.database.pool, { xid: latestXid, position: '0' }, 100),
+  'reading the latest events': () => readEvents(table.database.pool, beforeLatest, latestEvents),
   'reading the story of an order': () =>
     createReadOrderStory(table.database)({
       merchantId: table.merchantId,
@@ -77,7 +79,8 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'asking whether 20 phones are free': () => claimPhones(20),
 };
 
-let latestXid = '0';
+const latestEvents = 100;
+let beforeLatest: EventCursor = { xid: '0', position: '0' };
 let storyOrder: PublicId<'ord'>;
 
 /** Gives an old order one more event, which names its attempt as every real event of a payment does. */
@@ -115,11 +118,23 @@ async function claimPhones(count: number): Promise<unknown> {
   return inTransaction(table.database.pool, claim.statements, async (_client, rows) => claim.answers(rows));
 }
 
-async function measure(): Promise<Record<string, number>> {
-  const { rows } = await table.database.pool.query<{ xid: string }>(
-    'select max(xid)::text as xid from core.order_events',
+/** The cursor before the latest events, when no transaction of another test holds them back any more. */
+async function cursorBeforeLatest(): Promise<EventCursor> {
+  const { rows } = await table.database.pool.query<EventCursor>(
+    `select xid::text, position::text from core.order_events e order by e.xid desc, e.position desc offset $1 limit 1`,
+    [latestEvents],
   );
-  latestXid = rows[0]?.xid ?? '0';
+  const [cursor] = rows;
+  if (cursor === undefined) throw new Error('there are too few events');
+  await waitUntil('the latest events are visible', async () => {
+    const { events } = await readEvents(table.database.pool, cursor, latestEvents);
+    return events.length === latestEvents;
+  });
+  return cursor;
+}
+
+async function measure(): Promise<Record<string, number>> {
+  beforeLatest = await cursorBeforeLatest();
   await table.makeDue(100);
   const measured: Record<string, number> = {};
   for (const [name, work] of Object.entries(works)) measured[name] = await table.blocksOf(work);
