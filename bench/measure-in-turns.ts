@@ -7,7 +7,10 @@ export interface Turns {
   readonly warmUpSeconds: number;
 }
 
-/** Runs the contenders in turns, several times, so that other load on the machine affects all of them alike. */
+/**
+ * Runs the contenders in turns, several times, so that other load on the machine affects all of them alike. Every second time
+ * they run in the reverse order, because what a contender leaves to do costs the next one.
+ */
 export async function measureInTurns(
   contenders: readonly Contender[],
   { connections, seconds, repeats, warmUpSeconds }: Turns,
@@ -16,8 +19,9 @@ export async function measureInTurns(
   // The first run is slower than all later ones, so it does not count.
   for (const contender of contenders) await contender.run(16, warmUpSeconds);
   for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const inOrder = repeat % 2 === 0 ? contenders : contenders.toReversed();
     for (const count of connections) {
-      for (const { name, run } of contenders) {
+      for (const { name, run } of inOrder) {
         const key = `${name} ${count}`;
         const entry = measured.get(key) ?? { contender: name, connections: count, samples: [] };
         measured.set(key, entry);
