@@ -30,11 +30,15 @@ export function startLogging(
   );
   exitOnUnhandledErrors(process, logger);
   const complain = (text: unknown): void =>
-    logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js reported an error');
+    logger.warn({ complaint: firstWords(text) }, 'grpc-js reported an error');
   setLogger({ error: complain, info: complain, debug: complain });
   for (const sentence of unknownSettings(process.env, walletSecrets)) logger.warn(sentence);
   return { instance, logger };
 }
 
-/** The first words of a message of grpc-js. The rest quotes the caller, whose headers may contain secrets. */
-const withoutQuotes = (text: unknown): string => String(text).split(/[:"]/, 1)[0]?.slice(0, 100) ?? '';
+/**
+ * The first four words of a message of grpc-js, such as "Failed to add metadata". The rest may quote the names and values of the
+ * caller's headers, which may be secret in forms that the logger does not know.
+ */
+const firstWords = (text: unknown): string =>
+  /^[^:"]{0,100}/.exec(String(text))?.[0].split(' ', 4).join(' ') ?? '';

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -130,20 +132,27 @@ async function sendEverywhere(text: string): Promise<void> {
   await rest(`/api/v1/direct?payment_option=${inPath}&x=${text}`, { ...order, phone: text });
   await send(`${facade}/api/v1/register`, { ...json, apiKey }, `{${text}`);
 
-  const connect = (base: string, method: string, body: object) =>
+  const callConnect = (base: string, method: string, body: object) =>
     send(
       `${base}/${method}`,
       { ...json, authorization: `Bearer ${stack.tokens.operator}`, 'x-gatehouse-actor': text },
       JSON.stringify(body),
     );
   const webhooks = stack.webhooks[0]!;
-  await connect(stack.connectUrl, 'gatehouse.v1.OrderService/GetOrder', { merchantId: text, orderId: text });
-  await connect(stack.connectUrl, 'gatehouse.v1.OrderService/RegisterOrder', { orderNumber: text });
-  await connect(stack.connectUrl, `gatehouse.v1.OrderService/${inPath}`, { [text]: text });
-  await connect(`http://${String(webhooks.ready['connect'])}`, 'gatehouse.v1.WebhookService/ListDeliveries', {
+  await callConnect(stack.connectUrl, 'gatehouse.v1.OrderService/GetOrder', {
     merchantId: text,
-    orderNumber: text,
+    orderId: text,
   });
+  await callConnect(stack.connectUrl, 'gatehouse.v1.OrderService/RegisterOrder', { orderNumber: text });
+  await callConnect(stack.connectUrl, `gatehouse.v1.OrderService/${inPath}`, { [text]: text });
+  await callConnect(
+    `http://${String(webhooks.ready['connect'])}`,
+    'gatehouse.v1.WebhookService/ListDeliveries',
+    {
+      merchantId: text,
+      orderNumber: text,
+    },
+  );
   for (const [address, service, method] of [
     [stack.addresses[0]!, 'gatehouse.v1.OrderService', 'GetOrder'],
     [stack.addresses[0]!, 'gatehouse.v1.OrderService', 'StartDirectPayment'],
@@ -215,4 +224,32 @@ test('a request id that cannot be kept is replaced, in the answer and in every l
       log.some(({ request_id }) => request_id === requestId),
     ),
   );
+});
+
+test('the names and values of headers that gRPC refuses are in no log, whatever their form', async () => {
+  const [name, value] = [`name${digits(6)}`, `value${digits(6)}`];
+  const core = stack.cores[0]!;
+  const complaints = () => core.log.filter(({ msg }) => msg === 'grpc-js reported an error');
+  const before = complaints().length;
+  const session = connect(`http://${stack.addresses[0]!}`);
+  const request = session.request({
+    ':method': 'POST',
+    ':path': '/gatehouse.v1.OrderService/GetOrder',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    [`${name}!`]: 'an exclamation mark is no letter of a name',
+    'x-value': `${value} \u{e9}`,
+  });
+  request.resume().end();
+  await once(request, 'close');
+  session.close();
+  const lines = await waitUntil('core has logged what gRPC reports about both', () => {
+    const found = complaints().slice(before);
+    return found.length === 2 && found;
+  });
+
+  expect(lines.map(({ complaint }) => complaint)).toEqual(Array(2).fill('Failed to add metadata'));
+  const logs = JSON.stringify(processesOf(stack).map(({ log }) => log));
+  expect(logs).not.toContain(name);
+  expect(logs).not.toContain(value);
 });
