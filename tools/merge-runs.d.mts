@@ -7,7 +7,7 @@ interface Results {
   readonly wasInterrupted?: boolean;
 }
 
-/** Jest's results of a run, with those of the files that were run again in the place of the ones before. */
+/** Jest's results of a run. The results of repeated files replace the earlier ones. */
 export function mergeRuns(
   first: Results,
   second: Results,
@@ -19,5 +19,5 @@ export function mergeRuns(
   readonly numPendingTests: number;
   readonly success: boolean;
   /** Files that failed the first time and passed the second. */
-  readonly unsteady: readonly string[];
+  readonly flaky: readonly string[];
 };

@@ -13,6 +13,6 @@ export function mergeRuns(first, second) {
     numFailedTests: count('failed'),
     numPendingTests: count('pending'),
     success: failedFiles === 0 && !second.wasInterrupted,
-    unsteady: [...again.values()].filter(({ status }) => status === 'passed').map(({ name }) => name),
+    flaky: [...again.values()].filter(({ status }) => status === 'passed').map(({ name }) => name),
   };
 }

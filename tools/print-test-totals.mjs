@@ -17,8 +17,8 @@ const unable = totals.testResults.filter(
   ({ status, assertionResults }) => status === 'failed' && !assertionResults.length,
 );
 for (const { name } of unable) console.log(`could not run: ${name}`);
-for (const name of totals.unsteady ?? [])
-  console.log(`UNSTEADY: ${name} failed beside other tests and passed alone. Repair it.`);
+for (const name of totals.flaky ?? [])
+  console.log(`FLAKY: ${name} failed beside other tests and passed alone. Repair it.`);
 if (totals.numPendingTests > 0) console.log(`${totals.numPendingTests} skipped`);
 console.log(`${totals.numPassedTests} passed, ${totals.numFailedTests} failed`);
 process.exitCode = totals.success && totals.numTotalTests > 0 ? 0 : 1;

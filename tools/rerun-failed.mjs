@@ -1,11 +1,11 @@
-// Runs the failed test files once more, one at a time. A file that fails again is broken. A file that passes is unsteady: it
+// Runs the failed test files once more, one at a time. A file that fails again is broken. A file that passes is flaky: it
 // is reported at the end, and must be repaired too. Usage: <jest's results> <a folder>
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mergeRuns } from './merge-runs.mjs';
 
-/** If more files fail, the cause is not an unsteady test. */
+/** If more files fail, the cause is not a flaky test. */
 const mostFiles = 3;
 
 const [resultsFile = '', scratch = ''] = process.argv.slice(2);

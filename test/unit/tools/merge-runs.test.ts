@@ -8,7 +8,7 @@ const file = (name: string, ...statuses: string[]) => ({
 });
 
 describe('the results of two runs', () => {
-  test('count what passed the second time, and name its file as unsteady', () => {
+  test('count what passed the second time, and name its file as flaky', () => {
     const first = { testResults: [file('a', 'passed', 'passed'), file('b', 'passed', 'failed')] };
 
     const merged = mergeRuns(first, { testResults: [file('b', 'passed', 'passed')] });
@@ -17,7 +17,7 @@ describe('the results of two runs', () => {
       success: true,
       numPassedTests: 4,
       numFailedTests: 0,
-      unsteady: ['b'],
+      flaky: ['b'],
     });
   });
 
@@ -33,7 +33,7 @@ describe('the results of two runs', () => {
       numPassedTests: 2,
       numFailedTests: 1,
       numPendingTests: 1,
-      unsteady: ['b'],
+      flaky: ['b'],
     });
   });
 
