@@ -1,6 +1,6 @@
 /*
  * Limits how often a phone is prompted, and by which merchants. Strangers must neither flood a payer nor block the payer's
- * own merchants: docs/adr/0018. Each prompt takes a place. There are several kinds of places, each with a number per ten minutes.
+ * own merchants: docs/adr/0018. Each prompt is of one kind. Each kind has a limit per ten minutes.
  */
 
 /**
@@ -8,7 +8,7 @@
  * COMMON: everybody. NEW_MERCHANT: a direct payment of a merchant that has not asked the phone in the window. NEW_NETWORK: a
  * checkout page, from a network that has not.
  */
-export type PromptPlace = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
+export type PromptKind = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 
 /** The merchant or checkout page that requests a prompt. */
 export interface PromptRequester {
@@ -21,7 +21,7 @@ export interface PromptRequester {
 
 /** A prompt that the phone has had in the window. */
 export interface PastPrompt extends Omit<PromptRequester, 'hasPaid'> {
-  readonly place: PromptPlace;
+  readonly kind: PromptKind;
   readonly agoMs: number;
   /** How long the payer can still answer it; 0 once it has ended. */
   readonly openMs: number;
@@ -29,8 +29,8 @@ export interface PastPrompt extends Omit<PromptRequester, 'hasPaid'> {
 }
 
 export type PromptDecision =
-  | { readonly type: 'allowed'; readonly place: PromptPlace }
-  /** BUSY: the phone has an open prompt. LIMIT: all places are taken. In both cases, retry after `waitMs`. */
+  | { readonly type: 'allowed'; readonly kind: PromptKind }
+  /** BUSY: the phone has an open prompt. LIMIT: the limit of each eligible kind is reached. In both cases, retry after `waitMs`. */
   | { readonly type: 'refused'; readonly reason: 'PHONE_BUSY' | 'PHONE_LIMIT'; readonly waitMs: number };
 
 export const promptWindowMs = 10 * 60_000;
@@ -39,7 +39,7 @@ export const promptWindowMs = 10 * 60_000;
  * How long another requester's prompt blocks the phone, from its start. By then, a payer who waits for a prompt has dismissed the
  * other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
  */
-const holdMs: Readonly<Record<PromptPlace, number>> = {
+const holdMs: Readonly<Record<PromptKind, number>> = {
   OWN: 15_000,
   OWN_PAGE: 15_000,
   NEW_MERCHANT: 25_000,
@@ -47,8 +47,8 @@ const holdMs: Readonly<Record<PromptPlace, number>> = {
   COMMON: 60_000,
 };
 
-/** The number of places of each kind per ten minutes, from the share that an operator sets. */
-export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> => ({
+/** The number of unconfirmed prompts of each kind per ten minutes, from the share that an operator sets. */
+export const promptLimits = (share: number): Readonly<Record<PromptKind, number>> => ({
   OWN: share,
   OWN_PAGE: 2,
   COMMON: share,
@@ -58,14 +58,14 @@ export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> =
 
 /** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all requesters together. */
 export const maxUnconfirmedPrompts = (share: number): number =>
-  Object.values(placesOf(share)).reduce((sum, size) => sum + size, 0);
+  Object.values(promptLimits(share)).reduce((sum, limit) => sum + limit, 0);
 
 /** The largest number of prompts that a phone gets in ten minutes, including confirmed ones. */
 export const maxPrompts = (share: number): number => 2 * maxUnconfirmedPrompts(share);
 
 /**
  * Decides whether a phone may be prompted now, from all its prompts in the window. The payer wanted the confirmed ones, so
- * they count only toward `maxPrompts`. `share`: prompts of one kind of place, above 0.
+ * they count only toward `maxPrompts`. `share`: the limit of the kinds OWN and COMMON, above 0.
  */
 export function decidePrompt(
   requester: PromptRequester,
@@ -74,29 +74,29 @@ export function decidePrompt(
 ): PromptDecision {
   if (past.length >= maxPrompts(share)) return limited(past);
   const unconfirmed = past.filter(({ wasConfirmed }) => !wasConfirmed);
-  const sizes = placesOf(share);
-  const waits = eligiblePlaces(requester, unconfirmed).map((place) => {
-    const taken = unconfirmed.filter((prompt) => prompt.place === place);
-    const isFull = taken.length >= sizes[place];
-    const freeInMs = isFull ? untilOldestEnds(taken) : 0;
-    const holding = past.filter((prompt) => heldMs(prompt, requester, place) > 0);
-    const quietInMs = Math.max(0, ...holding.map((prompt) => heldMs(prompt, requester, place)));
+  const limits = promptLimits(share);
+  const waits = eligibleKinds(requester, unconfirmed).map((kind) => {
+    const counted = unconfirmed.filter((prompt) => prompt.kind === kind);
+    const isFull = counted.length >= limits[kind];
+    const freeInMs = isFull ? untilOldestEnds(counted) : 0;
+    const holding = past.filter((prompt) => heldMs(prompt, requester, kind) > 0);
+    const quietInMs = Math.max(0, ...holding.map((prompt) => heldMs(prompt, requester, kind)));
     const isBusy = !isFull && holding.some(({ openMs }) => openMs > 0);
-    return { place, isBusy, waitMs: Math.max(freeInMs, quietInMs) };
+    return { kind, isBusy, waitMs: Math.max(freeInMs, quietInMs) };
   });
   const [first, ...others] = waits;
-  if (first === undefined) throw new Error('no place was given to count the prompts of this requester');
+  if (first === undefined) throw new Error('no kind of prompt is eligible for this requester');
   const soonest = others.reduce((best, one) => (one.waitMs < best.waitMs ? one : best), first);
-  if (soonest.waitMs <= 0) return { type: 'allowed', place: soonest.place };
+  if (soonest.waitMs <= 0) return { type: 'allowed', kind: soonest.kind };
   const reason = soonest.isBusy ? 'PHONE_BUSY' : 'PHONE_LIMIT';
   return { type: 'refused', reason, waitMs: soonest.waitMs };
 }
 
-/** The places that a requester may take. The place that others need least is first. */
-function eligiblePlaces(
+/** The kinds that a requester's prompt may have. The kind that others need least is first. */
+function eligibleKinds(
   requester: PromptRequester,
   unconfirmed: readonly PastPrompt[],
-): readonly PromptPlace[] {
+): readonly PromptKind[] {
   const isNew = !unconfirmed.some((prompt) =>
     requester.network === null
       ? prompt.network === null && prompt.merchantId === requester.merchantId
@@ -116,15 +116,15 @@ function eligiblePlaces(
   ];
 }
 
-/** How long a prompt blocks a place for a requester. */
-function heldMs(prompt: PastPrompt, requester: PromptRequester, place: PromptPlace): number {
+/** How long an earlier prompt blocks a prompt of this kind for a requester. */
+function heldMs(prompt: PastPrompt, requester: PromptRequester, kind: PromptKind): number {
   // A requester has one prompt at a time, as long as the payer can answer it.
   if (prompt.merchantId === requester.merchantId && prompt.network === requester.network)
     return prompt.openMs;
   // Strangers' prompts are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
-  const isSpaced = place === 'COMMON' || (place === 'NEW_NETWORK' && prompt.network !== null);
+  const isSpaced = kind === 'COMMON' || (kind === 'NEW_NETWORK' && prompt.network !== null);
   if (isSpaced) return prompt.wasConfirmed ? 0 : holdMs.COMMON - prompt.agoMs;
-  return Math.min(prompt.openMs, holdMs[place] - prompt.agoMs);
+  return Math.min(prompt.openMs, holdMs[kind] - prompt.agoMs);
 }
 
 const limited = (prompts: readonly PastPrompt[]): PromptDecision => ({
@@ -140,8 +140,8 @@ const minuteMs = 60_000;
 
 /**
  * The wait as a refused requester reads it, never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
- * up to one step by `chance` (0 to 1). So no requester learns the exact time at which a place becomes free, and waiting requesters do
- * not all return at once.
+ * up to one step by `chance` (0 to 1). So no requester learns the exact time at which the phone may be prompted, and waiting
+ * requesters do not all return at once.
  */
 export function toldWaitMs(waitMs: number, chance: number): number {
   const step = waitMs <= minuteMs ? 5_000 : minuteMs;

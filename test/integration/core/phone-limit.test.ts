@@ -182,11 +182,11 @@ describe('in production', () => {
     await age(phone, 25);
     const first = await pay(fresh, 'first');
 
-    const places = await desk.query(
+    const kinds = await desk.query(
       'select prompt_place from core.payment_attempts where order_id = any($1::uuid[]) order by created_at',
       [[known, first].map(({ orderId }) => storedId('ord', orderId))],
     );
-    expect(places).toEqual([{ prompt_place: 'OWN' }, { prompt_place: expect.any(String) }]);
+    expect(kinds).toEqual([{ prompt_place: 'OWN' }, { prompt_place: expect.any(String) }]);
     const networks = await desk.query<{ network: string }>(
       'select distinct network from core.payment_attempts where phone = $1 and network is not null',
       [e164Of(phone)],

@@ -4,13 +4,13 @@ import type {
   PastPrompt,
   PromptRequester,
   PromptDecision,
-  PromptPlace,
+  PromptKind,
 } from '../../../src/core/domain/prompt-allowance.ts';
 import {
   decidePrompt,
   maxPrompts,
   maxUnconfirmedPrompts,
-  placesOf,
+  promptLimits,
   promptWindowMs,
   toldWaitMs,
 } from '../../../src/core/domain/prompt-allowance.ts';
@@ -29,19 +29,19 @@ const page = (network: string, merchantId = 'shop', hasPaid = false): PromptRequ
 });
 const prompt = (
   requester: PromptRequester,
-  place: PromptPlace,
+  kind: PromptKind,
   agoSeconds: number,
   openSeconds = 0,
 ): PastPrompt => ({
   merchantId: requester.merchantId,
   network: requester.network,
-  place,
+  kind,
   agoMs: agoSeconds * 1000,
   openMs: openSeconds * 1000,
   wasConfirmed: false,
 });
 const times = (count: number, one: PastPrompt): PastPrompt[] => Array.from({ length: count }, () => one);
-const allowed = (place: PromptPlace): PromptDecision => ({ type: 'allowed', place });
+const allowed = (kind: PromptKind): PromptDecision => ({ type: 'allowed', kind });
 const busy = (seconds: number): PromptDecision => ({
   type: 'refused',
   reason: 'PHONE_BUSY',
@@ -160,7 +160,7 @@ class Phone {
   nowMs = 0;
   readonly prompts: {
     requester: PromptRequester;
-    place: PromptPlace;
+    kind: PromptKind;
     atMs: number;
     endMs: number;
     wasConfirmed: boolean;
@@ -170,10 +170,10 @@ class Phone {
     const recent = this.prompts.filter(({ atMs }) => atMs > this.nowMs - promptWindowMs);
     const decision = decidePrompt(
       requester,
-      recent.map(({ requester: { merchantId, network }, place, atMs, endMs, wasConfirmed }) => ({
+      recent.map(({ requester: { merchantId, network }, kind, atMs, endMs, wasConfirmed }) => ({
         merchantId,
         network,
-        place,
+        kind,
         agoMs: this.nowMs - atMs,
         openMs: Math.max(0, endMs - this.nowMs),
         wasConfirmed,
@@ -183,7 +183,7 @@ class Phone {
     if (decision.type === 'allowed')
       this.prompts.push({
         requester,
-        place: decision.place,
+        kind: decision.kind,
         atMs: this.nowMs,
         endMs: this.nowMs + (answer === 'ignored' ? promptMs : 0),
         wasConfirmed: answer === 'confirmed',
@@ -221,9 +221,9 @@ describe('whatever requesters do', () => {
           const unconfirmed = inWindow.filter(({ wasConfirmed }) => !wasConfirmed);
           expect(inWindow.length).toBeLessThanOrEqual(34);
           expect(unconfirmed.length).toBeLessThanOrEqual(17);
-          expect(unconfirmed.filter(({ place }) => !place.startsWith('OWN')).length).toBeLessThanOrEqual(10);
-          for (const [place, size] of Object.entries(placesOf(share)))
-            expect(unconfirmed.filter((one) => one.place === place).length).toBeLessThanOrEqual(size);
+          expect(unconfirmed.filter(({ kind }) => !kind.startsWith('OWN')).length).toBeLessThanOrEqual(10);
+          for (const [kind, limit] of Object.entries(promptLimits(share)))
+            expect(unconfirmed.filter((one) => one.kind === kind).length).toBeLessThanOrEqual(limit);
         }
       }),
       { numRuns: 50 },

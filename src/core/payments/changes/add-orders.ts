@@ -85,7 +85,7 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
   const rowsOf = ({ order, events }: Changed, requestId: string): NewOrderRows => ({
     order: orderValuesOf(order),
     attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
-    promptPlace: null,
+    promptKind: null,
     events: events.map((event) => eventValuesOf(event, requestId)),
   });
 
@@ -152,7 +152,7 @@ function insertIfFree(
     const answers = claim.answers(claimed);
     const allowed = items.flatMap((item, index) => {
       const answer = answers[index];
-      return answer?.type === 'allowed' ? [{ ...item, promptPlace: answer.place }] : [];
+      return answer?.type === 'allowed' ? [{ ...item, promptKind: answer.kind }] : [];
     });
     const inserted = allowed.length === 0 ? [] : await insertEach(client, allowed);
     let next = 0;

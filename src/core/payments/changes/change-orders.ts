@@ -81,7 +81,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     if (attempt !== undefined) {
       const { environment, merchantId } = order;
       const asked = { phone: attempt.phone, environment, merchantId, network };
-      prompt = { network, place: await phoneLimit.demand(em, asked) };
+      prompt = { network, kind: await phoneLimit.demand(em, asked) };
     }
     await writeLatestAttempt(em, before, order, prompt);
     return { row, order, events: events.map((event) => eventValuesOf(event, requestId, traceparent)) };

@@ -8,7 +8,7 @@ import {
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
-import type { PromptPlace } from '../../domain/prompt-allowance.ts';
+import type { PromptKind } from '../../domain/prompt-allowance.ts';
 import type { OrderEventValues } from './order-event-values.ts';
 
 /** A new order with all rows that are committed with it. */
@@ -16,7 +16,7 @@ export interface NewOrderRows {
   readonly order: OrderValues;
   readonly attempt: PaymentAttemptValues | null;
   /** The slot of the attempt's prompt; null without a limit on prompts. */
-  readonly promptPlace: PromptPlace | null;
+  readonly promptKind: PromptKind | null;
   readonly events: readonly OrderEventValues[];
 }
 
@@ -42,7 +42,7 @@ const input = rowList<OrderValues>({
   expires_at: plainColumn('timestamptz', (row) => row.expiresAt),
 });
 
-const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>>({
+const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptKind'>>({
   order_id: plainColumn('uuid', (row) => row.orderId),
   id: plainColumn('uuid', (row) => row.id),
   origin: plainColumn('text', (row) => row.origin),
@@ -50,7 +50,7 @@ const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>
   phone: textColumn('text', (row) => row.phone),
   created_at: plainColumn('timestamptz', (row) => row.createdAt),
   prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
-  prompt_place: plainColumn('text', (row) => row.promptPlace),
+  prompt_place: plainColumn('text', (row) => row.promptKind),
 });
 
 const event = rowList<OrderEventValues & { readonly orderId: string }>({
@@ -110,8 +110,8 @@ export async function insertOrders(
   items: readonly NewOrderRows[],
 ): Promise<ReadonlySet<string>> {
   const orders = items.map(({ order }) => order);
-  const attempts = items.flatMap(({ attempt, promptPlace }) =>
-    attempt === null ? [] : [{ ...attempt, promptPlace }],
+  const attempts = items.flatMap(({ attempt, promptKind }) =>
+    attempt === null ? [] : [{ ...attempt, promptKind }],
   );
   const events = items.flatMap(({ order, events: own }) =>
     own.map((event) => ({ orderId: order.id, ...event })),

@@ -2,12 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { attemptValuesOf, newAttemptSchedule } from '../../database/order-rows.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
-import type { PromptPlace } from '../../domain/prompt-allowance.ts';
+import type { PromptKind } from '../../domain/prompt-allowance.ts';
 
 /** The prompt of a new attempt. */
 export interface NewPrompt {
   readonly network: string | null;
-  readonly place: PromptPlace;
+  readonly kind: PromptKind;
 }
 
 /** Writes the latest attempt of a changed order, if it is new or has changed. */
@@ -33,9 +33,9 @@ async function writeAttempt(
 ): Promise<void> {
   const values = attemptValuesOf(order, attempt);
   if (prompt !== undefined) {
-    const { network, place: promptPlace } = prompt;
+    const { network, kind: promptKind } = prompt;
     const schedule = newAttemptSchedule(attempt.createdAt);
-    em.create(PaymentAttemptRow, { ...values, ...schedule, network, promptPlace });
+    em.create(PaymentAttemptRow, { ...values, ...schedule, network, promptKind });
     return;
   }
   const { merchantId, id } = values;

@@ -4,7 +4,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
 import { promptWindowMs } from '../../domain/prompt-allowance.ts';
-import type { PastPrompt } from '../../domain/prompt-allowance.ts';
+import type { PastPrompt, PromptKind } from '../../domain/prompt-allowance.ts';
 
 /** A phone in E.164 form, and its payment's merchant and environment, with public ids. */
 export interface ClaimedPhone {
@@ -47,6 +47,11 @@ select has_paid, prompts from core.phone_prompts(
   ];
 }
 
+/** A prompt as core.phone_prompts returns it. A released migration names its kind `place`. */
+interface StoredPrompt extends Omit<PastPrompt, 'kind'> {
+  readonly place: PromptKind;
+}
+
 /** Parses the rows of both statements. */
 export function readPhoneStates(
   phones: readonly ClaimedPhone[],
@@ -56,6 +61,11 @@ export function readPhoneStates(
   return phones.map(({ lock }, index) => ({
     isLocked: free.delete(lock.toString()),
     hasPaid: states[index]?.['has_paid'] === true,
-    past: (states[index]?.['prompts'] ?? []) as readonly PastPrompt[],
+    past: ((states[index]?.['prompts'] ?? []) as readonly StoredPrompt[]).map(
+      ({ place: kind, ...prompt }) => ({
+        ...prompt,
+        kind,
+      }),
+    ),
   }));
 }

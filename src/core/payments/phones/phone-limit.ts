@@ -7,11 +7,11 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
 import { decidePrompt, maxPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
-import type { PromptDecision, PromptPlace } from '../../domain/prompt-allowance.ts';
+import type { PromptDecision, PromptKind } from '../../domain/prompt-allowance.ts';
 import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
 
 export interface PhoneLimitSettings {
-  /** The number of prompts of one kind that a phone gets in ten minutes (see `placesOf`); 0 disables all limits. */
+  /** The number of prompts of one kind that a phone gets in ten minutes (see `promptLimits`); 0 disables all limits. */
   readonly promptsPerTenMinutes: number;
   /** A random number from 0 to 1. */
   readonly random: () => number;
@@ -47,8 +47,8 @@ export interface PhoneLimit {
    * The claim holds across all cores, by an advisory lock until the transaction ends. It never waits for a lock.
    */
   readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
-  /** Claims one phone in an ORM transaction and returns its slot. @throws `refusal` of any other answer. */
-  readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptPlace>;
+  /** Claims one phone in an ORM transaction and returns the kind of its prompt. @throws `refusal` of any other answer. */
+  readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptKind>;
   /** The error for a phone that may not be prompted now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
   readonly refusal: (answer: Exclude<PhoneAnswer, { readonly type: 'allowed' }>) => Error;
   /**
@@ -111,7 +111,7 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
       for (const statement of statements) rows.push(await em.execute(statement));
       const [answer = unlimited] = answers(rows);
       if (answer.type !== 'allowed') throw refusal(answer);
-      return answer.place;
+      return answer.kind;
     },
     async inTurn(asked, start) {
       if (share === 0) return start();
@@ -135,7 +135,7 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
   };
 }
 
-const unlimited = { type: 'allowed', place: 'COMMON' } as const;
+const unlimited = { type: 'allowed', kind: 'COMMON' } as const;
 
 /** Thrown and caught only within `inTurn`. */
 class PhoneElsewhere extends Error {
