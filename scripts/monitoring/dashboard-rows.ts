@@ -42,7 +42,7 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
         unit: 'short',
         queries: [
           ['sum(gatehouse_waiting_requests)', 'waiting'],
-          ['sum(gatehouse_waiting_places)', 'places'],
+          ['sum(gatehouse_waiting_requests_limit)', 'limit'],
         ],
       },
     ],
@@ -126,11 +126,11 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: 'Places in use',
+        title: 'Payments and reversals in progress, share of the limit',
         unit: 'percentunit',
         queries: [
           [
-            'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_places',
+            'gatehouse_wallet_work_in_flight / gatehouse_wallet_work_in_flight_limit',
             '{{instance}} {{wallet}} {{environment}}',
           ],
         ],

@@ -54,6 +54,9 @@ export interface MetricsOptions {
   readonly nowMs: () => number;
 }
 
+/** The help text of a metric's former name, which is exported for one more release: docs/operating/upgrades.md. */
+export const deprecatedHelp = (name: string): string => `Deprecated: use ${name}, which has the same value.`;
+
 /** A reading is reused for this time, so that frequent requests do not query the database each time. */
 const readingHoldsForMs = 2_000;
 const readingTimeoutMs = 3_000;

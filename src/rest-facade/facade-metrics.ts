@@ -1,4 +1,5 @@
 import { Gauge } from 'prom-client';
+import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { EndedOrders } from './ended-orders.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
@@ -26,7 +27,8 @@ export function addFacadeMetrics(
     });
   };
   addGauge('requests', 'Requests that wait for the end of an order.', waitingSlots.taken);
-  addGauge('places', 'Requests that may wait in this process.', () => slotsInAll);
+  addGauge('requests_limit', 'Requests that may wait in this process.', () => slotsInAll);
+  addGauge('places', deprecatedHelp('gatehouse_waiting_requests_limit'), () => slotsInAll);
   addGauge(
     'stream_open',
     'Whether the stream of ended orders is open: 1 or 0. It is closed while no request waits.',

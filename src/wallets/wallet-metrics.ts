@@ -1,4 +1,5 @@
 import { Gauge } from 'prom-client';
+import { deprecatedHelp } from '../platform/metrics.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { activeSpan } from '../platform/tracing/span.ts';
 import type { MeasuredCall } from './wallet-meter.ts';
@@ -58,7 +59,16 @@ export function createWalletMetrics({
         'Payments and reversals that this process works on now.',
         (of) => of.read().inFlight,
       );
-      addGauge('work_places', 'Payments and reversals that it works on at most.', (of) => of.read().slots);
+      addGauge(
+        'work_in_flight_limit',
+        'Payments and reversals that this process works on at most.',
+        (of) => of.read().slots,
+      );
+      addGauge(
+        'work_places',
+        deprecatedHelp('gatehouse_wallet_work_in_flight_limit'),
+        (of) => of.read().slots,
+      );
       addGauge(
         'circuit_open',
         'Whether the circuit of the wallet is open, so that no payments are sent: 1 or 0.',

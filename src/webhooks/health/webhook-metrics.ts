@@ -1,4 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
+import { deprecatedHelp } from '../../platform/metrics.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { AttemptMetrics } from '../delivery/lane-runner.ts';
 import type { AttemptResult } from '../domain/delivery.ts';
@@ -67,6 +68,7 @@ function createdAtOf(body: Buffer): number | undefined {
 
 interface StatusGauge {
   readonly name: string;
+  readonly formerName?: string;
   readonly help: string;
   readonly read: (status: PipelineStatus, secondsSince: (at: Date | undefined) => number) => number;
 }
@@ -74,7 +76,8 @@ interface StatusGauge {
 /** Counts end at 10,000. NaN means unknown. */
 const statusGauges: readonly StatusGauge[] = [
   {
-    name: 'taking_in_events',
+    name: 'ingestion_active',
+    formerName: 'taking_in_events',
     help: 'Whether some process ingests events: 1 or 0.',
     read: ({ isIngesting }) => (isIngesting ? 1 : 0),
   },
@@ -95,7 +98,7 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'oldest_due_seconds',
-    help: 'How long the one of those that waits longest has been due; 0 when there is none.',
+    help: 'Time since the oldest of these deliveries became due; 0 without such a delivery.',
     read: ({ oldestDueAt }, secondsSince) => (oldestDueAt === undefined ? 0 : secondsSince(oldestDueAt)),
   },
   {
@@ -104,7 +107,8 @@ const statusGauges: readonly StatusGauge[] = [
     read: ({ pendingCount }) => pendingCount,
   },
   {
-    name: 'deliveries_given_up_lately',
+    name: 'deliveries_abandoned_24h',
+    formerName: 'deliveries_given_up_lately',
     help: 'Deliveries abandoned in the last 24 hours.',
     read: ({ givenUpCount }) => givenUpCount,
   },
@@ -124,13 +128,15 @@ const statusGauges: readonly StatusGauge[] = [
     read: ({ reconciledAt }, secondsSince) => secondsSince(reconciledAt),
   },
   {
-    name: 'repaired_lately',
+    name: 'deliveries_repaired_24h',
+    formerName: 'repaired_lately',
     help: 'Missing deliveries that the reconciler created in the last 24 hours.',
     read: ({ repairedCount }) => repairedCount,
   },
   {
-    name: 'gaps_lately',
-    help: 'Gaps that the reconciler found in the last 24 hours and could not repair.',
+    name: 'gaps_24h',
+    formerName: 'gaps_lately',
+    help: 'Missing deliveries that the reconciler found in the last 24 hours and could not create.',
     read: ({ gapCount }) => gapCount,
   },
 ];
@@ -145,10 +151,16 @@ export function addPipelineMetrics(
     at === undefined ? NaN : Math.max(0, (now().getTime() - at.getTime()) / 1000);
   metrics.addReading('webhook pipeline', (registry) => {
     const registers = [registry];
-    const gauges = statusGauges.map(({ name, help, read }) => ({
-      gauge: new Gauge({ name: `gatehouse_webhook_${name}`, help, registers }),
-      read,
-    }));
+    const gauges = statusGauges.flatMap(({ name: shortName, formerName, help, read }) => {
+      const name = `gatehouse_webhook_${shortName}`;
+      const gauge = new Gauge({ name, help, registers });
+      if (formerName === undefined) return [{ gauge, read }];
+      const former = { name: `gatehouse_webhook_${formerName}`, help: deprecatedHelp(name) };
+      return [
+        { gauge, read },
+        { gauge: new Gauge({ ...former, registers }), read },
+      ];
+    });
     const endpoints = new Gauge({
       name: 'gatehouse_webhook_endpoints',
       help: 'Endpoints that are active (open, with something to send now or later), resting (circuit open) or paused.',

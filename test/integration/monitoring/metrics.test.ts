@@ -172,6 +172,32 @@ test('each metric of an alert or a panel is shown by some process', async () => 
   expect(used.filter((name) => !names.has(name))).toEqual([]);
 });
 
+test('each metric under a former name names its successor, has the same value, and is listed in monitoring.md', async () => {
+  const former = new Map<string, string>();
+  for (const page of Object.values(await pages())) {
+    const valueOf = (name: string) =>
+      page
+        .split('\n')
+        .filter((line) => /^\w+/.exec(line)?.[0] === name)
+        .map((line) => line.slice(name.length));
+    for (const [, name = '', successor = ''] of page.matchAll(
+      /^# HELP (\w+) Deprecated: use (\w+), which has the same value\.$/gm,
+    )) {
+      expect(valueOf(name)).not.toEqual([]);
+      expect(valueOf(name)).toEqual(valueOf(successor));
+      former.set(name, successor);
+    }
+  }
+  const docs = await readFile(join(folder, '../../docs/operating/monitoring.md'), 'utf8');
+  const [, section = ''] = docs.split('\n### Deprecated names\n');
+  const listed = [...section.matchAll(/^\| `(\w+)` +\| `(\w+)` +\|$/gm)].map(([, name, successor]) => [
+    name,
+    successor,
+  ]);
+  expect(listed.length).toBeGreaterThan(0);
+  expect(new Map(listed as [string, string][])).toEqual(former);
+});
+
 test('each alert has a section that says what to do', async () => {
   const sections = (await readFile(join(folder, '../../docs/operating/alerts.md'), 'utf8'))
     .split(/^## /m)

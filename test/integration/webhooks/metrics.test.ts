@@ -25,7 +25,7 @@ test('webhooks shows metrics of the pipeline, of attempts by result and of Node,
     'gatehouse_webhook_deliveries_pending 0',
     'gatehouse_webhook_endpoints{state="resting"} 0',
     'gatehouse_webhook_secrets_with_old_key 0',
-    'gatehouse_webhook_gaps_lately 0',
+    'gatehouse_webhook_gaps_24h 0',
     'gatehouse_webhook_attempts_total{environment="sandbox",result="delivered"} 0',
     'gatehouse_metrics_readings_failed_total{reading="webhook pipeline"} 0',
   ])
