@@ -148,7 +148,7 @@ const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
     code: 'paused',
     detail,
     advice:
-      'nothing is sent to a paused host or webhook endpoint. See them, and resume each when its receiver works:\ngatehouse webhook hosts --trouble\ngatehouse webhook resume <merchant_id> <host>\ngatehouse webhook endpoint resume <merchant_id> <endpoint_id>',
+      'nothing is sent to a paused host or webhook endpoint. See them, and resume each when its receiver works:\ngatehouse webhook hosts --inactive\ngatehouse webhook resume <merchant_id> <host>\ngatehouse webhook endpoint resume <merchant_id> <endpoint_id>',
   };
 };
 

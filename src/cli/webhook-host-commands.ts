@@ -1,4 +1,4 @@
-import { Argument } from 'commander';
+import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -28,6 +28,8 @@ import { onMerchantAnd } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment?: Environment;
+  readonly inactive?: true;
+  /** The former name of `inactive`. */
   readonly trouble?: true;
 }
 
@@ -45,7 +47,8 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
       "list hosts of orders' webhook_urls and webhook endpoints: first paused ones, then those with an open circuit",
     )
     .argument('[merchant_id]', 'mer_…; default: all merchants')
-    .option('--trouble', 'only hosts and endpoints that are paused or whose circuit is open')
+    .option('--inactive', 'only hosts and endpoints that are paused or whose circuit is open')
+    .addOption(new Option('--trouble').hideHelp())
     .addOption(environmentOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -111,7 +114,8 @@ async function list(
   merchantId: string,
   options: ListOptions,
 ): Promise<Output> {
-  const { environment = Environment.UNSPECIFIED, trouble: onlyInTrouble = false } = options;
+  const { environment = Environment.UNSPECIFIED, inactive, trouble } = options;
+  const onlyInTrouble = inactive ?? trouble ?? false;
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listEndpoints({
       ...{ ...request, merchantId, environment, onlyInTrouble, includeWebhookEndpoints: true },

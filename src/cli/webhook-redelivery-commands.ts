@@ -203,7 +203,7 @@ function whatNext(redelivery: Redelivery): string {
   if (pendingCount === 0n) return 'All of them were delivered or abandoned.';
   return [
     'Pending ones are sent on schedule. To see what delays them:',
-    `gatehouse webhook hosts ${merchantId} --trouble`,
+    `gatehouse webhook hosts ${merchantId} --inactive`,
     'To check it again:',
     checkAgain(redelivery),
   ].join('\n');

@@ -24,7 +24,7 @@ test('an endpoint is created with its secret shown once, tested, changed, paused
   const updated = await endpoint('update', id, whe, '--types', 'all', '--description', 'Books');
   const paused = await endpoint('pause', id, whe, '--reason', 'a new server');
   const listed = await endpoint('list', id);
-  const trouble = await desk.cli.run('webhook', 'hosts', id, '--trouble');
+  const inactive = await desk.cli.run('webhook', 'hosts', id, '--inactive');
   const resumed = await endpoint('resume', id, whe);
   const history = await desk.cli.run('webhook', 'deliveries', id, '--webhook-endpoint', whe);
   const shown = await desk.cli.json('webhook', 'endpoint', 'show', id, whe);
@@ -46,7 +46,7 @@ test('an endpoint is created with its secret shown once, tested, changed, paused
   ).toMatchObject({ type: 'webhook.test' });
   expect(updated.stdout).toMatch(/^Types +all$/m);
   expect(paused.stdout).toMatch(/^State +paused: a new server$/m);
-  for (const { stdout } of [listed, trouble]) {
+  for (const { stdout } of [listed, inactive]) {
     expect(stdout).toContain(whe);
     expect(stdout).toContain('paused: a new server');
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);

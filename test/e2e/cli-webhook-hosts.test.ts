@@ -94,7 +94,7 @@ describe('webhook redeliver', () => {
 });
 
 describe('webhook hosts, pause and resume', () => {
-  test('a paused host is listed with --trouble, gets nothing, and receives all waiting deliveries after resume', async () => {
+  test('a paused host is listed with --inactive, gets nothing, and receives all waiting deliveries after resume', async () => {
     const receiver = await desk.openReceiver();
     const hook = `${receiver.origin}/hook`;
     await desk.sendTest(receiver);
@@ -102,7 +102,9 @@ describe('webhook hosts, pause and resume', () => {
     const paused = await desk.cli.run('webhook', 'pause', desk.merchant.id, hook, '--reason', 'a new server');
     const { delivery_id: id } = await desk.tried(receiver);
     await desk.cli.run('webhook', 'redeliver', desk.merchant.id, id);
-    const trouble = await desk.cli.run('webhook', 'hosts', desk.merchant.id, '--trouble');
+    const inactive = await desk.cli.run('webhook', 'hosts', desk.merchant.id, '--inactive');
+    // The former name of the option.
+    const former = await desk.cli.run('webhook', 'hosts', desk.merchant.id, '--trouble');
     const explained = await desk.cli.run('webhook', 'explain', desk.merchant.id, id);
     const count = receiver.webhooks.length;
     const resumed = await desk.cli.run('webhook', 'resume', desk.merchant.id, hook);
@@ -111,15 +113,18 @@ describe('webhook hosts, pause and resume', () => {
     const well = await desk.cli.json('webhook', 'endpoints', desk.merchant.id);
 
     expect(paused.stdout).toMatch(/^State +paused: a new server$/m);
-    expect(trouble.stdout).toMatch(new RegExp(`^${receiver.origin} +sandbox +1 +paused: a new server$`, 'm'));
-    expect(trouble.stdout).toContain('webhook resume <merchant_id> <host> --environment <name>');
+    expect(inactive.stdout).toMatch(
+      new RegExp(`^${receiver.origin} +sandbox +1 +paused: a new server$`, 'm'),
+    );
+    expect(inactive.stdout).toContain('webhook resume <merchant_id> <host> --environment <name>');
+    expect(former).toEqual(inactive);
     expect(explained.stdout).toMatch(/Reason: a new\s+server/);
     expect(count).toBe(1);
     expect(resumed.stdout).toMatch(/^State +active$/m);
     expect(well['endpoints']).toContainEqual(
       expect.objectContaining({ endpoint: receiver.origin, state: 'open', environment: 'sandbox' }),
     );
-    expect(widthOf(trouble.stdout)).toBeLessThanOrEqual(100);
+    expect(widthOf(inactive.stdout)).toBeLessThanOrEqual(100);
   });
 
   test('the command that explain advises resumes the endpoint', async () => {
