@@ -4,13 +4,14 @@ import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { canMakeDue } from '../../domain/attempt-work.ts';
+import { dueNoLater, hastenedTo } from '../../domain/hastened.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { byAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { withNote } from './callback-notes.ts';
-import { countExchanges } from './count-exchanges.sql.ts';
+import { countExchanges, countRecentExchanges } from './count-exchanges.sql.ts';
 import type { AttemptKey } from './count-exchanges.sql.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
@@ -32,9 +33,9 @@ export interface MakeAttemptDueParts {
 }
 
 /**
- * Makes an attempt due soon after a hint that the wallet has news. The hint itself is not trusted. A worker that holds
- * the attempt records its own result first, and then the attempt is due at once. Undefined when the attempt does not
- * exist.
+ * Makes an attempt due after a hint that the wallet has news: now, or soon when there are many hints (`hastenedTo`). The hint
+ * itself is not trusted. A worker that holds the attempt records its own result first, and then the attempt is due at once.
+ * Undefined when the attempt does not exist.
  */
 export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): MakeAttemptDue {
   const keyOf = ({ merchantId, attemptId }: MakeAttemptDueRequest): AttemptKey => ({
@@ -45,10 +46,13 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
     orders: byAttempt,
     nameOf: keyOf,
     requestIdOf: () => '',
-    load: async (em, calls) => ({
-      countOf: await countExchanges(em, calls.map(keyOf)),
-      clock: await readClock(em),
-    }),
+    load: async (em, calls) => {
+      const keys = calls.map(keyOf);
+      const clock = await readClock(em);
+      const countOf = await countExchanges(em, keys);
+      const recentOf = await countRecentExchanges(em, keys, clock);
+      return { countOf, hastenedOf: (key: Pick<AttemptKey, 'id'>) => hastenedTo(recentOf(key), clock) };
+    },
     read: (em, { call }) => em.findOneOrFail(PaymentAttemptRow, keyOf(call)),
     decide: (_order, row) => ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) }),
     async write(em, { makesDue }, { taken: { call, loaded }, context: row, order, now: at }) {
@@ -58,7 +62,7 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
         await keepExchanges(em, row, kept);
       }
       row.callbackNotes = withNote(row.callbackNotes, callbackNote);
-      if (makesDue) row.dueAt = loaded.clock;
+      if (makesDue) row.dueAt = dueNoLater(row.dueAt, loaded.hastenedOf(row));
       return { order, attempt: workOf(row).attempt };
     },
   });

@@ -71,7 +71,7 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
         if (row === null) return undefined;
         const at = await readClock(em);
         row.callbackNotes = withNote(row.callbackNotes, note);
-        makeDue(row, at);
+        await makeDue(em, row, at);
         if (exchange !== undefined && row.status === 'OPEN')
           await keepExchanges(em, exchangeOwner(row), {
             exchanges: [exchange],

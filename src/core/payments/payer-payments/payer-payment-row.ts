@@ -4,8 +4,10 @@ import { noMerchantId, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
+import { dueNoLater, hastenedTo, recentMs } from '../../domain/hastened.ts';
 import { nextConfirmation } from '../../domain/payer-payment.ts';
 import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';
+import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 
 /** A payment that its payer started: the row itself, with stored ids. */
 export type PayerPayment = Omit<PayerPaymentRow, symbol>;
@@ -24,10 +26,16 @@ export const exchangeOwner = ({ id }: Pick<PayerPaymentRow, 'id'>) => ({
   id,
 });
 
-/** Makes an open or abandoned payment due now. A payment that a worker holds is due as soon as the worker has reported. */
-export function makeDue(row: PayerPaymentRow, at: Date): void {
-  if (row.status === 'ABANDONED') Object.assign(row, { status: 'OPEN', dueAt: at, createdAt: at, tries: 0 });
-  else if (row.status === 'OPEN') row.dueAt = at;
+/**
+ * Makes an open or abandoned payment due now, or soon when there are many messages about it (`hastenedTo`). A payment that a
+ * worker holds is due as soon as the worker has reported.
+ */
+export async function makeDue(em: EntityManager, row: PayerPaymentRow, at: Date): Promise<void> {
+  if (row.status !== 'ABANDONED' && row.status !== 'OPEN') return;
+  const owner = exchangeOwner(row);
+  const dueAt = hastenedTo((await countRecentExchanges(em, [owner], at))(owner), at);
+  if (row.status === 'ABANDONED') Object.assign(row, { status: 'OPEN', dueAt, createdAt: at, tries: 0 });
+  else row.dueAt = dueNoLater(row.dueAt, dueAt);
 }
 
 /** Ends the payment. Only an abandoned one keeps its detail. */
@@ -38,8 +46,9 @@ export function end(row: PayerPaymentRow, status: Exclude<PayerPaymentStatus, 'O
 
 /** Sets when the wallet is asked next. */
 export function waitForNext(row: PayerPaymentRow, at: Date): void {
-  // A callback that arrived during the lease is a reason to ask at once.
-  row.dueAt = row.dueAt != null && row.dueAt <= at ? at : nextConfirmation(row.tries, at);
+  // A callback that arrived during the lease is a reason to ask soon.
+  const hasNews = row.dueAt != null && row.dueAt.getTime() <= at.getTime() + recentMs;
+  row.dueAt = hasNews ? row.dueAt : nextConfirmation(row.tries, at);
 }
 
 /** Another record accounts for the transaction. */

@@ -66,7 +66,7 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
         { environment, wallet, providerTransactionId },
         { lockMode: LockMode.PESSIMISTIC_WRITE },
       );
-      if (inserted.length === 0) makeDue(row, at);
+      if (inserted.length === 0) await makeDue(em, row, at);
       if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
         await keepExchanges(em, exchangeOwner(row), {
           exchanges: [exchange],

@@ -8,6 +8,7 @@ import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
 import { isWorkDue } from '../../database/is-work-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
+import { hastenedTo } from '../../domain/hastened.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import {
   failureReason,
@@ -21,6 +22,7 @@ import type { Result } from '../../domain/result.ts';
 import { ok } from '../../domain/result.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import { withNote } from '../attempts/callback-notes.ts';
+import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
@@ -149,11 +151,14 @@ export function createRefundWork({
         requestId: '',
         async read(em) {
           const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-          return { row, at: await readClock(em) };
-        },
-        decide: (_order, { row, at }) => ok({ changed: undefined, refund: hastenRefund(refundOf(row), at) }),
-        async write(em, { refund }, { context: { row, at } }) {
+          const at = await readClock(em);
           const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
+          const recent = (await countRecentExchanges(em, [attempt], at))(attempt);
+          return { row, at, attempt, hastened: hastenedTo(recent, at) };
+        },
+        decide: (_order, { row, hastened }) =>
+          ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastened) }),
+        async write(em, { refund }, { context: { row, at, attempt } }) {
           if (exchange !== undefined)
             await keepExchanges(em, attempt, { exchanges: [exchange], areDecisive: false, newId, at });
           row.callbackNotes = withNote(row.callbackNotes, note);

@@ -9,6 +9,7 @@ import { isWorkDue } from '../../database/is-work-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
+import { hastenedTo } from '../../domain/hastened.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -21,6 +22,7 @@ import {
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { withNote } from '../attempts/callback-notes.ts';
+import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
@@ -147,15 +149,17 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const row = await em.findOne(StrayPaymentRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
         if (row === null) return undefined;
         const at = await readClock(em);
+        const owner = exchangeOwnerOf(row);
+        const recent = (await countRecentExchanges(em, [owner], at))(owner);
         if (exchange !== undefined)
-          await keepExchanges(em, exchangeOwnerOf(row), {
+          await keepExchanges(em, owner, {
             exchanges: [exchange],
             areDecisive: false,
             newId,
             at,
           });
         row.callbackNotes = withNote(row.callbackNotes, note);
-        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), at)));
+        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent, at))));
         return { ...row };
       });
       if (hastened !== undefined) onDue();

@@ -888,8 +888,9 @@ export declare const PaymentAttemptService: GenService<{
     output: typeof RecordPaymentOutcomeResponseSchema;
   },
   /**
-   * Makes an open attempt due now, so that the wallet is queried without delay. A callback or a user causes it. Changes
-   * nothing else.
+   * Makes an open attempt due now, so that the wallet is queried without delay. A callback or a user causes it. After 20
+   * exchanges with the wallet within ten seconds, callbacks included, the attempt is due ten seconds later. Changes nothing
+   * else. HastenRefund, HastenReversal and HastenPayerPayment have the same limit.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.HastenPaymentAttempt

@@ -1,0 +1,207 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { storedId } from '../../support/ids.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+// A callback causes a query of the wallet, so a flood of them must not become a flood of queries.
+
+const environment = Environment.SANDBOX;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const refunds = sharedClient(stack, RefundService, 'wallets');
+const refunding = sharedClient(stack, RefundService, 'writer');
+const strays = sharedClient(stack, StrayPaymentService, 'wallets');
+const payers = sharedClient(stack, PayerPaymentService, 'wallets');
+
+let merchantId: string;
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+/** Something whose outcome only the wallet knows, and that a callback may be about. */
+interface Undecided {
+  readonly table: string;
+  /** The stored id. */
+  readonly id: string;
+  /** The merchant's and the own stored id of the attempt or payment that has the exchanges. */
+  readonly exchangesOf: readonly [merchantId: string, id: string];
+  readonly hasten: () => Promise<unknown>;
+}
+
+const callback = { exchange: { purpose: 'callback' }, callbackNote: '' };
+const ownExchanges = (attemptId: string) =>
+  [storedId('mer', merchantId), storedId('pat', attemptId)] as const;
+
+const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
+  async attempt() {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, outcomes.pending('r-1'));
+    return {
+      table: 'payment_attempts',
+      id: storedId('pat', payment.attemptId),
+      exchangesOf: ownExchanges(payment.attemptId),
+      hasten: () =>
+        desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback }),
+    };
+  },
+  async 'declined attempt'() {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, outcomes.declined());
+    return {
+      table: 'payment_attempts',
+      id: storedId('pat', payment.attemptId),
+      exchangesOf: ownExchanges(payment.attemptId),
+      hasten: () =>
+        desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback }),
+    };
+  },
+  async refund() {
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'D-1' });
+    await desk.settle(payment, outcomes.completed('t-1'));
+    const { refund } = await refunding.createRefund({
+      ...{ merchantId, environment, refundNumber: 'R-1', reason: 'Shoes came back' },
+      order: { case: 'orderNumber', value: 'D-1' },
+    });
+    const refundId = refund?.refundId ?? '';
+    return {
+      table: 'refunds',
+      id: storedId('rfd', refundId),
+      exchangesOf: ownExchanges(payment.attemptId),
+      hasten: () => refunds.hastenRefund({ merchantId, refundId, ...callback }),
+    };
+  },
+  async reversal() {
+    const payment = await desk.startDirect({ merchantId });
+    const { strayPaymentId: reversalId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+    return {
+      table: 'stray_payments',
+      id: storedId('stp', reversalId),
+      exchangesOf: ownExchanges(payment.attemptId),
+      hasten: () => strays.hastenReversal({ merchantId, reversalId, ...callback }),
+    };
+  },
+  async 'payment that its payer started'() {
+    const report = {
+      ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
+      ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
+    };
+    const { payerPayment } = await payers.reportPayerPayment(report);
+    const payerPaymentId = payerPayment?.payerPaymentId ?? '';
+    return {
+      table: 'payer_payments',
+      id: storedId('ppm', payerPaymentId),
+      exchangesOf: ['00000000-0000-0000-0000-000000000000', storedId('ppm', payerPaymentId)],
+      hasten: () => payers.hastenPayerPayment({ payerPaymentId, ...callback }),
+    };
+  },
+  async 'payment that its wallet reports again'() {
+    const report = {
+      ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
+      ...{ providerTransactionId: `t-${merchantId}`, amount: '100', currency: 'ETB' },
+    };
+    const { payerPayment } = await payers.reportPayerPayment(report);
+    const id = storedId('ppm', payerPayment?.payerPaymentId ?? '');
+    return {
+      table: 'payer_payments',
+      id,
+      exchangesOf: ['00000000-0000-0000-0000-000000000000', id],
+      hasten: () => payers.reportPayerPayment({ ...report, exchange: callback.exchange }),
+    };
+  },
+};
+
+/** Adds exchanges with the wallet. Their time is in the future, so that they stay recent on a slow machine. */
+const addExchanges = ({ exchangesOf: [merchant, owner] }: Undecided, count: number) =>
+  desk.query(
+    `insert into core.wallet_exchanges (merchant_id, payment_attempt_id, id, payload)
+     select $1, $2, uuidv7(interval '1 hour'), '' from generate_series(1, $3::int)`,
+    [merchant, owner, count],
+  );
+
+const setDue = ({ table, id }: Undecided, due: string) =>
+  desk.query(`update core.${table} set due_at = now() + $2::interval where id = $1`, [id, due]);
+
+const clock = async (): Promise<number> =>
+  (await desk.query<{ now: Date }>('select now() as now'))[0]?.now.getTime() ?? 0;
+
+/** Sends a callback, and returns how many milliseconds later the next query is due, at least and at most. */
+async function waitAfterCallback(subject: Undecided): Promise<[min: number, max: number]> {
+  const before = await clock();
+  await subject.hasten();
+  const after = await clock();
+  const [row] = await desk.query<{ due_at: Date }>(`select due_at from core.${subject.table} where id = $1`, [
+    subject.id,
+  ]);
+  const dueAt = row?.due_at.getTime() ?? 0;
+  return [dueAt - after, dueAt - before];
+}
+
+describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) => {
+  test('makes its query due at once', async () => {
+    const subject = await start();
+    await setDue(subject, '1 hour');
+    await addExchanges(subject, 18);
+
+    const [min, max] = await waitAfterCallback(subject);
+
+    expect(min).toBeLessThanOrEqual(0);
+    expect(max).toBeGreaterThanOrEqual(0);
+  });
+
+  test('after twenty recent exchanges makes it due ten seconds later, and a repeat delays it no more', async () => {
+    const subject = await start();
+    await setDue(subject, '1 hour');
+    await addExchanges(subject, 20);
+
+    const [min, max] = await waitAfterCallback(subject);
+    const [, repeated] = await waitAfterCallback(subject);
+
+    expect(min).toBeLessThanOrEqual(10_000);
+    expect(max).toBeGreaterThanOrEqual(10_000);
+    expect(repeated).toBeLessThanOrEqual(max);
+  });
+
+  test('does not delay a query that is due', async () => {
+    const subject = await start();
+    await setDue(subject, '-1 second');
+    await addExchanges(subject, 20);
+
+    const [, max] = await waitAfterCallback(subject);
+
+    expect(max).toBeLessThanOrEqual(0);
+  });
+});
+
+test('callbacks without end cause ten queries or so, and then one in ten seconds', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  await desk.settle(payment, outcomes.pending('r-1'));
+  let queries = 0;
+  for (let count = 0; count < 60; count += 1) {
+    await desk.payments.hastenPaymentAttempt({
+      merchantId,
+      paymentAttemptId: payment.attemptId,
+      ...callback,
+    });
+    // The exchanges stay recent on a slow machine.
+    await desk.query(
+      `update core.wallet_exchanges set id = uuidv7(interval '1 hour')
+       where payment_attempt_id = $1 and id < uuidv7()`,
+      [storedId('pat', payment.attemptId)],
+    );
+    const [leased] = await desk.lease();
+    if (leased === undefined) continue;
+    queries += 1;
+    await desk.record(leased, outcomes.pending('r-1'), [{ purpose: 'query' }]);
+    await desk.query(`update core.payment_attempts set due_at = now() + interval '1 hour' where id = $1`, [
+      storedId('pat', payment.attemptId),
+    ]);
+  }
+
+  expect(queries).toBeGreaterThanOrEqual(5);
+  expect(queries).toBeLessThanOrEqual(11);
+});
