@@ -1,0 +1,334 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
+import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
+import { readPrivateKey, signMessage } from '../../../src/wallets/telebirr/signature.ts';
+import { startInline } from '../../support/inline-process.ts';
+import { storedId } from '../../support/ids.ts';
+import { startStack } from '../../support/stack.ts';
+import { shared, sharedClient } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { browserSecret, sharedPaymentDesk } from '../core/payment-desk.ts';
+import type { Payment } from '../core/payment-desk.ts';
+import { certificate, credentials as mpesaCredentials, securityKey } from './mpesa-subject.ts';
+import { settings as mtnSettings } from './mtn-momo-subject.ts';
+import {
+  settings as telebirrSettings,
+  simulatorCredentials as telebirrCredentials,
+  telebirrKeys,
+} from './telebirr-subject.ts';
+
+// Each protocol reads callbacks of its own form. None of them may decide a payment, whatever they say and whoever sends them.
+
+const { base_url: _url, ...mtn } = mtnSettings('');
+const gsma = { client_id: 'g', client_secret: 'gsma-client-secret', api_key: 'gsma-api-key' };
+const secrets = {
+  GSMA_CLIENT_SECRET: gsma.client_secret,
+  GSMA_API_KEY: gsma.api_key,
+  MPESA_CONSUMER_SECRET: mpesaCredentials.consumer_secret,
+  MPESA_PASSKEY: mpesaCredentials.passkey,
+  MPESA_INITIATOR_PASSWORD: mpesaCredentials.initiator_password,
+  MTN_COLLECTION_KEY: mtn.collection_subscription_key,
+  MTN_COLLECTION_API_KEY: mtn.collection_api_key,
+  MTN_DISBURSEMENT_KEY: String(mtn.disbursement_subscription_key),
+  MTN_DISBURSEMENT_API_KEY: String(mtn.disbursement_api_key),
+  TELEBIRR_APP_SECRET: telebirrSettings('').app_secret,
+  TELEBIRR_PRIVATE_KEY: telebirrSettings('').private_key,
+};
+const secret = (name: keyof typeof secrets) => ({ secret: name });
+
+interface Protocol {
+  /** The wallet's id. */
+  readonly id: string;
+  readonly channel: 'ussd' | 'wallet';
+  readonly currency: string;
+  readonly amount: string;
+  /** The beginning of the numbers whose last two digits select the outcome. */
+  readonly payers: string;
+  readonly settings: (origin: string) => object;
+  readonly simulated: object;
+  /** What the protocol answers a callback, whatever the callback says. */
+  readonly reply: { readonly status: number; readonly body: string };
+  /** The callback with the signature of its wallet. */
+  readonly signed?: (callback: string) => string;
+}
+
+const mpesa = (id: string, currency: string, payers: string): Protocol => ({
+  ...{ id, currency, payers, channel: 'ussd', amount: '100' },
+  settings: (origin) => ({
+    ...mpesaCredentials,
+    base_url: `${origin}/${id}`,
+    certificate_pem: certificate,
+    consumer_secret: secret('MPESA_CONSUMER_SECRET'),
+    passkey: secret('MPESA_PASSKEY'),
+    initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
+  }),
+  simulated: { ...mpesaCredentials, security_key: securityKey },
+  reply: { status: 200, body: '{"ResultCode":0,"ResultDesc":"Accepted"}' },
+});
+
+/** Every protocol, by its name as a connector. */
+const protocols: Readonly<Record<string, Protocol>> = {
+  gsma: {
+    ...{ id: 'walleta', channel: 'ussd', currency: 'ETB', amount: '100.50', payers: '+2519000000' },
+    settings: (origin) => ({
+      base_url: `${origin}/walleta`,
+      client_id: gsma.client_id,
+      client_secret: secret('GSMA_CLIENT_SECRET'),
+      api_key: secret('GSMA_API_KEY'),
+      payee: { type: 'accountid', id: '2999' },
+    }),
+    simulated: gsma,
+    reply: { status: 204, body: '' },
+  },
+  'mpesa-daraja': mpesa('mpesa', 'KES', '+2547000000'),
+  'mpesa-ethiopia': mpesa('mpesaet', 'ETB', '+2517000000'),
+  'mtn-momo': {
+    ...{ id: 'mtn', channel: 'ussd', currency: 'EUR', amount: '5.00', payers: '+2567700000' },
+    settings: (origin) => ({
+      ...mtnSettings(`${origin}/mtn`),
+      collection_subscription_key: secret('MTN_COLLECTION_KEY'),
+      collection_api_key: secret('MTN_COLLECTION_API_KEY'),
+      disbursement_subscription_key: secret('MTN_DISBURSEMENT_KEY'),
+      disbursement_api_key: secret('MTN_DISBURSEMENT_API_KEY'),
+    }),
+    simulated: mtn,
+    reply: { status: 200, body: '' },
+  },
+  telebirr: {
+    ...{ id: 'telebirr', channel: 'wallet', currency: 'ETB', amount: '150.00', payers: '09100000' },
+    settings: (origin) => ({
+      ...telebirrSettings(origin),
+      app_secret: secret('TELEBIRR_APP_SECRET'),
+      private_key: secret('TELEBIRR_PRIVATE_KEY'),
+    }),
+    simulated: telebirrCredentials,
+    reply: { status: 200, body: '{"code":0,"msg":"success"}' },
+    signed: (callback) => {
+      const { sign: _sign, sign_type: _type, ...message } = JSON.parse(callback) as Record<string, unknown>;
+      const sign = signMessage(message, readPrivateKey(telebirrKeys.privateKey), 'pss');
+      return JSON.stringify({ ...message, sign, sign_type: 'SHA256WithRSA' });
+    },
+  },
+};
+
+const simulator = shared(
+  () =>
+    startInline('wallet-simulator', {
+      GATEHOUSE_SIMULATOR_PORT: '0',
+      GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
+      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(
+        Object.fromEntries(
+          Object.entries(protocols).map(([protocol, { id, simulated }]) => [id, { protocol, ...simulated }]),
+        ),
+      ),
+    }),
+  (process) => process.stop(),
+);
+
+const callbackKey = randomBytes(32);
+
+const stack = shared(
+  () => {
+    const origin = String(simulator.ready['origin']);
+    const wallets = Object.entries(protocols).map(([connector, { id, channel, currency, settings }]) => ({
+      ...{ id, connector, names: { en: id, am: id }, channels: [channel], reconcile: false },
+      currencies: [{ code: currency }],
+      environments: { sandbox: { settings: settings(origin), call_timeout_ms: 30_000 } },
+    }));
+    return startStack({
+      facades: 0,
+      wallets: 1,
+      settings: {
+        GATEHOUSE_WALLETS: JSON.stringify({ wallets }),
+        GATEHOUSE_CURRENCIES: 'ETB,EUR,KES',
+        GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
+        ...secrets,
+      },
+    });
+  },
+  ({ stop }) => stop(),
+);
+const desk = sharedPaymentDesk(stack);
+const checkout = sharedClient(stack, CheckoutService, 'checkout');
+
+test('every protocol has its callbacks attacked', () => {
+  expect(Object.keys(protocols).toSorted()).toEqual(connectorKinds.map(({ name }) => name).toSorted());
+});
+
+/** A payment of a new merchant, whose payer's number ends so. */
+async function start({ id, channel, currency, amount, payers }: Protocol, row: string): Promise<Payment> {
+  const { id: merchantId } = await stack.createMerchant();
+  const hosted = await desk.registerHosted({ merchantId, currency, amount });
+  const isOnPage = channel === 'wallet';
+  const phone = isOnPage ? '0911223344' : `${payers}${row}`;
+  const payment = await desk.payHosted(hosted, `${id}_${channel}`, phone);
+  if (isOnPage) {
+    const link = await waitUntil('the payer has a link', async () => {
+      const { checkout: page } = await checkout.getCheckout({
+        ...{ token: hosted.token, browserSecret: browserSecret() },
+      });
+      const { action } = page?.nextAction ?? {};
+      return action?.case === 'redirectUrl' && action.value;
+    });
+    const page = await fetch(link);
+    await fetch(page.url, {
+      method: 'POST',
+      body: new URLSearchParams({ phone: `${payers}${row}`, action: 'pay' }),
+    });
+  }
+  await waitUntil('the wallet has been asked', async () => {
+    const { exchanges } = await desk.story(payment);
+    return exchanges.some(({ purpose }) => purpose === 'query') || payers.startsWith('+2517');
+  });
+  return payment;
+}
+
+/** The same callback, but of a payment that failed. */
+const failureOf = (callback: string): string =>
+  callback
+    .replaceAll(/completed|SUCCESSFUL|PAY_SUCCESS/gi, 'FAILED')
+    .replaceAll(/"ResultCode":\s*"?0"?/g, '"ResultCode":1032');
+
+describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) => {
+  /** Pending at its wallet for ever. */
+  let attacked: Payment;
+  /** Paid. */
+  let other: Payment;
+  /** A callback of success that the wallet sent about the other payment. */
+  let foreign: string;
+
+  beforeAll(async () => {
+    [attacked, other] = await Promise.all([start(protocol, '20'), start(protocol, '00')]);
+    foreign = await waitUntil('the other payment has its callback', async () => {
+      const [callback] = await callbacksOf(other);
+      // Stored digits are masked, and a mask is no number.
+      const body = callback?.requestBody.replaceAll('*', '0');
+      return body === undefined ? undefined : (protocol.signed?.(body) ?? body);
+    });
+  });
+
+  const wallet = `${protocol.id}-sandbox`;
+  const tokenOf = ({ merchantId, attemptId }: Payment, at = wallet): string =>
+    createCallbackTokens(callbackKey, at).make(merchantId, attemptId);
+  const urlOf = (payment: Payment, token = tokenOf(payment), at = wallet): string =>
+    `${String(stack.wallets[0]!.ready['callbacks'])}/callbacks/${at}/${payment.attemptId}/${token}`;
+  const send = (
+    url: string,
+    body: string | Uint8Array<ArrayBuffer> | null,
+    headers: Record<string, string> = {},
+    method = 'POST',
+  ) => fetch(url, { method, body, headers: { 'content-type': 'application/json', ...headers } });
+  const claimed = () => stack.wallets[0]!.log.findLast(({ msg }) => msg === 'callback')?.['claim'];
+  const callbacksOf = async (payment: Payment) =>
+    (await desk.story(payment)).exchanges.filter(({ purpose }) => purpose === 'callback');
+
+  const leasesOf = async (): Promise<number> => {
+    const [row] = await desk.query<{ leases: number }>(
+      'select leases from core.payment_attempts where id = $1 and leased_until is null',
+      [storedId('pat', attacked.attemptId)],
+    );
+    return row?.leases ?? 0;
+  };
+
+  /** Expects that queries after all that was sent decide nothing. */
+  async function expectUndecided(queries = 1): Promise<void> {
+    for (let count = 0; count < queries; count += 1) {
+      const before = await waitUntil('no worker holds the attempt', leasesOf);
+      await desk.makeDue(attacked);
+      await waitUntil('the wallet was asked again', async () => (await leasesOf()) > before);
+    }
+    const { order, paymentAttempt } = await desk.story(attacked);
+    expect(OrderStatus[order?.status ?? 0]).toBe('PENDING');
+    expect(PaymentAttemptStatus[paymentAttempt?.status ?? 0]).toBe('SENT');
+    expect(await desk.strays(attacked.merchantId)).toEqual([]);
+  }
+
+  test.each<[string, () => string]>([
+    ['a guessed token', () => urlOf(attacked, `${attacked.merchantId}.${'A'.repeat(43)}`)],
+    ['the token of another payment', () => urlOf(attacked, tokenOf(other))],
+    ['the token of another wallet', () => urlOf(attacked, tokenOf(attacked, 'another-sandbox'))],
+    [
+      'the token of the other environment',
+      () => urlOf(attacked, tokenOf(attacked, `${protocol.id}-production`)),
+    ],
+    [
+      'its own token in the other environment',
+      () => urlOf(attacked, tokenOf(attacked), `${protocol.id}-production`),
+    ],
+  ])('with %s are refused and not stored', async (_what, url) => {
+    const before = (await callbacksOf(attacked)).length;
+
+    const response = await send(url(), foreign);
+
+    expect(response.status).toBe(404);
+    expect(await callbacksOf(attacked)).toHaveLength(before);
+  });
+
+  test('of success about another order decide nothing', async () => {
+    const response = await send(urlOf(attacked), foreign);
+
+    expect({ status: response.status, body: await response.text() }).toEqual(protocol.reply);
+    expect(claimed()).toBe('completed');
+    // M-Pesa would first be asked about the receipt of the callback, and answer by another callback.
+    await expectUndecided(4);
+  });
+
+  test('that contradict each other and are repeated decide nothing', async () => {
+    const failed = failureOf(foreign);
+    expect(failed).not.toBe(foreign);
+
+    for (const body of [foreign, failed, foreign, failed, failed, foreign])
+      expect((await send(urlOf(attacked), body)).status).toBe(protocol.reply.status);
+
+    await expectUndecided();
+  });
+
+  test.each<[string, string | Uint8Array<ArrayBuffer> | null, Record<string, string>]>([
+    ['nothing', null, {}],
+    ['no valid type', '{"status":"SUCCESSFUL"}', { 'content-type': 'x/y; charset=klingon' }],
+    ['a compressed body', new Uint8Array([31, 139, 8, 0]), { 'content-encoding': 'gzip' }],
+    [
+      'a form',
+      'merch_order_id=1&trade_status=Completed',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    ],
+    ['deep valid JSON', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, {}],
+    ['a name of the prototype', '{"__proto__":{"status":"SUCCESSFUL"},"constructor":1}', {}],
+    ['members without end', `{${'"a":1,'.repeat(9_000)}"a":1}`, {}],
+  ])('of %s are answered as any other', async (_what, body, headers) => {
+    const response = await send(urlOf(attacked), body, headers);
+
+    expect({ status: response.status, body: await response.text() }).toEqual(protocol.reply);
+    const stored = (await callbacksOf(attacked)).at(-1);
+    expect(stored?.requestBody.length).toBeLessThanOrEqual(16 * 1024);
+  });
+
+  test('that are larger than any genuine one are refused and not stored', async () => {
+    const before = (await callbacksOf(attacked)).length;
+
+    expect((await send(urlOf(attacked), 'x'.repeat(65 * 1024))).status).toBe(413);
+    expect(await callbacksOf(attacked)).toHaveLength(before);
+  });
+
+  test('of all these kinds together have decided nothing', async () => {
+    await expectUndecided();
+  });
+
+  test('of failure, sent before the genuine one, do not fail a payment that is made', async () => {
+    const failed = failureOf(foreign);
+    const paid = await start(protocol, '00');
+    for (let count = 0; count < 3; count += 1) await send(urlOf(paid), failed);
+
+    const status = await waitUntil('the order has ended', async () => {
+      await desk.makeDue(paid);
+      const { order } = await desk.story(paid);
+      return order?.status !== OrderStatus.PENDING && order?.status;
+    });
+
+    expect(OrderStatus[status]).toBe('COMPLETED');
+    expect(await desk.strays(paid.merchantId)).toEqual([]);
+  });
+});
