@@ -30,7 +30,7 @@ afterAll(async () => {
   authority.close();
 });
 
-test('over https a browser keeps the __Host- cookies, works with them, and has no session after signing out', async () => {
+test('over HTTPS, a browser keeps the __Host- cookies, and has no session after it signs out', async () => {
   const { id } = await stack.createMerchant();
   const user = await openDashboardUsers(stack).member(id);
   // The authority is the test's own; what cookies are for, the browser decides as ever.

@@ -70,7 +70,7 @@ describe('the team', () => {
     await context.close();
   });
 
-  test('of two people who change a role at once, the second sees a notice and the current role', async () => {
+  test('when two people change a role at once, the second sees a notice and the current role', async () => {
     const merchantId = await newMerchant();
     const [owner, other] = [
       await users.member(merchantId),
@@ -106,8 +106,8 @@ describe('the team', () => {
   });
 });
 
-describe('the account', () => {
-  test('gets another language, and the page after it speaks it', async () => {
+describe('a user', () => {
+  test('changes the language, and the next page is in that language', async () => {
     const { page, context } = await enter(await users.member(await newMerchant()));
     await page.goto(`${origin}/account`);
     await page.getByLabel('Name').fill('ሳራ በቀለ');
@@ -119,7 +119,7 @@ describe('the account', () => {
     await context.close();
   });
 
-  test('gets another password, and the session elsewhere ends', async () => {
+  test('changes the password, and the session in another browser ends', async () => {
     const user = await users.member(await newMerchant());
     const [here, elsewhere] = [await enter(user), await enter(user)];
     await here.page.goto(`${origin}/account`);
@@ -142,7 +142,7 @@ describe('the account', () => {
     await Promise.all([here.context.close(), elsewhere.context.close()]);
   });
 
-  test('turns one-time codes on by what the page shows, signs in with one, and turns them off', async () => {
+  test('turns on one-time codes as the page explains, signs in with one, and turns them off', async () => {
     const user = await users.member(await newMerchant());
     const { page, context } = await enter(user);
     await page.goto(`${origin}/account`);

@@ -47,7 +47,7 @@ describe.each([
 ])('for %s', (who, pages, user) => {
   describe.each(Object.entries(pages))('%s', (name, visit) => {
     test.each(languages)(
-      'in %s: axe finds nothing, the console is silent, and nothing has to be scrolled sideways',
+      'in %s, the page is accessible, fits the width, and logs nothing to the console',
       async (language) => {
         const { page, errors } = await pageOf(who, user(), language);
         await page.setViewportSize({ width: 1280, height: 740 });
@@ -111,7 +111,7 @@ describe('a visitor of the dashboard', () => {
     expect(page.url()).toBe(at('sandbox/keys'));
   });
 
-  test('the environment is one switch, on every page, and leads to the same page of the other', async () => {
+  test('one switch on every page leads to the same page of the other environment', async () => {
     const page = await open(site.owner);
     for (const path of ['keys', 'webhooks', 'quick-start']) {
       await page.goto(at(`sandbox/${path}`));
@@ -125,7 +125,7 @@ describe('a visitor of the dashboard', () => {
     }
   });
 
-  test('the language is chosen in the menu, and stays', async () => {
+  test('the language that is chosen in the menu remains on the next pages', async () => {
     const page = await open(await openDashboardUsers(site.stack).member(site.merchantId));
     await page.goto(at('sandbox/keys'));
     await page.locator('.menu-user summary').click();

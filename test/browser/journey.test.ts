@@ -312,7 +312,7 @@ describe('without scripts', () => {
   });
 });
 
-describe('other pages', () => {
+describe('pages of other origins', () => {
   inBrowser({});
 
   const at = (host: string, url: string) => url.replace('127.0.0.1', host);
@@ -351,7 +351,7 @@ describe('other pages', () => {
     expect(await orders.attempts(order)).toHaveLength(1);
   });
 
-  test('no other page shows ours in a frame', async () => {
+  test('no other page can show the checkout in a frame', async () => {
     const order = await orders.register();
     await page.goto(`${shop.origin}/framing`);
     await page.setContent(`<iframe src="${order.url}"></iframe>`);

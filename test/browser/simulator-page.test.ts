@@ -20,26 +20,23 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test.each([280, 320, 390, 1_280])(
-  'at %s px no time is broken and nothing runs out of the page',
-  async (width) => {
-    const page = await browser.newPage({ viewport: { width, height: 800 } });
-    await page.goto(simulator.origin);
+test.each([280, 320, 390, 1_280])('at %s px, no time wraps and nothing overflows the page', async (width) => {
+  const page = await browser.newPage({ viewport: { width, height: 800 } });
+  await page.goto(simulator.origin);
 
-    const lines = await page.evaluate<number[]>(
-      '[...document.querySelectorAll("time")].map((time) => time.getClientRects().length)',
-    );
-    const hidden = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    await page.close();
+  const lines = await page.evaluate<number[]>(
+    '[...document.querySelectorAll("time")].map((time) => time.getClientRects().length)',
+  );
+  const hidden = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  await page.close();
 
-    expect(lines).toEqual(Array.from({ length: 5 + 3 }, () => 1));
-    expect(hidden).toBe(0);
-  },
-);
+  expect(lines).toEqual(Array.from({ length: 5 + 3 }, () => 1));
+  expect(hidden).toBe(0);
+});
 
-test('at 280 px the page that cannot be clicked runs out of nothing either', async () => {
+test('at 280 px, the page without clicks does not overflow either', async () => {
   const watched = await startSimulator({ interactive: false });
   const page = await browser.newPage({ viewport: { width: 280, height: 800 } });
   await page.goto(watched.origin);

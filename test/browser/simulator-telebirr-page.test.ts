@@ -101,7 +101,7 @@ describe.each([
   });
 });
 
-test('a page whose link the shop did not sign, and one of no order, are refused', async () => {
+test('a page is refused if the shop did not sign its link, or if it belongs to no order', async () => {
   const { url } = await order();
 
   const forged = await fetch(url.replace(/prepay_id=[^&]+/, 'prepay_id=other'));
@@ -112,7 +112,7 @@ test('a page whose link the shop did not sign, and one of no order, are refused'
   expect(await forged.text()).toContain('not signed by the shop');
 });
 
-test('a payer who cancels has declined', async () => {
+test('a payment that the payer cancels is declined', async () => {
   const { attemptId, url } = await order();
   const page = await browser.newPage();
   await page.goto(url);

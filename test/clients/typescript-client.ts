@@ -117,7 +117,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     await Promise.all(faults.map(payAndRefund));
   });
 
-  test('a wait that is over gives the order as it stands', async () => {
+  test('when the time to wait has passed, the client returns the order in its current state', async () => {
     const order = newOrder();
     await client().register(order);
     const { gatehouse, requests } = clientWithFault('none');
@@ -133,7 +133,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     });
   });
 
-  test('an error has its own class, what the gateway answered, and the request id', async () => {
+  test('an error has its own class, the answer of the gateway, and the request id', async () => {
     const gatehouse = client();
     const invalid = await failureOf(
       gatehouse.register({ ...newOrder(), order_number: 'a b', amount: '0' }, { requestId: 'mine-1' }),
@@ -160,7 +160,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     expect((await conflict.requests()).length).toBe(1);
   });
 
-  test('a key of the other environment is explained, and not sent where the environment is known', async () => {
+  test('the client explains that a key belongs to the other environment, and does not send it when it knows the environment', async () => {
     const live = { apiKey: site().live_key };
     const refused = await failureOf(client(live).verify(newNumber()));
     expect(refused).toBeInstanceOf(UnauthorizedError);
@@ -190,20 +190,23 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     ['another-site', {}, UnexpectedAnswerError, { status: 200 }, 1],
     ['redirecting', {}, UnexpectedAnswerError, { status: 302 }, 1],
     ['silent', { retries: 1, timeoutSeconds: 0.2 }, TimedOutError, {}, 2],
-  ] as const)('at a gateway with the fault %s the client gives up as it promises', async (...row) => {
-    const [fault, settings, kind, facts, attempts] = row;
-    const { gatehouse, requests } = clientWithFault(fault, settings);
+  ] as const)(
+    'a gateway with the fault %s causes the documented error after the documented number of attempts',
+    async (...row) => {
+      const [fault, settings, kind, facts, attempts] = row;
+      const { gatehouse, requests } = clientWithFault(fault, settings);
 
-    const failure = await failureOf(gatehouse.register(newOrder()));
+      const failure = await failureOf(gatehouse.register(newOrder()));
 
-    expect(failure).toBeInstanceOf(kind);
-    expect(failure).toMatchObject({ name: kind.name, ...facts, requestId: expect.stringMatching(/./) });
-    const seen = await requests();
-    expect(seen.length).toBe(attempts);
-    expect(seen[0]?.headers['user-agent']).toMatch(/^gatehouse-client-typescript\/\d/);
-  });
+      expect(failure).toBeInstanceOf(kind);
+      expect(failure).toMatchObject({ name: kind.name, ...facts, requestId: expect.stringMatching(/./) });
+      const seen = await requests();
+      expect(seen.length).toBe(attempts);
+      expect(seen[0]?.headers['user-agent']).toMatch(/^gatehouse-client-typescript\/\d/);
+    },
+  );
 
-  test('an address where nobody listens, and a caller who leaves', async () => {
+  test('an address without a listener is a ConnectionError, and an aborted call fails with its own reason', async () => {
     const nobody = client({ baseUrl: 'http://127.0.0.1:1', retries: 0 });
     expect(await failureOf(nobody.verify('a'))).toBeInstanceOf(ConnectionError);
     const leaving = clientWithFault('silent');
@@ -212,7 +215,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     expect(await failureOf(leaving.gatehouse.verify('a', { signal: left }))).toBe(reason);
   });
 
-  test('signatures of webhooks are judged as the test vectors say', async () => {
+  test('signatures of webhooks are verified as in the test vectors', async () => {
     const file = join(root, 'clients/signature-vectors.json');
     const { vectors } = JSON.parse(await readFile(file, 'utf8')) as { vectors: readonly SignatureVector[] };
     const judge = async (verified: Promise<{ type: string }>): Promise<string> => {
@@ -240,7 +243,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
       );
   });
 
-  test('a webhook of the running gateway is genuine by both signatures, and a changed one is not', async () => {
+  test('a webhook of the running gateway passes the verification of both signatures, and a changed one fails', async () => {
     const [url, payment] = [`${site().mailbox_url}/${newNumber()}`, newPayment()];
     await client().register({ ...newOrder(), order_number: payment.order_number, webhook_url: url });
     await client().direct(payment);

@@ -37,7 +37,7 @@ export function testTypeScriptPackage(site: () => ClientSite): void {
     return (await execute(node, [file], { env })).stdout;
   }
 
-  test('the package holds what it needs, and the first lines of its README run and compile', async () => {
+  test('the package contains all files that it needs, and the first example of its README compiles and runs', async () => {
     expect(client.files.filter((name) => !/^dist\/[a-z-]+\.(js|d\.ts)$/.test(name)).sort()).toEqual([
       'README.md',
       'package.json',

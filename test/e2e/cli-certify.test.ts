@@ -44,7 +44,7 @@ describe('gatehouse certify', () => {
     );
   });
 
-  test('names the fault of a broken one with its fix, in 100 columns and as JSON, and exits with 1', async () => {
+  test('names the fault of a broken receiver with its fix, in 100 columns and as JSON, and exits with code 1', async () => {
     const args = ['certify', '--webhook-url', broken.url, '--secret-file', secretFile];
     const [text, json] = await Promise.all([cli.run(...args), cli.run(...args, '--json')]);
 

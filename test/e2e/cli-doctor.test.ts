@@ -60,7 +60,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-describe('everything is up', () => {
+describe('when all processes run', () => {
   test('every check is ok, and the exit code is 0', async () => {
     const { exitCode, stdout, stderr } = await cli.run('doctor');
 
@@ -136,7 +136,7 @@ describe('everything is up', () => {
   });
 });
 
-describe('something is down', () => {
+describe('when a process or a setting is missing', () => {
   test('an address without a listener fails, and the other core is still checked', async () => {
     const dead = await deadAddress();
     const both = await openCommandLine({
@@ -214,7 +214,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}FAIL +pipeline +the webhooks process does not know this service token$/m);
   });
 
-  test('a process that accepts connections and does not answer hangs: the advice names its log', async () => {
+  test('when a process accepts connections and does not answer, the advice names its log', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const address = mute.address();
@@ -232,7 +232,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ +> Read the log of the checkout process/m);
   });
 
-  test('a wrong token fails the diagnosis; that the core is up is still seen', async () => {
+  test('with a wrong token the diagnosis fails, and core is still shown as running', async () => {
     const wrong = await openCommandLine({
       GATEHOUSE_CORE_ADDRESSES: stack.addresses[0]!,
       GATEHOUSE_SERVICE_TOKEN: 'f'.repeat(32),
@@ -246,7 +246,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}FAIL +diagnosis +the core does not know this service token$/m);
   });
 
-  test('nothing is known of any core: it says what to start or to set', async () => {
+  test('without the address of a core, doctor says what to start or to set', async () => {
     const bare = await openCommandLine({});
 
     const { exitCode, stdout } = await bare.run('doctor');

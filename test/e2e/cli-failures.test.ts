@@ -41,14 +41,14 @@ const newMerchant = async (): Promise<string> => {
 };
 
 describe('exit code 2, for invalid input', () => {
-  test('an unknown option', async () => {
+  test('an unknown option is refused', async () => {
     const { exitCode, stdout, stderr } = await cli.run('merchant', 'list', '--limt', '3');
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(/^error: unknown option '--limt'\n\(Did you mean --limit\?\)$/m);
   });
 
-  test('every issue that the core finds has a line of its own', async () => {
+  test('every issue that core finds has its own line', async () => {
     const { exitCode, stderr } = await cli.run(
       'merchant',
       'create',
@@ -63,7 +63,7 @@ describe('exit code 2, for invalid input', () => {
     expect(stderr).toMatch(/^ {2}session_lifetime: must be /m);
   });
 
-  test('with --json the issues are JSON, on stderr', async () => {
+  test('with --json, the issues are JSON on stderr', async () => {
     const { exitCode, stdout, stderr } = await cli.run('merchant', 'create', '--name', '', '--json');
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -79,7 +79,7 @@ describe('exit code 2, for invalid input', () => {
     });
   });
 
-  test('no core is known: it says what to start or to set', async () => {
+  test('a command without the address of a core says what to start or to set', async () => {
     const { exitCode, stderr } = await runWith({}, 'merchant', 'list');
 
     expect(exitCode).toBe(2);
@@ -88,7 +88,7 @@ describe('exit code 2, for invalid input', () => {
     expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
   });
 
-  test('a core is named but no token: the token of another core is not tried', async () => {
+  test('a command with the address of a core and without a token does not try the token of another core', async () => {
     const own = await openCommandLine({ GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(',') });
     const demo = {
       grpc: 'elsewhere:1',
@@ -104,7 +104,7 @@ describe('exit code 2, for invalid input', () => {
     expect(stderr).toContain('no service token is known');
   });
 
-  test('demo.json is broken: it is named', async () => {
+  test('an invalid demo.json is named', async () => {
     const own = await openCommandLine({});
     await writeFile(join(own.dataFolder, 'demo.json'), '{"grpc":');
 
@@ -115,7 +115,7 @@ describe('exit code 2, for invalid input', () => {
     expect(stderr).toContain(join(own.dataFolder, 'demo.json'));
   });
 
-  test('a setting is not usable: it is named', async () => {
+  test('an unusable setting is named', async () => {
     const { exitCode, stderr } = await runWith(settingsWith('any', 'nowhere'), 'merchant', 'list');
 
     expect(exitCode).toBe(2);
@@ -124,14 +124,14 @@ describe('exit code 2, for invalid input', () => {
 });
 
 describe('exit code 3, for unknown objects', () => {
-  test('a merchant', async () => {
+  test('an unknown merchant is reported', async () => {
     const { exitCode, stderr } = await cli.run('merchant', 'show', newRandomId('mer', new Date()));
 
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(/merchant list$/m);
   });
 
-  test('a key', async () => {
+  test('an unknown key is reported', async () => {
     const { exitCode, stderr } = await cli.run(
       'key',
       'revoke',
@@ -143,7 +143,7 @@ describe('exit code 3, for unknown objects', () => {
     expect(stderr).toMatch(/key list <merchant_id>$/m);
   });
 
-  test('an order: the error names the environment', async () => {
+  test('an unknown order is reported with its environment', async () => {
     const { exitCode, stderr } = await cli.run('order', 'show', await newMerchant(), 'inv-404');
 
     expect(exitCode).toBe(3);
@@ -152,7 +152,7 @@ describe('exit code 3, for unknown objects', () => {
 });
 
 describe('exit code 4, for refused commands', () => {
-  test('a token that the core does not know', async () => {
+  test('core refuses a token that it does not know', async () => {
     const { exitCode, stderr } = await runWith(settingsWith('f'.repeat(32)), 'merchant', 'list');
 
     expect(exitCode).toBe(4);
@@ -160,7 +160,7 @@ describe('exit code 4, for refused commands', () => {
     expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
   });
 
-  test('a token whose role may not do it', async () => {
+  test('core refuses a token whose role does not allow the command', async () => {
     const create = ['merchant', 'create', '--name', 'Shop'];
     const { exitCode, stderr } = await runWith(settingsWith(stack.tokens.reader), ...create);
 
@@ -168,7 +168,7 @@ describe('exit code 4, for refused commands', () => {
     expect(stderr).toContain('the token has the role reader');
   });
 
-  test('the rotation of a key that has been revoked', async () => {
+  test('core refuses to rotate a revoked key', async () => {
     const id = await newMerchant();
     const keys = stack.client(ApiKeyService, 'operator');
     const { apiKey } = await keys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX });
@@ -182,7 +182,7 @@ describe('exit code 4, for refused commands', () => {
 });
 
 describe('exit code 5, for a core that cannot be reached', () => {
-  test('nothing listens there', async () => {
+  test('an address without a listener is reported', async () => {
     const address = await deadAddress();
 
     const { exitCode, stderr } = await runWith(settingsWith('any', address), 'merchant', 'list');
@@ -192,7 +192,7 @@ describe('exit code 5, for a core that cannot be reached', () => {
     expect(stderr).toMatch(/doctor$/m);
   });
 
-  test('the server there never answers: the command stops by itself', async () => {
+  test('the command stops by itself when the server never answers', async () => {
     const sockets = new Set<Socket>();
     const mute = createServer((socket) => void sockets.add(socket));
     await new Promise<void>((listening) => mute.listen(0, '127.0.0.1', listening));
@@ -206,7 +206,7 @@ describe('exit code 5, for a core that cannot be reached', () => {
     expect(stderr).toContain('no answer came in time');
   });
 
-  test('only with --verbose, it prints the stack trace', async () => {
+  test('the command prints the stack trace only with --verbose', async () => {
     const settings = settingsWith('any', await deadAddress());
 
     const short = await runWith(settings, 'merchant', 'list');

@@ -160,7 +160,7 @@ describe('gatehouse listen', () => {
     expect(plain.stdout()).not.toContain('answered');
   });
 
-  test('while the webhooks process is away it reports that and ends with Ctrl-C; after a restart it continues', async () => {
+  test('reports that the webhooks process is unavailable, ends with Ctrl-C, and continues after a restart of the process', async () => {
     const receiver = await openReceiver();
     const [listening, leaving] = [await listen('--forward', receiver.origin), await listen()];
 
@@ -178,7 +178,7 @@ describe('gatehouse listen', () => {
     expect(opened(receiver.webhooks[0]!)).toMatchObject({ data: { order_number: 'again-1' } });
   });
 
-  test('an unknown merchant exits with code 3; for other merchants it says where their secret is', async () => {
+  test('exits with code 3 for an unknown merchant, and says where the secret of another merchant is', async () => {
     const other = await stack.createMerchant();
 
     const unknown = await cli.run('listen', 'mer_01m7xjbb99evv8hx2dqm5r8qgn');
@@ -191,7 +191,7 @@ describe('gatehouse listen', () => {
     expect(stderr).toContain(`webhook secret rotate ${other.id}`);
   });
 
-  test('without a merchant, where there is no demo merchant, asks for one', async () => {
+  test('asks for a merchant when none is given and there is no demo merchant', async () => {
     const elsewhere = await openCommandLine({
       GATEHOUSE_WEBHOOKS_ADDRESSES: String(webhooks.ready['grpc']),
       GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,

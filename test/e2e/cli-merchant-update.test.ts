@@ -32,7 +32,7 @@ const update = async (...options: readonly string[]) => {
 };
 
 describe('merchant update', () => {
-  test('changes all that can be agreed with a merchant, shows it, and core holds to it', async () => {
+  test('changes and shows all terms of a merchant, and core enforces them', async () => {
     const { id, exitCode, stdout, stderr } = await update(
       ...['--name', 'ቡና & Co', '--session-lifetime', '45m', '--sandbox-options', 'walleta_ussd,walletb_ussd'],
       ...['--production-options', 'walleta_ussd', '--currencies', 'usd,etb'],
@@ -99,7 +99,7 @@ describe('merchant update', () => {
     [['--currencies', 'XYZ'], 'currencies'],
     [['--session-lifetime', '1m'], 'session_lifetime'],
     [['--contact-phone', 'call us'], 'contact.phone'],
-  ])('%j is refused with a word on what to do', async (options, word) => {
+  ])('refuses %j, and says what to do', async (options, word) => {
     const { exitCode, stdout, stderr } = await update(...options);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

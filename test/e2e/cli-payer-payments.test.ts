@@ -85,14 +85,14 @@ describe('payment payer-started and payment confirm', () => {
     [['confirm'], 2, "missing required argument 'payer_payment_id'"],
     [['payer-started', '--status', 'lost'], 2, 'abandoned'],
     [['payer-started', '--limit', '0'], 2, '--limit'],
-  ])('payment %j is refused with %i', async (args, exitCode, problem) => {
+  ])('payment %j exits with code %i', async (args, exitCode, problem) => {
     const refused = await cli.run('payment', ...args);
 
     expect([refused.exitCode, refused.stdout]).toEqual([exitCode, '']);
     expect(refused.stderr.toLowerCase()).toContain(problem);
   });
 
-  test('payment payer-started says that there is none', async () => {
+  test('payment payer-started reports that there are no such payments', async () => {
     expect((await cli.run('payment', 'payer-started', '--wallet', 'walletb')).stdout).toBe(
       'No payments match.\n',
     );
@@ -170,7 +170,7 @@ describe('wallet register-urls', () => {
     expect(stdout).toContain('run this command again');
   });
 
-  test('needs payer_started, and otherwise exits with code 2', async () => {
+  test('exits with code 2 for a wallet without payer_started', async () => {
     const { exitCode, stdout } = await registerAt({ payer_started: undefined });
 
     expect(exitCode).toBe(2);

@@ -205,7 +205,7 @@ describe('stray payments', () => {
     expect(json['stray_payments']).toMatchObject([{ stray_payment_id: id, kind: 'wrong_amount' }]);
   });
 
-  test('one that was not refused cannot be tried again: exit code 4', async () => {
+  test('are not reversed again unless the reversal was refused: exit code 4', async () => {
     const { strayPayments } = await stack
       .client(StrayPaymentService, 'reader')
       .listStrayPayments({ merchantId: merchant.id });
@@ -249,7 +249,7 @@ describe('reconcile', () => {
     expect(stdout).toContain('The statement and the records agree.');
   });
 
-  test('money that Gatehouse did not request is found; --json has all of it and no progress', async () => {
+  test('finds money that Gatehouse did not request, and --json prints all of it without progress lines', async () => {
     const { exitCode, stdout, stderr } = await cli.run(
       ...['reconcile', '--wallet', 'walleta', '--date', '2024-01-05', '--json'],
     );
@@ -296,7 +296,7 @@ describe('reconcile', () => {
     [['reconcile', '--wallet', 'walleta', '--date', '31.12.2025'], 'Write it as 2026-01-31'],
     [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
     [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],
-  ])('%j is not right: 2', async (args, said) => {
+  ])('%j is invalid: exit code 2', async (args, said) => {
     const { exitCode, stderr } = await cli.run(...args);
 
     expect(exitCode).toBe(2);

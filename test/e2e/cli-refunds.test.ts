@@ -65,7 +65,7 @@ const create = (...args: readonly string[]) =>
   cli.run('refund', 'create', merchantId, 'D-1', '--reason', 'Shoes came back', ...args);
 
 describe('refund create', () => {
-  test('returns a part, and waits for the outcome when that is wanted', async () => {
+  test('returns a part, and waits for the outcome with --wait', async () => {
     const [completed] = await Promise.all([create('--amount', '40.5', '--wait'), decide('done')]);
     const [refused] = await Promise.all([create('--wait', '30s'), decide('refused')]);
 
@@ -84,7 +84,7 @@ describe('refund create', () => {
     expect(widthOf(refused.stdout.replace(/^gatehouse .*$/gm, ''))).toBeLessThanOrEqual(100);
   });
 
-  test('with the same number returns the same refund, and other values are refused: 4', async () => {
+  test('returns the same refund for the same number, and refuses other values with exit code 4', async () => {
     const first = await cli.json(
       ...['refund', 'create', merchantId, 'D-1', '--reason', 'x', '--refund-number', 'R-1', '--amount', '10'],
     );
@@ -114,7 +114,7 @@ describe('refund create', () => {
 });
 
 describe('refund show and list', () => {
-  test('find a refund by its number and its id, and the order has it', async () => {
+  test('find a refund by its number and its id, and the order lists it', async () => {
     await create('--refund-number', 'R-1', '--amount', '40.50');
     await decide('done');
 
@@ -141,7 +141,7 @@ describe('refund show and list', () => {
 });
 
 describe('refund approve and decline', () => {
-  test("above the merchant's amount another person decides, and the holders of one token are one person", async () => {
+  test("need another person above the merchant's limit, and the holders of one token are one person", async () => {
     const updated = await cli.run(
       'merchant',
       'update',
@@ -184,7 +184,7 @@ describe('refund approve and decline', () => {
   });
 });
 
-test("a key's scope for refunds is off unless asked for, shown, and replaced", async () => {
+test('a key has no scope for refunds unless it is requested, and the scope is shown and replaced', async () => {
   const plain = await cli.json('key', 'issue', merchantId);
   const scoped = await cli.run('key', 'issue', merchantId, '--scopes', 'refunds');
   const changed = await cli.run(

@@ -123,7 +123,7 @@ const allAreListed = () =>
     return summary.event_count === stored?.count;
   });
 
-test('the version that decided finds no difference, with the token of a reader', async () => {
+test("a rehearsal with the same version finds no difference, and a reader's token is enough", async () => {
   await allAreListed();
 
   const rehearsed = await cli.json('rehearse', '--merchant', merchantId);

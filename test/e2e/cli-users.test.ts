@@ -37,7 +37,7 @@ const accept = (link: unknown) =>
     .acceptInvitation({ token: tokenIn(link), name: 'Abebe', password });
 
 describe('user invite', () => {
-  test('prints a link to the dashboard that works, and nothing else that opens anything', async () => {
+  test('prints a working link to the dashboard, and no other secret', async () => {
     const args = ['user', 'invite', 'owner@shop.example', '--merchant', merchantId, '--role', 'owner'];
     const { exitCode, stdout, stderr } = await cli.run(...args, '--valid-for', '24h');
     const link = /^https:\/\/pay\.example\/invitation\/[\w-]{43}$/m.exec(stdout)?.[0];
@@ -48,7 +48,7 @@ describe('user invite', () => {
     expect((await accept(link)).user).toMatchObject({ email: 'owner@shop.example' });
   });
 
-  test('of an operator needs no merchant', async () => {
+  test('needs no merchant for an operator', async () => {
     const { link } = await cli.json('user', 'invite', 'ops@gateway.example', '--operator');
     expect((await accept(link)).user).toMatchObject({ isOperator: true });
   });
@@ -58,13 +58,13 @@ describe('user invite', () => {
     [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--operator'], 'cannot be used with'],
     [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--role', 'boss'], 'owner, developer, viewer'],
     [['user', 'invite', 'nonsense', '--operator'], 'e-mail address'],
-  ])('%j is refused with a word on what to do', async (args, word) => {
+  ])('refuses %j, and says what to do', async (args, word) => {
     const { exitCode, stderr } = await cli.run(...args);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(word);
   });
 
-  test('of an existing member is refused, and names the command that lists users', async () => {
+  test('refuses an existing member, and names the command that lists users', async () => {
     await accept((await invite('there@shop.example', 'viewer'))['link']);
     const { exitCode, stderr } = await cli.run(
       ...['user', 'invite', 'there@shop.example', '--merchant', merchantId, '--role', 'owner'],
@@ -107,7 +107,7 @@ describe('user reset, remove-totp, approve and reject', () => {
     expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no second factor');
   });
 
-  test('of an unknown address reports that', async () => {
+  test('report an unknown address', async () => {
     const { exitCode, stderr } = await cli.run('user', 'reset', 'nobody@shop.example');
     expect(exitCode).toBe(3);
     expect(stderr).toContain('user list');
@@ -115,7 +115,7 @@ describe('user reset, remove-totp, approve and reject', () => {
 });
 
 describe('user list, disable, enable and remove', () => {
-  test('list users and invitations, disable, enable and remove them', async () => {
+  test('list, disable, enable and remove users and invitations', async () => {
     const { id: merchant } = await stack.createMerchant();
     const nobody = await cli.run('user', 'list', '--merchant', merchant);
     expect(nobody.stdout).toContain(`user invite <email> --merchant ${merchant} --role owner`);
@@ -143,7 +143,7 @@ describe('user list, disable, enable and remove', () => {
   });
 });
 
-test('audit list names the person behind a change, and can be narrowed down', async () => {
+test('audit list names the author of each change, and has filters', async () => {
   const { entries } = await cli.json(
     'audit',
     'list',
@@ -159,7 +159,7 @@ test('audit list names the person behind a change, and can be narrowed down', as
   expect(stdout).toContain('owner@shop.example');
 });
 
-test('beside a core that npm start runs, it is the dashboard of demo.json', async () => {
+test('links lead to the dashboard of demo.json when npm start runs core', async () => {
   const other = await openCommandLine({});
   const demo = {
     grpc: stack.addresses[0],

@@ -76,7 +76,7 @@ test.each([
   [{ GATEHOUSE_WALLETS: '' }, [], 2, 'GATEHOUSE_WALLETS_FILE must name the JSON file'],
   [{ GATEHOUSE_WALLETS: '{"wallets":[{}]}' }, [], 2, 'GATEHOUSE_WALLETS, line 1: wallets[0].'],
   [{}, ['walletc'], 3, 'configures no wallet "walletc"'],
-])('wallet check with %j %j ends with %i', async (own, args, exitCode, message) => {
+])('wallet check with %j %j exits with code %i', async (own, args, exitCode, message) => {
   const other = await withVariables({ ...side.walletVariables(), ...own });
 
   expect(await other.run('wallet', 'check', ...args)).toMatchObject({

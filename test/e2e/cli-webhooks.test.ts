@@ -82,7 +82,7 @@ describe('webhook deliveries, show and explain', () => {
     expect(listed.stdout.match(/whd_\w+/g)).toEqual([id]);
   });
 
-  test('lists continue after a page, with a relative time as an absolute one', async () => {
+  test('lists continue after a page, and a relative time becomes an absolute one', async () => {
     const receiver = await desk.openReceiver();
     await desk.sendTest(receiver);
     await desk.sendTest(receiver);
@@ -164,7 +164,7 @@ describe('webhook test', () => {
     expect(JSON.parse(receiver.webhooks[0]!.body.toString())).toMatchObject({ type: 'webhook.test' });
   });
 
-  test('exits with code 1 when it did not, and shows the answer', async () => {
+  test('exits with code 1 when the receiver refuses the event, and shows the answer', async () => {
     const receiver = await desk.openReceiver(answer(500, {}, 'no such table'));
 
     const { exitCode, stdout } = await desk.sendTest(receiver);
@@ -216,7 +216,7 @@ describe('webhook test', () => {
   });
 });
 
-test('without a webhooks process, it exits with code 5 and names the setting', async () => {
+test('without a webhooks process, a webhook command exits with code 5 and names the setting', async () => {
   const address = await deadAddress();
   const away = await openCommandLine(desk.settingsWith('any', address));
 

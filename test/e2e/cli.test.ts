@@ -135,7 +135,7 @@ describe('merchant', () => {
     ['suspend', 'suspended', 'not activated'],
     ['resume', 'active', 'not activated'],
     ['activate-production', 'active', 'activated'],
-  ])('%s says how the merchant stands after it, and show says so too', async (verb, status, production) => {
+  ])('%s prints the new state of the merchant, and so does show', async (verb, status, production) => {
     const id = await newMerchant();
 
     const changed = await cli.run('merchant', verb, id);
@@ -211,7 +211,7 @@ describe('key', () => {
     });
   });
 
-  test('revoke ends a key, and list shows since when', async () => {
+  test('revoke disables a key, and list shows the time', async () => {
     const id = await newMerchant();
     const key = await newKey(id);
 
@@ -315,7 +315,7 @@ describe('order', () => {
     expect(await numbers('--from', '2020-01-01')).toHaveLength(3);
   });
 
-  test('list follows page tokens up to the limit, beyond what the core gives at once', async () => {
+  test('list follows page tokens up to the limit, beyond the page size of core', async () => {
     const id = await newMerchant();
     const requests = Array.from({ length: 501 }, (_, index) => ({
       ...{ merchantId: id, environment: Environment.SANDBOX, orderNumber: `n-${index}` },
@@ -356,7 +356,7 @@ describe('audit list', () => {
     });
   });
 
-  test('names a fresh request for each change', async () => {
+  test('shows another request id for each change', async () => {
     const id = await newMerchant();
     await cli.run('merchant', 'suspend', id);
     await cli.run('merchant', 'resume', id);
@@ -368,7 +368,7 @@ describe('audit list', () => {
   });
 });
 
-describe('where the core is', () => {
+describe('the address of core', () => {
   test('is read from demo.json by default', async () => {
     const bare = await openCommandLine({});
     const demo = {

@@ -213,7 +213,7 @@ test('every port in the settings is in the corpus', async () => {
 });
 
 describe.each(listeners.map((listener) => [listener.setting, listener] as const))('%s', (_name, listener) => {
-  test('survives every malformed input, and answers valid HTTP', async () => {
+  test('survives every malformed input, and answers valid HTTP afterwards', async () => {
     const wrong: object[] = [];
     const corpus = crashCorpus(listener.prefix);
     for (let at = 0; at < corpus.length; at += atOnce) {
@@ -231,7 +231,7 @@ describe.each(
     .filter(({ kind }) => kind === 'gRPC' || kind === 'Connect')
     .map((listener) => [listener.setting, listener] as const),
 )('%s over HTTP/2', (_name, listener) => {
-  test('outlives calls that are none', async () => {
+  test('survives malformed calls', async () => {
     const calls = http2Calls('/grpc.health.v1.Health/Check').map(async ([headers, body]) => {
       const session = connectHttp2(`http://${addressOf(listener)}`);
       session.on('error', () => undefined);
@@ -250,13 +250,13 @@ describe.each(
   });
 });
 
-test('requests that are begun and never ended are closed by every listener', async () => {
+test('every listener closes requests that begin and never end', async () => {
   const open = (): string[] => halves.filter(({ exchange: { closed } }) => !closed()).map(({ what }) => what);
   await waitUntil('all are closed', () => open().length === 0).catch(() => expect(open()).toEqual([]));
   for (const listener of listeners) await expectWell(listener);
 });
 
-test('the process ids are those of the start, and no log has an error', () => {
+test('no process was restarted, and no log has an error', () => {
   const processes = new Set(listeners.map(({ process }) => process()));
   const loud = [...processes].flatMap((process) =>
     (process?.log ?? []).filter(

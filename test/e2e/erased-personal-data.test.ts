@@ -192,7 +192,7 @@ test('an erased phone number is in no table and in no message of the broker, and
   expect(audit.stdout).toMatch(/^\d+ erased events match the seals of their erasure\.$/m);
 }, 120_000);
 
-test('a period of a merchant is set and shown, and nonsense is refused with the allowed values', async () => {
+test("a merchant's period of erasure is set and shown, and an invalid one is refused with the allowed values", async () => {
   const { merchantId } = await api.newShop();
   const set = await cli.run('merchant', 'update', merchantId, '--personal-data-days', '365');
   const refused = await cli.run('merchant', 'update', merchantId, '--personal-data-days', '29');

@@ -31,7 +31,7 @@ test('the command that package.json names runs from any folder, by a link, on th
   expect(stdout).toMatch(/^Usage: gatehouse key /);
 });
 
-test('in the image, it is on the PATH, and runs on the Node of the image, as the pinned one is left out there', async () => {
+test('the image has the command on the PATH, and the command runs on the Node of the image', async () => {
   const image = await newFolder();
   const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
   const [, link = ''] = / ln -s \/app\/(\S+) \/usr\/local\/bin\/gatehouse(?: \\)?$/m.exec(dockerfile) ?? [];
@@ -54,7 +54,7 @@ test('in the image, it is on the PATH, and runs on the Node of the image, as the
   expect(stdout).toBe(`${join(image, 'src/main/cli.ts')} merchant list\n`);
 });
 
-test('without the packages, it says how to install them', async () => {
+test('without its packages, the command says how to install them', async () => {
   const folder = await newFolder();
   await mkdir(join(folder, 'scripts'));
   await writeFile(join(folder, 'scripts/gatehouse'), await readFile(join(root, 'scripts/gatehouse')));

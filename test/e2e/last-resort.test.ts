@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const fatal = ({ log }: GatehouseProcess) => log.filter(({ level }) => level === 'fatal');
 
-test('an error in the handling of one request is answered 500, or INTERNAL over RPC, and the process stays', async () => {
+test('an error in one request is answered with 500, or INTERNAL over RPC, and the process continues', async () => {
   const running = await startProcess(file, {});
   broken = running;
   const get = async (path: string) => {
@@ -71,25 +71,28 @@ test.each([
   ['/later/exception', 'uncaughtException', 'broken later'],
   ['/later/rejection', 'unhandledRejection', 'broken later'],
   ['/later/nothing', 'unhandledRejection', 'undefined was thrown'],
-])('an error that nothing handles (%s) is one fatal line and exit code 1', async (path, event, message) => {
-  const running = await startProcess(file, {});
-  broken = running;
+])(
+  'an error that nothing handles (%s) is logged in one fatal line, and the exit code is 1',
+  async (path, event, message) => {
+    const running = await startProcess(file, {});
+    broken = running;
 
-  await fetch(`${String(running.ready['http'])}${path}`).catch(() => undefined);
+    await fetch(`${String(running.ready['http'])}${path}`).catch(() => undefined);
 
-  await waitUntil('it says why', () => fatal(running).length > 0);
-  // It is ending by itself: a signal would end it with 0, so wait for its exit alone.
-  expect(await running.exited).toBe(1);
-  expect(fatal(running)).toEqual([
-    expect.objectContaining({
-      msg: 'unhandled error: the process exits',
-      event,
-      err: expect.objectContaining({ message }),
-    }),
-  ]);
-});
+    await waitUntil('it says why', () => fatal(running).length > 0);
+    // It is ending by itself: a signal would end it with 0, so wait for its exit alone.
+    expect(await running.exited).toBe(1);
+    expect(fatal(running)).toEqual([
+      expect.objectContaining({
+        msg: 'unhandled error: the process exits',
+        event,
+        err: expect.objectContaining({ message }),
+      }),
+    ]);
+  },
+);
 
-test('an error while a process starts is one fatal line, and exit code 1', async () => {
+test('an error during the start of a process is logged in one fatal line, and the exit code is 1', async () => {
   await expect(startProcess(file, { BREAK: 'while-starting' })).rejects.toThrow(
     /ended with 1:\n\{"level":"fatal".*"broken while starting".*\}$/,
   );

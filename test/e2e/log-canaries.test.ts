@@ -209,7 +209,7 @@ test.each(Object.entries(canaries))('%s is in no log and not in the request log'
     expect((await list(text)).requests.map(({ orderNumber }) => orderNumber)).toContain(maskSensitive(text));
 });
 
-test('a request id that cannot be kept is replaced, in the answer and in every log', async () => {
+test('an invalid request id is replaced, in the answer and in every log', async () => {
   const { text } = phone('0');
   const response = await fetch(`${stack.facades[0]!.sandbox}/api/v1/verify`, {
     method: 'POST',

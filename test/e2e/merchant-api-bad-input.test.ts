@@ -57,7 +57,7 @@ test.each([
     'lone surrogates',
     { return_url: odd, webhook_url: odd, amount: odd, currency: odd, reason: odd, customer_phone: odd },
   ],
-])('%s: the registration is refused', async (_what, change) => {
+])('a registration with %s is refused', async (_what, change) => {
   const body = registration(change);
   refused.push(body.order_number);
 
@@ -65,11 +65,11 @@ test.each([
 });
 
 test.each([
-  ['an amount of nothing', { amount: '0.00' }],
-  ['a currency that is none', { currency: 'XXX' }],
+  ['an amount of zero', { amount: '0.00' }],
+  ['an unknown currency', { currency: 'XXX' }],
   ['an order number with a space', { order_number: 'a b' }],
   ['a phone number of another network', { phone: '0811223344' }],
-])('%s: the direct payment is refused', async (_what, change) => {
+])('a direct payment with %s is refused', async (_what, change) => {
   const body = directPayment(change);
   refused.push(body.order_number);
 
@@ -105,7 +105,7 @@ test('all invalid fields are reported at once', async () => {
 });
 
 test.each(['', 'x', `svc_test_${'A'.repeat(50)}`, 'x'.repeat(5_000), 'svc_test_Ã©'])(
-  'the key %j is 401',
+  'the key %j gets 401',
   async (apiKey) => {
     const { status, json } = await api.post(shop, '/api/v1/register', written(), { apiKey });
     expect({ status, json }).toEqual({
@@ -119,7 +119,7 @@ test.each(['', 'x', `svc_test_${'A'.repeat(50)}`, 'x'.repeat(5_000), 'svc_test_Ã
   },
 );
 
-test('the right key in another case, or twice in one header, is 401; HTTP strips spaces around it', async () => {
+test('the right key in another case, or twice in one header, gets 401, and HTTP strips spaces around it', async () => {
   const secret = shop.keys.sandbox;
   for (const apiKey of [secret.toUpperCase(), `${secret}, ${secret}`])
     expect((await api.post(shop, '/api/v1/register', written(), { apiKey })).status).toBe(401);
@@ -127,14 +127,14 @@ test('the right key in another case, or twice in one header, is 401; HTTP strips
   expect((await api.post(shop, '/api/v1/verify', body, { apiKey: ` ${secret} ` })).status).toBe(404);
 });
 
-test('query strings change nothing where none is expected', async () => {
+test('an unexpected query string has no effect', async () => {
   const sent = registration();
   const { status } = await api.post(shop, '/api/v1/register?amount=1&order_number=x&__proto__=1', sent);
   expect(status).toBe(201);
   expect((await api.post(shop, '/api/v1/verify?order_number=x', sent)).status).toBe(200);
 });
 
-test('nothing that was refused above has left a trace: the one order there is, is the one above', async () => {
+test('the refused requests have left no trace: the only order is the accepted one', async () => {
   expect(refused.length).toBeGreaterThan(20);
   for (const orderNumber of refused) {
     const { status } = await api.post(shop, '/api/v1/verify', { order_number: orderNumber });

@@ -74,7 +74,7 @@ const fields = (['RegisterRequest', 'DirectPaymentRequest', 'VerifyRequest'] as 
   Object.keys(bodies[name][1]).map((field) => [name, field] as const),
 );
 
-test('the cases below are every field of the document', () => {
+test('the cases cover every field of the OpenAPI document', () => {
   const documented = (Object.keys(bodies) as SchemaName[]).flatMap((name) =>
     Object.keys(schemas[name]!.properties).map((field) => `${name}.${field}`),
   );
@@ -143,7 +143,7 @@ const isBeyondPatterns = (field: string, text: string): boolean => {
 };
 
 test.each(fields)(
-  '%s.%s: document and server agree about texts that are almost valid',
+  '%s.%s: the document and the server agree about texts that are almost valid',
   async (name, field) => {
     const examples = [
       ...schemaOf(name, field).examples,

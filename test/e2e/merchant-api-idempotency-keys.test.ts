@@ -68,7 +68,7 @@ const isFirstAgain = (first: Answer, again: Answer): void =>
   expect([again.status, again.text]).toEqual([201, first.text]);
 
 describe('the same request with the same Idempotency-Key gets the first answer', () => {
-  test('direct: after the order has ended, also when the key is quoted, and at every path of the endpoint', async () => {
+  test('for a direct payment after the order has ended, also with a quoted key, and at every path of the endpoint', async () => {
     const sent = directPayment({ phone: newPhone() });
     const key = newKey();
     const first = await pay(sent, key);
@@ -81,7 +81,7 @@ describe('the same request with the same Idempotency-Key gets the first answer',
     expect((await api.post(shop, directPath, sent)).json).toMatchObject({ payment_status: 'COMPLETED' });
   });
 
-  test('direct on a registered order, by the transaction that starts the payment', async () => {
+  test('for a direct payment on a registered order, from the transaction that starts the payment', async () => {
     const hosted = registration();
     await register(hosted, newKey());
     const sent = directPayment({ order_number: hosted.order_number, phone: newPhone() });
@@ -91,7 +91,7 @@ describe('the same request with the same Idempotency-Key gets the first answer',
     isFirstAgain(first, await pay(sent, key));
   });
 
-  test('register: after the order has failed, when the request without the key is a 400', async () => {
+  test('for a registration after the order has failed, when the request without the key gets 400', async () => {
     const sent = registration();
     const key = newKey();
     const first = await register(sent, key);
@@ -104,7 +104,7 @@ describe('the same request with the same Idempotency-Key gets the first answer',
     expect((await register(sent, newKey())).status).toBe(400);
   });
 
-  test('refund: after the refund has moved on; the key of a register is not the key of a refund', async () => {
+  test('for a refund that has progressed, and the key of a registration is not the key of a refund', async () => {
     const key = newKey();
     const paid = directPayment({ phone: newPhone() });
     await pay(paid, key);
@@ -126,7 +126,7 @@ describe('the same request with the same Idempotency-Key gets the first answer',
     expect((without.json['data'] as { status: string }).status).toBe('COMPLETED');
   });
 
-  test('a repeat that had no effect is stored too', async () => {
+  test('for a direct payment that was started before without the key', async () => {
     const sent = directPayment({ phone: newPhone() });
     const key = newKey();
     await api.post(shop, directPath, sent);
@@ -137,7 +137,7 @@ describe('the same request with the same Idempotency-Key gets the first answer',
 });
 
 describe('another request with the same Idempotency-Key', () => {
-  test('is a 422 that names the header, and has no effect', async () => {
+  test('gets 422 with the name of the header, and has no effect', async () => {
     const key = newKey();
     const sent = registration();
     await register(sent, key);
@@ -176,7 +176,7 @@ describe('another request with the same Idempotency-Key', () => {
     ['empty', ''],
     ['too long', 'k'.repeat(256)],
     ['not ASCII', 'clé'],
-  ])('a key that is %s is a 400 beside the other problems', async (_name, key) => {
+  ])('a key that is %s gets 400 together with the other problems', async (_name, key) => {
     const answer = await register({ ...registration(), amount: '-1' }, key);
     expect(answer.status).toBe(400);
     expect(Object.keys(issuesOf(answer)).sort()).toEqual(['Idempotency-Key', 'amount']);
@@ -184,7 +184,7 @@ describe('another request with the same Idempotency-Key', () => {
   });
 });
 
-test('concurrent requests with one key at two facades and cores: one is executed, and all get its answer', async () => {
+test('one of many concurrent requests with the same key, at two facades and cores, is executed, and all get its answer', async () => {
   const key = newKey();
   const sent = directPayment({ phone: newPhone() });
   const urls = api.stack.facades.map(({ sandbox }) => sandbox);

@@ -33,7 +33,7 @@ const verify = async (orderNumber: string): Promise<unknown> =>
 const taken = { order_number: expect.any(String) };
 
 describe('registering again', () => {
-  test('with the same values while PENDING: the same 201 with the same checkout_url, and the order is unchanged', async () => {
+  test('with the same values while PENDING returns the same 201 with the same checkout_url, and leaves the order unchanged', async () => {
     const sent = registration();
     const first = await register(sent);
     const before = await verify(sent.order_number);
@@ -43,14 +43,14 @@ describe('registering again', () => {
     expect(await verify(sent.order_number)).toEqual(before);
   });
 
-  test('with the same values in another order, and unknown ones beside them', async () => {
+  test('with the same fields in another sequence and with unknown fields returns the same 201', async () => {
     const sent = registration();
     const first = await register(sent);
     const again = { more: 1, ...Object.fromEntries(Object.entries(sent).toReversed()) };
     expect((await register(again)).text).toBe(first.text);
   });
 
-  test('with the same money and the same number, written in another way: the same 201', async () => {
+  test('with the same amount and phone number in another form returns the same 201', async () => {
     const sent = registration({ amount: '100.50', customer_phone: '0911223344' });
     const first = await register(sent);
     const again = await register({ ...sent, amount: '100.5', customer_phone: '+251911223344' });
@@ -67,7 +67,7 @@ describe('registering again', () => {
     ['webhook_url', 'https://shop.example/other'],
     ['business_name', 'Another'],
   ])(
-    'with another %s: 400 with a detail on order_number, and the order is unchanged',
+    'with another %s gets 400 with a detail on order_number, and leaves the order unchanged',
     async (field, value) => {
       const sent = registration();
       await register(sent);
@@ -79,7 +79,7 @@ describe('registering again', () => {
     },
   );
 
-  test('a number that a direct payment uses: 400 with a detail on order_number', async () => {
+  test('under a number that a direct payment uses gets 400 with a detail on order_number', async () => {
     const paid = directPayment();
     await pay(paid);
     const answer = await register(registration({ order_number: paid.order_number }));
@@ -87,15 +87,15 @@ describe('registering again', () => {
     expect(issuesOf(answer)).toEqual(taken);
   });
 
-  test('order numbers that differ in case are different', async () => {
+  test('under a number that differs in case creates another order', async () => {
     const orderNumber = newOrderNumber();
     await register(registration({ order_number: `${orderNumber}a` }));
     expect((await register(registration({ order_number: `${orderNumber}A`, amount: '7' }))).status).toBe(201);
   });
 });
 
-describe('a direct payment again', () => {
-  test('with the same body while it runs: 201 PENDING, and the order is unchanged', async () => {
+describe('repeating a direct payment', () => {
+  test('with the same body while it runs returns 201 PENDING, and leaves the order unchanged', async () => {
     const sent = directPayment();
     const first = await pay(sent);
     const before = await verify(sent.order_number);
@@ -109,7 +109,7 @@ describe('a direct payment again', () => {
     ['amount', { amount: '100.51' }],
     ['currency', { currency: 'USD' }],
     ['phone', { phone: '0911223345' }],
-  ])('with another %s: 400 with a detail on order_number', async (_name, change) => {
+  ])('with another %s gets 400 with a detail on order_number', async (_name, change) => {
     const sent = directPayment();
     await pay(sent);
     const before = await verify(sent.order_number);
@@ -119,7 +119,7 @@ describe('a direct payment again', () => {
     expect(await verify(sent.order_number)).toEqual(before);
   });
 
-  test('with another payment_option while one runs: 400 with a detail on order_number', async () => {
+  test('with another payment_option while it runs gets 400 with a detail on order_number', async () => {
     const sent = directPayment();
     await pay(sent);
     const answer = await pay(sent, 'walletb_ussd');
@@ -129,7 +129,7 @@ describe('a direct payment again', () => {
 });
 
 describe('a direct payment on a registered order', () => {
-  test('of the same amount and currency is a payment of that order', async () => {
+  test('of the same amount and currency pays that order', async () => {
     const sent = registration();
     await register(sent);
     const { status } = await pay(directPayment({ order_number: sent.order_number, phone: '0711223344' }));
@@ -146,7 +146,7 @@ describe('a direct payment on a registered order', () => {
   test.each([
     ['amount', { amount: '7' }],
     ['currency', { currency: 'USD' }],
-  ])('of another %s: 400 with a detail on order_number', async (_name, change) => {
+  ])('of another %s gets 400 with a detail on order_number', async (_name, change) => {
     const sent = registration();
     await register(sent);
     const answer = await pay(directPayment({ order_number: sent.order_number, ...change }));
@@ -162,11 +162,11 @@ const countByStatus = (answers: readonly Answer[]): Record<string, number> =>
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
   );
 
-describe('fifty at once', () => {
+describe('fifty concurrent requests', () => {
   const fifty = <T>(make: (n: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: 50 }, (_, n) => make(n)));
 
-  test('conflicting direct payments: one 201, and 400 on order_number for the rest', async () => {
+  test('for conflicting direct payments get one 201, and 400 on order_number for the others', async () => {
     const orderNumber = newOrderNumber();
     const answers = await fifty((n) =>
       pay(directPayment({ order_number: orderNumber, phone: `09112233${String(n).padStart(2, '0')}` })),
@@ -174,7 +174,7 @@ describe('fifty at once', () => {
     expect(countByStatus(answers)).toEqual({ 201: 1, 400: 49 });
   });
 
-  test('different registrations: all are registered', async () => {
+  test('for different registrations are all registered', async () => {
     const bodies = Array.from({ length: 50 }, () => registration());
     const answers = await Promise.all(bodies.map(register));
     expect(countByStatus(answers)).toEqual({ 201: 50 });
@@ -227,7 +227,7 @@ describe('a request repeated after its answer was lost', () => {
   };
 
   test.each(ends)(
-    'direct, same values, order %s: 201 with that payment_status, and no second prompt',
+    'for a direct payment with the same values, order %s, gets 201 with that payment_status and sends no second prompt',
     async (end) => {
       const sent = directPayment({ phone: newPhone() });
       await pay(sent);
@@ -244,28 +244,31 @@ describe('a request repeated after its answer was lost', () => {
     },
   );
 
-  test.each(ends)('direct, other values, order %s: 400 that names the fields that differ', async (end) => {
-    const sent = directPayment({ phone: newPhone() });
-    await pay(sent);
-    await lead(sent.order_number, end, true);
+  test.each(ends)(
+    'for a direct payment with other values, order %s, gets 400 that names the fields that differ',
+    async (end) => {
+      const sent = directPayment({ phone: newPhone() });
+      await pay(sent);
+      await lead(sent.order_number, end, true);
 
-    const answers = [
-      await pay({ ...sent, amount: '100.51' }),
-      await pay({ ...sent, phone: newPhone() }),
-      await pay(sent, 'walletb_ussd'),
-    ];
+      const answers = [
+        await pay({ ...sent, amount: '100.51' }),
+        await pay({ ...sent, phone: newPhone() }),
+        await pay(sent, 'walletb_ussd'),
+      ];
 
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
-    expect(answers.map(issuesOf)).toEqual(
-      ['amount', 'phone', 'payment_option'].map((field) => ({
-        order_number: expect.stringContaining(`another ${field};`),
-      })),
-    );
-    expect(await attemptsOf(sent.order_number)).toBe(1);
-  });
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+      expect(answers.map(issuesOf)).toEqual(
+        ['amount', 'phone', 'payment_option'].map((field) => ({
+          order_number: expect.stringContaining(`another ${field};`),
+        })),
+      );
+      expect(await attemptsOf(sent.order_number)).toBe(1);
+    },
+  );
 
   test.each(ends)(
-    'direct on a registered order, same call, order %s: 201 with that payment_status',
+    'for a direct payment on a registered order, order %s, gets 201 with that payment_status',
     async (end) => {
       const { order_number } = registration();
       await register(registration({ order_number }));
@@ -283,7 +286,7 @@ describe('a request repeated after its answer was lost', () => {
     },
   );
 
-  test('direct on a registered order whose attempt was declined: the same call sends no prompt, and another phone gets one', async () => {
+  test('for a direct payment whose attempt was declined sends no prompt, and one for another phone does', async () => {
     const { order_number } = registration();
     await register(registration({ order_number }));
     const sent = directPayment({ order_number, phone: newPhone() });
@@ -312,7 +315,7 @@ describe('a request repeated after its answer was lost', () => {
     ['a direct order', false, 'FAILED'],
     ['a registered order', true, 'PENDING'],
   ])(
-    '%s whose wallet took another amount: the repeat says that the money goes back first',
+    'for %s whose wallet took another amount says that the money is returned first',
     async (_name, isRegistered, status) => {
       const sent = directPayment({ phone: newPhone() });
       if (isRegistered) await register(registration({ order_number: sent.order_number }));
@@ -338,24 +341,29 @@ describe('a request repeated after its answer was lost', () => {
     },
   );
 
-  test.each(ends)('registering, same values and others, order %s', async (end) => {
-    const sent = registration();
-    const first = await register(sent);
-    await pay(directPayment({ order_number: sent.order_number, phone: newPhone() }));
-    await lead(sent.order_number, end, false);
+  test.each(ends)(
+    'for a registration with the same and with other values, order %s, gets the documented answer',
+    async (end) => {
+      const sent = registration();
+      const first = await register(sent);
+      await pay(directPayment({ order_number: sent.order_number, phone: newPhone() }));
+      await lead(sent.order_number, end, false);
 
-    const same = await register(sent);
-    const other = await register({ ...sent, amount: '7', reason: 'Tea' });
+      const same = await register(sent);
+      const other = await register({ ...sent, amount: '7', reason: 'Tea' });
 
-    if (end === 'PENDING' || end === 'COMPLETED')
-      expect(same).toMatchObject({ status: 201, text: first.text });
-    else {
-      expect(same.status).toBe(400);
-      expect(issuesOf(same)).toEqual({
-        order_number: `belongs to an order that is ${end}; use a new order_number`,
+      if (end === 'PENDING' || end === 'COMPLETED')
+        expect(same).toMatchObject({ status: 201, text: first.text });
+      else {
+        expect(same.status).toBe(400);
+        expect(issuesOf(same)).toEqual({
+          order_number: `belongs to an order that is ${end}; use a new order_number`,
+        });
+      }
+      expect(other.status).toBe(400);
+      expect(issuesOf(other)).toEqual({
+        order_number: expect.stringContaining('another amount and reason;'),
       });
-    }
-    expect(other.status).toBe(400);
-    expect(issuesOf(other)).toEqual({ order_number: expect.stringContaining('another amount and reason;') });
-  });
+    },
+  );
 });

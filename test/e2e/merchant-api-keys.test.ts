@@ -31,13 +31,13 @@ const endpoints = [
 ] as const;
 
 describe.each(environments)('a key of %s', (environment) => {
-  test.each(endpoints)('opens %s there', async (path, body) => {
+  test.each(endpoints)('is accepted at %s of that environment', async (path, body) => {
     const { status } = await api.post(shop, path, body(), { environment });
     expect(status).toBe(path === '/api/v1/verify' ? 404 : 201);
   });
 
   test.each(endpoints)(
-    `is 401 at %s of the other environment, and leaves no trace there`,
+    'gets 401 at %s of the other environment, and leaves no trace there',
     async (path, body) => {
       const sent = body();
       const wrong = elsewhere[environment];
@@ -89,7 +89,7 @@ async function sandboxKeyId({ merchantId }: Shop): Promise<string> {
   return keys[0]!.apiKeyId;
 }
 
-describe('a key that ends', () => {
+describe('a key', () => {
   const verify = (who: Shop, apiKey: string) =>
     api.post(who, '/api/v1/verify', { order_number: 'x' }, { apiKey });
 
@@ -111,7 +111,7 @@ describe('a key that ends', () => {
     expect((await verify(fresh, rotated.secret)).status).toBe(404);
   });
 
-  test('a new key works at once', async () => {
+  test('is valid at once when it is new', async () => {
     const { secret } = await apiKeys.issueApiKey({
       merchantId: shop.merchantId,
       environment: Environment.SANDBOX,
@@ -120,7 +120,7 @@ describe('a key that ends', () => {
   });
 });
 
-test('a suspended merchant gets 403, on direct 401, within 5 seconds; and is served again once resumed', async () => {
+test('a suspended merchant gets 403, or 401 at direct, within 5 seconds, and is served again after its suspension', async () => {
   const fresh = await api.newShop();
   const verify = () => api.post(fresh, '/api/v1/verify', { order_number: 'x' });
   expect((await verify()).status).toBe(404);

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe('States', () => {
-  test('EXPIRED once the payment session has ended; the order number stays taken', async () => {
+  test('EXPIRED: the order expires when its payment session ends, and its order number remains in use', async () => {
     api = await startMerchantApi();
     const { post, stack } = api;
     const shop = await api.newShop();
@@ -48,8 +48,8 @@ describe('States', () => {
   });
 });
 
-describe('when core is gone', () => {
-  test('500 in the words of each endpoint, readyz 503, healthz 200', async () => {
+describe('when core is unavailable', () => {
+  test('each endpoint answers 500 with its documented message, /readyz answers 503, and /healthz answers 200', async () => {
     api = await startMerchantApi();
     const { post, stack, rest } = api;
     const shop = await api.newShop();
@@ -74,7 +74,7 @@ describe('when core is gone', () => {
 });
 
 describe('logs', () => {
-  test('one line a request in each process, under one request id; no key and no phone number in any', async () => {
+  test('each process logs a request in one line with the same request id, and no line has a key or a phone number', async () => {
     api = await startMerchantApi();
     const { post, stack } = api;
     const shop = await api.newShop();
@@ -124,7 +124,7 @@ describe('logs', () => {
   });
 });
 
-test('more requests a second than the setting allows: 429 as documented, with Retry-After', async () => {
+test('requests above the limit per second get the documented 429 with Retry-After', async () => {
   api = await startMerchantApi({ settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '5' } });
   const { post } = api;
   const shop = await api.newShop();

@@ -171,21 +171,25 @@ describe("a merchant's own account", () => {
   test.each([
     ['ownmtn', '2567711000', askPayer, '5'],
     ['owntelebirr', '2519110000', payOnPage, '150'],
-  ] as const)('at %s is paid and returns parts, and one part once', async (wallet, prefix, pay, amount) => {
-    const owner = owners[wallet]!;
-    const phoneOf = (row: string) => (wallet === 'ownmtn' ? `+${prefix}${row}` : `0${prefix.slice(3)}${row}`);
+  ] as const)(
+    'at %s is paid and returns parts, and returns a part once when the answer is lost',
+    async (wallet, prefix, pay, amount) => {
+      const owner = owners[wallet]!;
+      const phoneOf = (row: string) =>
+        wallet === 'ownmtn' ? `+${prefix}${row}` : `0${prefix.slice(3)}${row}`;
 
-    await pay(wallet, phoneOf('00'), `${wallet}-own`, owner);
-    const paid = await ended(`${wallet}-own`, owner);
-    const part = await refundAs(stack, owner, `${wallet}-own`, '2');
-    const rest = await refundAs(stack, owner, `${wallet}-own`);
-    // The wallet loses its answer to the refund of this payer.
-    await pay(wallet, phoneOf('23'), `${wallet}-lost`, owner);
-    await ended(`${wallet}-lost`, owner);
-    const lost = await refundAs(stack, owner, `${wallet}-lost`, '3');
+      await pay(wallet, phoneOf('00'), `${wallet}-own`, owner);
+      const paid = await ended(`${wallet}-own`, owner);
+      const part = await refundAs(stack, owner, `${wallet}-own`, '2');
+      const rest = await refundAs(stack, owner, `${wallet}-own`);
+      // The wallet loses its answer to the refund of this payer.
+      await pay(wallet, phoneOf('23'), `${wallet}-lost`, owner);
+      await ended(`${wallet}-lost`, owner);
+      const lost = await refundAs(stack, owner, `${wallet}-lost`, '3');
 
-    expect([paid, part, rest, lost]).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED', 'COMPLETED']);
-    expect(await chargesTo(`${prefix}00`)).toEqual([`${amount}, returned ${amount}`]);
-    expect(await chargesTo(`${prefix}23`)).toEqual([`${amount}, returned 3`]);
-  });
+      expect([paid, part, rest, lost]).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED', 'COMPLETED']);
+      expect(await chargesTo(`${prefix}00`)).toEqual([`${amount}, returned ${amount}`]);
+      expect(await chargesTo(`${prefix}23`)).toEqual([`${amount}, returned 3`]);
+    },
+  );
 });

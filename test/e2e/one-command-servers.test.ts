@@ -88,7 +88,7 @@ describe('the embedded PostgreSQL', () => {
     if (isRoot) expect((await stat(home.data)).uid).not.toBe(0);
   });
 
-  test("its log has a failed statement's error, and none of its values", async () => {
+  test('logs the error of a failed statement without its values', async () => {
     await query(url, 'CREATE TABLE payers (phone text PRIMARY KEY CHECK (phone <> $$+251911234568$$))');
     await query(url, 'INSERT INTO payers VALUES ($$+251911234567$$)');
     for (const phone of ['+251911234567', '+251911234568'])
@@ -119,7 +119,7 @@ describe('the embedded PostgreSQL', () => {
     await once(other, 'exit');
   });
 
-  test('a server that a killed start left running is shut down cleanly by the next start', async () => {
+  test('that a killed start left running is shut down cleanly by the next start', async () => {
     await server.stop();
     const [port] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
     const args = ['-D', home.data, '-p', String(port), '-c', 'unix_socket_directories='];
@@ -159,7 +159,7 @@ describe('a start of the embedded PostgreSQL', () => {
     return started;
   }
 
-  test('an interrupted first start is repeated', async () => {
+  test('repeats an interrupted first start', async () => {
     const folder = await newFolder();
     const home = await homeIn(folder);
     await mkdir(`${home.data}.draft`);
@@ -206,7 +206,7 @@ describe('a start of the embedded PostgreSQL', () => {
         expect(reports).toHaveLength(2);
       });
 
-      test('a missing database in another folder is not replaced by an empty one', async () => {
+      test('does not replace a missing database in another folder by an empty one', async () => {
         const folder = await newFolder();
         await writeFile(join(folder, 'postgres.path'), '/var/lib/gatehouse/gone/postgres\n');
         await expect(homeIn(folder)).rejects.toThrow(/that folder is gone\. Put it back/);

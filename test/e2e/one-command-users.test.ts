@@ -26,11 +26,11 @@ async function linkPackages(project: string): Promise<void> {
     else await symlink(join(from, name), join(to, name));
 }
 
-describe('the one command as different users', () => {
+describe('the one command', () => {
   const start = oneCommand();
   const newFolder = temporaryFolders();
 
-  test('as an ordinary user everything runs as that user, and the kernel’s hang-up stops it when its terminal is closed', async () => {
+  test('runs everything as the ordinary user who starts it, and stops when the terminal is closed', async () => {
     const uid = isRoot ? nobody.uid : process.getuid?.();
     const dataFolder = await newFolder();
     if (isRoot) await chown(dataFolder, nobody.uid, nobody.gid);
@@ -55,7 +55,7 @@ describe('the one command as different users', () => {
       hadSharedFolder = existsSync(sharedFolder);
     });
 
-    test('as root with the project in a home of mode 0700, npm start works', async () => {
+    test('works for root with the project in a home of mode 0700', async () => {
       const home = await newHome();
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });

@@ -249,7 +249,7 @@ describe('the one command, used, killed and started again', () => {
   });
 
   test.each(['core', 'nats-server', 'postgres'])(
-    'starts %s again when it ends, says so, and goes on with the same data',
+    'restarts %s when it exits, reports that, and continues with the same data',
     async (name) => {
       const [pid = 0] = [...(await run.processes())].find(([, its]) => its === name) ?? [];
       expect(pid).toBeGreaterThan(0);

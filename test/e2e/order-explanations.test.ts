@@ -143,8 +143,8 @@ const takeReversal = (orderId: string) =>
     return reversals.find(({ strayPayment }) => strayPayment?.orderId === orderId);
   });
 
-describe('a payment', () => {
-  test('of the checkout, from the registration to a cancellation', async () => {
+describe('the explanation of a payment', () => {
+  test('of the checkout follows it from the registration to a cancellation', async () => {
     await reportWallets(WalletBreakerState.CLOSED);
     const { order, ...name } = await hosted(signing, '');
     const registered = await expectFact(name, 'customer_payment payer order_expires');
@@ -183,7 +183,7 @@ describe('a payment', () => {
     expect(await expectEverywhere(name, 'nothing nobody none')).toMatch(/^The order failed \(cancelled\)/);
   });
 
-  test('that is not sent, because the circuit is open or no wallets process runs', async () => {
+  test('that is not sent names the open circuit or the missing wallets process', async () => {
     await reportWallets(WalletBreakerState.OPEN);
     const { payment, ...name } = await direct();
     await expectFact(name, 'wallet_recovery wallet wallet_checked');
@@ -196,7 +196,7 @@ describe('a payment', () => {
     await reportWallets(WalletBreakerState.CLOSED);
   });
 
-  test("with the merchant's own account, whose credentials the wallet refuses", async () => {
+  test("with the merchant's own account names the credentials that the wallet refuses", async () => {
     const { payment, ...name } = await direct();
     await desk.settle(payment, outcomes.notReached());
     const [account] = await desk.query<{ id: string }>(
@@ -212,7 +212,7 @@ describe('a payment', () => {
     await expectFact(name, 'merchant_credentials merchant credentials_corrected');
   });
 
-  test('that the merchant cannot take: no wallet enabled, suspended, and an expired session', async () => {
+  test('that the merchant cannot take names the reason: no enabled wallet, a suspension, or an expired session', async () => {
     const merchant = await stack.createMerchant();
     const { orderId, ...name } = await hosted(merchant);
     const wallets = ['walleta', 'walletb'];
@@ -239,8 +239,8 @@ describe('a payment', () => {
   });
 });
 
-describe('money that does not pay the order', () => {
-  test('of another amount: returned, refused, and settled by operators', async () => {
+describe('the explanation of money that does not pay the order', () => {
+  test('in another amount follows it until it is returned, refused, or settled by operators', async () => {
     const { payment, ...name } = await direct();
     await desk.settle(payment, completed('99.00'));
     await expectFact(name, 'request_sent wallets_process request_sent');
@@ -261,7 +261,7 @@ describe('money that does not pay the order', () => {
     await expectFact(name, 'settlement_confirmation operator settlement_confirmed');
   });
 
-  test('that came late keeps a checkout order from being paid until it is returned', async () => {
+  test('that came late says that a checkout order cannot be paid until it is returned', async () => {
     const { order, ...name } = await hosted(signing, '');
     const payment = await desk.payHosted(order);
     await desk.settle(payment, outcomes.declined());
@@ -280,7 +280,7 @@ describe('money that does not pay the order', () => {
   });
 });
 
-test('a refund: awaiting approval, about to be sent, with the wallet, unknown and completed', async () => {
+test('the explanation of a refund follows its approval, the request, an unknown outcome and the completion', async () => {
   const approvalLimits = [{ currency: 'ETB', amount: '0' }];
   const merchant = await stack.createMerchant({ signsWebhooks: true });
   await merchants.updateMerchant({ merchantId: merchant.id, refundPolicy: { approvalLimits } });
@@ -321,7 +321,7 @@ test('a refund: awaiting approval, about to be sent, with the wallet, unknown an
   await expectFact(order, 'nothing nobody none');
 });
 
-test('a webhook: without a secret, refused, with its endpoint paused, abandoned and delivered', async () => {
+test('the explanation of a webhook covers a missing secret, a refusal, a paused endpoint, abandonment and delivery', async () => {
   const merchant = await stack.createMerchant();
   const order = await paidWithWebhook(merchant);
   await expectFact(order, 'webhook_secret merchant secret_created');
@@ -389,7 +389,7 @@ test('an unknown order is answered as in verify, and no merchant sees another me
   expect((await ask('explain', 'svc_test_none', {})).status).toBe(401);
 });
 
-test('each outcome of the simulated wallets ends with the fact that fits it', async () => {
+test('each outcome of the simulated wallets ends with the matching fact', async () => {
   await desk.clear();
   await reportWallets(WalletBreakerState.CLOSED);
   await stack.startWallets();

@@ -111,7 +111,7 @@ async function balanceOf(account: string): Promise<number> {
   return Number(accounts.find((each) => each.account === account && each.currency === 'ETB')?.balance ?? '0');
 }
 
-test('money goes to the account of each merchant, and a reversal comes out of the same', async () => {
+test('money goes to the account of each merchant, and reversals are paid from the same account', async () => {
   const { id: ordinary } = await stack.createMerchant();
   const { id: own } = await stack.createMerchant();
   await useAccount(own, 0, '3001');
@@ -215,7 +215,7 @@ test('after kill -9 the payments of an own account are charged once each, to tha
   expect(await balanceOf(`accountid@${payee}`)).toBe(10 * begun.length);
 });
 
-test("the balance of an own account shows what the account's statement lacks, and the operator's stays even", async () => {
+test("the balance of an own account shows a payment that its statement lacks, and the operator's balance stays even", async () => {
   const { id: ordinary } = await stack.createMerchant();
   const { id: own } = await stack.createMerchant();
   await useAccount(own, 0, '3005');

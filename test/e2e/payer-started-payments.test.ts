@@ -324,7 +324,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
     expect((await verify(number('FORGED')))['status']).toBe('PENDING');
   });
 
-  test('a message with a wrong token is not received', async () => {
+  test('a message with a wrong token is rejected', async () => {
     const { validation, confirmation: right } = ourUrls(wallet);
 
     // The token of one message is not that of the other.

@@ -69,7 +69,7 @@ describe('a deployment that requires a certification', () => {
     });
   });
 
-  test('creates merchants in the sandbox only, and refuses results that cannot be', async () => {
+  test('creates merchants in the sandbox only, and refuses impossible results', async () => {
     const merchantId = await newMerchant();
     const created = await failureOf(merchants.createMerchant({ name: 'Eager', productionActivated: true }));
     const unknown = 'mer_01h455vb4pex5vsknk084sn02q';

@@ -44,7 +44,7 @@ async function configurePostgres({ services, machine, client }: Prepared): Promi
   await client.query('select pg_reload_conf()');
 }
 
-describe('docker compose up with docker-compose.tls.yml, done with plain processes', () => {
+describe('docker compose up with docker-compose.tls.yml, run as plain processes', () => {
   let composed: ComposedGatehouse;
 
   beforeAll(async () => {

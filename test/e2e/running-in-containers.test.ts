@@ -33,7 +33,7 @@ interface Job {
   };
 }
 
-describe('docker compose up without any preparation, done with plain processes', () => {
+describe('docker compose up without any preparation, run as plain processes', () => {
   let blocks: readonly string[];
   let composed: ComposedGatehouse;
   let schemas: readonly string[];
@@ -118,7 +118,7 @@ describe('docker compose up without any preparation, done with plain processes',
     });
   });
 
-  test('the commands of the page make a merchant with a key and a webhook secret, invite people, who sign in, and find all well', async () => {
+  test('the commands of the page create a merchant with a key and a webhook secret, invite people who sign in, and find no fault', async () => {
     const { machine, deployed } = composed;
     const lines = (blocks[1] ?? '').trim().split('\n');
     const links = new Map<string, string>();
@@ -164,7 +164,7 @@ describe('docker compose up without any preparation, done with plain processes',
     }
   });
 
-  test('a first start makes nothing where people work already, and invites the operator whom .env names', async () => {
+  test('a first start creates nothing in a gateway that has users, and invites the operator whom .env names', async () => {
     const { folder, machine, deployed } = composed;
     const again = deployed('first-start');
     const own = { ...again.environment, GATEHOUSE_FIRST_START_FOLDER: join(folder, 'again') };

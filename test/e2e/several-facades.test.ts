@@ -99,7 +99,7 @@ function isWhole(story: string): boolean {
 }
 
 describe('two facades and two cores', () => {
-  test('make one order of identical registrations, and give all the same checkout_url', async () => {
+  test('create one order from identical registrations, and return the same checkout_url for each', async () => {
     const orderNumber = newOrderNumber();
 
     const answers = await forty((n) => register(n, orderNumber));
@@ -109,7 +109,7 @@ describe('two facades and two cores', () => {
     expect(await storyOf(orderNumber)).toBe('PENDING 1 1CREATED');
   });
 
-  test('let one of many conflicting registrations win, and both say which', async () => {
+  test('let one of many conflicting registrations win, and agree which', async () => {
     const orderNumber = newOrderNumber();
 
     const answers = await forty((n) => register(n, orderNumber, `${n + 1}.00`));
@@ -120,7 +120,7 @@ describe('two facades and two cores', () => {
       expect(JSON.parse((await verify(facade, orderNumber)).text)).toMatchObject({ data: { amount } });
   });
 
-  test('show each other at once what one of them has acknowledged', async () => {
+  test('return an order at the other facade as soon as one has acknowledged it', async () => {
     for (let n = 0; n < 40; n += 1) {
       const orderNumber = newOrderNumber();
       expect((await register(n, orderNumber)).status).toBe(201);

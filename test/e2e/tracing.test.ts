@@ -292,7 +292,7 @@ describe('tracing', () => {
     expect(spansOf(unknown)).toEqual([]);
   });
 
-  test('decides alone what it records, and ignores unusable traces', async () => {
+  test('decides itself which traces it records, and ignores invalid trace headers', async () => {
     const facade = await startInline(
       'rest-facade',
       facadeSettings(tracingTo(collector.url, { OTEL_TRACES_SAMPLER: 'always_off' })),

@@ -118,7 +118,7 @@ test.each([
   ['21', 'a failure callback, while the query says completed'],
   ['24', 'paid, though the statement will not have it'],
   ['25', 'paid, though the statement will show another amount'],
-])('%s %s: COMPLETED, charged once', async (row) => {
+])('%s %s: the order is COMPLETED, and the payer is charged once', async (row) => {
   const { orderNumber, payer } = await pay(row);
 
   const order = await settled(orderNumber);
@@ -139,7 +139,7 @@ test.each([
   ['05', 'payer_not_found'],
   ['06', 'limit_exceeded'],
   ['07', 'account_state'],
-])('%s %s: FAILED, nobody charged', async (row, reason) => {
+])('%s %s: the order is FAILED, and nobody is charged', async (row, reason) => {
   const { orderNumber, payer } = await pay(row);
 
   const order = await settled(orderNumber);
@@ -169,7 +169,7 @@ test('a payment that the wallet refused can be queried again, and is never sent 
   expect(story.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
 });
 
-test('04 no answer: FAILED when the wallet reports no confirmation, and no charge', async () => {
+test('04 no answer: the order is FAILED when the wallet reports no confirmation, and nobody is charged', async () => {
   const { orderNumber, payer } = await pay('04');
 
   expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
@@ -183,24 +183,29 @@ test.each([
   ['16', '503 at every acknowledgement'],
   ['18', 'a forged success callback, while the wallet says pending'],
   ['20', 'pending for ever'],
-])('%s %s: stays PENDING, asked again, never decided by us', async (row) => {
-  const { orderNumber, payer } = await pay(row);
+])(
+  '%s %s: the order stays PENDING, and Gatehouse queries the wallet and decides nothing itself',
+  async (row) => {
+    const { orderNumber, payer } = await pay(row);
 
-  const attempt = await waitUntil('the wallet has been asked three times', async () => {
-    const story = await attemptOf(orderNumber);
-    return (
-      story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >= 3 &&
-      story
+    const attempt = await waitUntil('the wallet has been asked three times', async () => {
+      const story = await attemptOf(orderNumber);
+      return (
+        story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >= 3 &&
+        story
+      );
+    });
+
+    expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
+    expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(
+      attempt.paymentAttempt?.status,
     );
-  });
+    expect(attempt.dueTime).toBeDefined();
+    expect(await chargesTo(payer)).toEqual([]);
+  },
+);
 
-  expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
-  expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(attempt.paymentAttempt?.status);
-  expect(attempt.dueTime).toBeDefined();
-  expect(await chargesTo(payer)).toEqual([]);
-});
-
-test('19 completed with another amount: FAILED, and the money is sent back', async () => {
+test('19 completed with another amount: the order is FAILED, and the money is sent back', async () => {
   const { orderNumber } = await pay('19');
 
   expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
@@ -214,7 +219,7 @@ test('19 completed with another amount: FAILED, and the money is sent back', asy
   expect(found.amount).not.toBe('100.50');
 });
 
-test('27 another amount that the wallet will not give back: FAILED, and left to the operator', async () => {
+test('27 another amount that the wallet does not give back: the order is FAILED, and an operator decides', async () => {
   const { orderNumber } = await pay('27');
 
   expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });

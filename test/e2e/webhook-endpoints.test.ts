@@ -238,7 +238,7 @@ test('deliveries wait until a secret is shown, for an endpoint and for a webhook
   await waitUntil('nothing waits', async () => (await list()).awaitedSecrets.length === 0);
 });
 
-test('a paused endpoint gets what it missed in order when it is resumed, and a deleted one nothing more', async () => {
+test('a paused endpoint gets what it missed in order when it is resumed, and a deleted one gets nothing more', async () => {
   await allowRefunds();
   const [paused, other] = [await openReceiver(), await openReceiver()];
   const first = await createEndpoint(paused.origin);

@@ -116,7 +116,7 @@ async function deliveryOf(orderNumber: string, until: (delivery: Delivery) => bo
 }
 
 describe('an order that ends', () => {
-  test('completed: a signed webhook brings exactly what verify says', async () => {
+  test('as COMPLETED sends a signed webhook with the same values as verify', async () => {
     const receiver = await openReceiver();
     await register('W-1', `${receiver.origin}/hooks?shop=7`);
     await pay('W-1');
@@ -141,7 +141,7 @@ describe('an order that ends', () => {
     expect(body['data']).toMatchObject({ status: 'COMPLETED', deducted: '100.50' });
   });
 
-  test('failed: the customer gave up at the checkout', async () => {
+  test('as FAILED sends a webhook when the customer cancels at the checkout', async () => {
     const receiver = await openReceiver();
     const { pathname } = new URL(await register('W-2', receiver.origin));
     const customer = createCustomer();
@@ -157,7 +157,7 @@ describe('an order that ends', () => {
     expect(body['data']).toMatchObject({ status: 'FAILED' });
   });
 
-  test('expired: not paid in time', async () => {
+  test('as EXPIRED sends a webhook when nobody paid in time', async () => {
     const receiver = await openReceiver();
     await register('W-3', receiver.origin);
     await endSession('W-3');
@@ -169,7 +169,7 @@ describe('an order that ends', () => {
     expect(body['data']).toEqual(await verified('W-3'));
   });
 
-  test('without a webhook_url, and while an order is open, no webhook is sent', async () => {
+  test('sends no webhook without a webhook_url, and none before its end', async () => {
     const receiver = await openReceiver();
     const silent = { order_number: 'W-4', amount: '100.50', currency: 'ETB', phone: '0911223344' };
     await api.post(shop, '/api/v1/direct?payment_option=walleta_ussd', silent);
@@ -192,7 +192,7 @@ describe('an order that ends', () => {
 });
 
 describe('a failing receiver', () => {
-  test('gets the same id and bytes again until it answers 2xx, newly signed each time', async () => {
+  test('gets the same id and bytes with a new signature until it answers 2xx', async () => {
     let refusals = 1;
     const receiver = await openReceiver((exchange) => answer(refusals-- > 0 ? 503 : 204)(exchange));
     await register('R-1', receiver.origin);

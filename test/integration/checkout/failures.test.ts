@@ -27,12 +27,12 @@ const failing = (error: Error) => ({
 
 describe('while core cannot answer', () => {
   test.each([
-    ['is gone', new ConnectError('gone', Code.Unavailable)],
+    ['is unavailable', new ConnectError('gone', Code.Unavailable)],
     ['is too slow', rpcError('DEADLINE_EXCEEDED', 'late')],
     ['has lost its database', rpcError('DATABASE_UNAVAILABLE', 'secret detail')],
-    ['breaks', new ConnectError('secret detail', Code.Internal)],
+    ['fails unexpectedly', new ConnectError('secret detail', Code.Internal)],
     ['does not know our token', rpcError('INVALID_SERVICE_TOKEN', 'secret detail')],
-  ])('because it %s, the customer is asked to refresh the page', async (_name, error) => {
+  ])('the page asks the customer to refresh it when core %s', async (_name, error) => {
     running = await startCheckoutOverRpc(failing(error));
     const customer = createCustomer();
 
@@ -53,7 +53,7 @@ describe('while core cannot answer', () => {
     }
   });
 
-  test('its page is followed by JSON that says so', async () => {
+  test('the status address answers with JSON', async () => {
     running = await startCheckoutOverRpc(failing(new ConnectError('gone', Code.Unavailable)));
 
     const { status, headers, body } = await createCustomer().get(`${running.page}/status`);
@@ -62,7 +62,7 @@ describe('while core cannot answer', () => {
     expect(JSON.parse(body)).toEqual({ code: 503, message: 'RPC_UNAVAILABLE' });
   });
 
-  test('an overloaded one says when to come back', async () => {
+  test('the page has the Retry-After of an overloaded core', async () => {
     running = await startCheckoutOverRpc(failing(rpcError('OVERLOADED', 'busy', { retryAfterMs: 1_500 })));
 
     const { status, headers } = await createCustomer().get(running.page);
@@ -70,7 +70,7 @@ describe('while core cannot answer', () => {
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   });
 
-  test('the reason is in the log, the token is not', async () => {
+  test('the log has the reason and not the token', async () => {
     const { log, page, close } = (running = await startCheckoutOverRpc(
       failing(new ConnectError('gone', Code.Unavailable)),
     ));
@@ -87,7 +87,7 @@ describe('while core cannot answer', () => {
 test.each([
   ['MERCHANT_SUSPENDED', 403],
   ['PRODUCTION_NOT_ACTIVATED', 403],
-] as const)('a shop that may not take payments (%s) says so beside the form', async (reason, status) => {
+] as const)('the form says that the shop cannot take payments (%s)', async (reason, status) => {
   running = await startCheckoutOverRpc({
     checkout: { submitCheckoutPayment: () => Promise.reject(rpcError(reason, 'no')) },
   });
@@ -104,7 +104,7 @@ test.each([
   ['too_many_attempts', 'This order has no tries left'],
   ['option_not_allowed', 'This order cannot be paid with this wallet'],
   ['a_cause_of_a_newer_core', 'This order cannot be paid right now'],
-])('an order that takes no payment (%s) says why beside the form', async (cause, title) => {
+])('the form says why the order takes no payment (%s)', async (cause, title) => {
   const refusal = rpcError('ORDER_NOT_PAYABLE', 'no', { metadata: { cause } });
   running = await startCheckoutOverRpc({
     checkout: { submitCheckoutPayment: () => Promise.reject(refusal) },
@@ -116,7 +116,7 @@ test.each([
   expect(answer.body).toContain(title);
 });
 
-test("a request that the framework refuses is the customer's mistake and not ours", async () => {
+test('a request that the framework refuses is an error of the client, not of the server', async () => {
   running = await startCheckoutOverRpc({});
   const { status } = await fetch(running.page, { method: 'QUERY' });
   expect(status).toBe(400);
@@ -179,10 +179,10 @@ describe('unknown links', () => {
   });
 });
 
-describe('behind https', () => {
+describe('behind HTTPS', () => {
   const baseUrl = () => 'https://pay.example/checkout';
 
-  test('the secret is a __Host- cookie, and the browser comes back over https alone', async () => {
+  test('the secret is a __Host- cookie, and the browser returns over HTTPS only', async () => {
     running = await startCheckoutOverRpc({}, { baseUrl });
 
     const { headers } = await createCustomer().get(running.page);
@@ -195,7 +195,7 @@ describe('behind https', () => {
     expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
   });
 
-  test('a path before ours stands before every address of the page', async () => {
+  test('every address on the page begins with the path of the public URL', async () => {
     running = await startCheckoutOverRpc({}, { baseUrl });
 
     const { body } = await createCustomer().get(running.page);
@@ -217,7 +217,7 @@ describe('behind https', () => {
 
 describe('the way back to the shop', () => {
   test.each(['', 'javascript:alert(1)', ' https://shop.example', 'data:text/html,x'])(
-    'is no link when it is %j',
+    'is not a link when the return_url is %j',
     async (returnUrl) => {
       running = await startCheckoutOverRpc({
         checkout: { getCheckout: () => ({ checkout: openCheckout({ status: 4, returnUrl }) }) },
@@ -254,7 +254,7 @@ test('the page shows the end of the session in time, even before core has expire
 });
 
 describe('readyz', () => {
-  test('200 while core serves and 503 otherwise, while healthz is always 200', async () => {
+  test('answers 200 while core serves and 503 otherwise, and healthz always answers 200', async () => {
     let status = ServingStatus.SERVING;
     const started = (running = await startCheckoutOverRpc({ health: { check: () => ({ status }) } }));
     const { url } = started;
@@ -266,7 +266,7 @@ describe('readyz', () => {
     expect(await probe('/healthz')).toBe(200);
   });
 
-  test('503 while draining, when pages are still served and no connection is kept', async () => {
+  test('answers 503 while the process drains, when pages are still served and no connection is kept', async () => {
     running = await startCheckoutOverRpc({ health: { check: () => ({ status: ServingStatus.SERVING }) } });
     running.drain.abort();
 
@@ -289,7 +289,7 @@ describe('while a wallet holds money that does not pay the order', () => {
     ],
     [{ status: OrderStatus.FAILED }, true, 'has not sent it back. Contact Abeba Trading'],
   ])(
-    'the page of an order that is %j says so (reversal refused: %s), and never that nothing was paid',
+    'the page of an order that is %j says so (reversal refused: %s), and never says that nothing was paid',
     async (order, reversalRefused, words) => {
       const moneyNotReturned = create(MoneyNotReturnedSchema, {
         amount: '99.00',

@@ -36,7 +36,7 @@ describe("a form is accepted from the checkout's own pages only:", () => {
       'another site that says it is our origin',
       { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:8082' },
     ],
-  ])('not from %s', async (_name, headers) => {
+  ])('it is refused from %s', async (_name, headers) => {
     const order = await orders.register();
     const before = await orders.rows(order);
     const customer = await atThePage(order.url);
@@ -49,7 +49,7 @@ describe("a form is accepted from the checkout's own pages only:", () => {
     expect(await orders.rows(order)).toEqual(before);
   });
 
-  test('not without any word of where it comes from, nor our cookie', async () => {
+  test('it is refused without a known origin and without the cookie', async () => {
     const order = await orders.register();
 
     expect((await createCustomer().post(order.url, payment, {})).status).toBe(403);
@@ -60,7 +60,7 @@ describe("a form is accepted from the checkout's own pages only:", () => {
   test.each([
     ['as new browsers say', { 'sec-fetch-site': 'same-origin', origin: 'null' }],
     ['as old browsers show by their cookie, which other sites cannot send', { origin: 'null' }],
-  ])('from our page, %s', async (_name, headers) => {
+  ])('it is accepted from our page, %s', async (_name, headers) => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
 
@@ -69,7 +69,7 @@ describe("a form is accepted from the checkout's own pages only:", () => {
     expect(status).toBe(303);
   });
 
-  test('from our page, by its origin', async () => {
+  test('it is accepted from our page by its origin', async () => {
     const order = await orders.register();
     const { origin } = new URL(order.url);
 
@@ -92,7 +92,7 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
       'This way to pay is not available right now.',
     ],
     ['no phone', { ...payment, phone: '  ' }, 'Enter the mobile number your wallet is registered with.'],
-    ['a number that is none', { ...payment, phone: '12345' }, 'This does not look like a mobile number.'],
+    ['an invalid number', { ...payment, phone: '12345' }, 'This does not look like a mobile number.'],
     [
       'letters for a number',
       { ...payment, phone: '"><script>alert(1)</script>' },
@@ -111,7 +111,7 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
     expect(await orders.attempts(order)).toEqual([]);
   });
 
-  test('the choices are kept', async () => {
+  test('the page keeps the choices', async () => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
 
@@ -125,7 +125,7 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
     ['spaces', '0911 22 33 44'],
     ['dashes and brackets', '(+251) 911-22-33-44'],
     ['what phones put around a number that was copied', '\u202a+251\u00a0911223344\u202c'],
-  ])('a number typed with %s is a number', async (_name, typed) => {
+  ])('a phone number typed with %s is accepted', async (_name, typed) => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
 
@@ -135,12 +135,12 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
   });
 });
 
-describe('a body that is no form of ours', () => {
+describe('a malformed form', () => {
   test.each([
     ['JSON', 'application/json', '{"payment_option":"walleta_ussd","phone":"0911223344"}'],
     ['plain text', 'text/plain', 'payment_option=walleta_ussd&phone=0911223344'],
     ['a form of 5 KiB', 'application/x-www-form-urlencoded', `phone=${'1'.repeat(5_000)}`],
-    ['nothing that says what it is', '', 'phone=0911223344'],
+    ['a body without a content type', '', 'phone=0911223344'],
   ])('%s is refused with a page, and starts nothing', async (_name, type, body) => {
     const order = await orders.register();
 
@@ -209,7 +209,7 @@ test('a phone with an unconfirmed payment gets no second prompt, and the page te
   expect(await orders.attempts(second)).toEqual([]);
 });
 
-test('phones are masked in the log, and tokens and secrets are not in it', async () => {
+test('the log contains masked phones, and neither tokens nor secrets', async () => {
   const order = await orders.register();
   const customer = await atThePage(order.url);
   await customer.post(order.url, { ...payment, phone: '0955667788' });

@@ -10,7 +10,7 @@ const orders = shared(
 );
 
 describe('looking at a checkout', () => {
-  test('a hundred times, by everything that can be got, changes no row', async () => {
+  test('a hundred times, at every address, changes no row', async () => {
     const order = await orders.register();
     const before = await orders.rows(order);
     const paths = ['', '/status', '/qr.svg', '?lang=am', '?stay=1'];
@@ -23,7 +23,7 @@ describe('looking at a checkout', () => {
     expect(await orders.rows(order)).toEqual(before);
   });
 
-  test('of a link preview binds it to no browser', async () => {
+  test('from a link preview binds it to no browser', async () => {
     const order = await orders.register();
     await createCustomer().get(order.url, { 'user-agent': 'LinkPreview/1.0', purpose: 'prefetch' });
 
@@ -33,7 +33,7 @@ describe('looking at a checkout', () => {
     expect((await customer.post(order.url, payment)).status).toBe(303);
   });
 
-  test('a GET of an address that takes forms is not found, and cancels nothing', async () => {
+  test('with a GET of the address of a form is not found, and cancels nothing', async () => {
     const order = await orders.register();
     const before = await orders.rows(order);
 
@@ -70,7 +70,7 @@ describe('submitting', () => {
     expect(await orders.attempts(order)).toMatchObject([{ phone: '+251911223344' }]);
   });
 
-  test('without ever having opened the page works, and gives the browser its secret', async () => {
+  test('without opening the page first works, and gives the browser its secret', async () => {
     const order = await orders.register();
     const customer = createCustomer();
 
@@ -95,9 +95,9 @@ describe('another browser', () => {
 
   test.each([
     ['none', ''],
-    ['one it made up', 'b'.repeat(43)],
-    ['a broken one', '%00"\'><script>'],
-  ])('with %s for a secret can neither pay nor cancel', async (_name, secret) => {
+    ['a made-up secret', 'b'.repeat(43)],
+    ['a malformed one', '%00"\'><script>'],
+  ])('with %s as its secret can neither pay nor cancel', async (_name, secret) => {
     const order = await orders.register();
     await createCustomer().post(order.url, payment);
     await orders.settle(order, { attempt: 'DECLINED' });
@@ -112,7 +112,7 @@ describe('another browser', () => {
     expect(await orders.rows(order)).toEqual(before);
   });
 
-  test('is shown how it ended, once it has', async () => {
+  test('sees the outcome when the payment has ended', async () => {
     const order = await orders.register();
     await createCustomer().post(order.url, payment);
     await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
@@ -151,7 +151,7 @@ describe("the browser's secret", () => {
 });
 
 describe('cancelling', () => {
-  test('ends the order, and so do repeats', async () => {
+  test('ends the order, and repeating it has no further effect', async () => {
     const order = await orders.register();
     const customer = createCustomer();
     await customer.get(order.url);

@@ -33,19 +33,24 @@ async function after(
   return { order, customer };
 }
 
-describe('the page says how the payment stands:', () => {
+describe('the page shows the state of the payment:', () => {
   test.each<[string, Settlement | undefined, string, string]>([
-    ['asked for just now', undefined, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
-    ['with the wallet', { attempt: 'SENT' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
+    ['requested just now', undefined, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
+    ['sent to the wallet', { attempt: 'SENT' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
     ['unknown', { attempt: 'UNKNOWN' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
     ['paid', { attempt: 'SUCCEEDED', order: 'COMPLETED' }, 'Payment received', 'ክፍያው ተፈጽሟል'],
     [
-      'expired after nobody confirmed',
+      'expired without a confirmation',
       { attempt: 'TIMED_OUT', order: 'EXPIRED' },
       'The time to pay has run out',
       'የመክፈያው ጊዜ አልፏል',
     ],
-    ['given up after a no', { attempt: 'DECLINED', order: 'FAILED' }, 'Payment cancelled', 'ክፍያው ተሰርዟል'],
+    [
+      'cancelled after a declined payment',
+      { attempt: 'DECLINED', order: 'FAILED' },
+      'Payment cancelled',
+      'ክፍያው ተሰርዟል',
+    ],
   ])('%s', async (_name, settlement, english, amharic) => {
     const { order, customer } = await after(settlement);
 
@@ -58,7 +63,7 @@ describe('the page says how the payment stands:', () => {
     expect([am.status, headingOf(am)]).toEqual([200, amharic]);
   });
 
-  test('failed, after the last try', async () => {
+  test('failed after the last attempt', async () => {
     const { order, customer } = await after(undefined);
     await orders.useUpAttempts(order);
 
@@ -87,19 +92,22 @@ describe('the page says how the payment stands:', () => {
     ['wrong_amount', 'That money is back in your wallet'],
     ['merchant_config', 'did not accept the payment'],
     ['provider_error', 'did not accept the payment'],
-  ])('declined for %s: in plain words, with the form to try again', async (declineReason, words) => {
-    const { order, customer } = await after({ attempt: 'DECLINED', declineReason });
+  ])(
+    'declined for %s: the page gives the reason in plain words, with the form to try again',
+    async (declineReason, words) => {
+      const { order, customer } = await after({ attempt: 'DECLINED', declineReason });
 
-    const page = await customer.get(order.url);
+      const page = await customer.get(order.url);
 
-    expect(page.body).toContain(words);
-    expect(page.body).toContain('You can try 4 more times.');
-    expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
-    expect(page.body).toMatch(/id="phone"[^>]*value="0911\u00a022\u00a033\u00a044"/);
-  });
+      expect(page.body).toContain(words);
+      expect(page.body).toContain('You can try 4 more times.');
+      expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
+      expect(page.body).toMatch(/id="phone"[^>]*value="0911\u00a022\u00a033\u00a044"/);
+    },
+  );
 });
 
-describe('the page to pay', () => {
+describe('the payment page', () => {
   test('shows the business, the merchant behind it, the reason, the amount, and the phone of the order', async () => {
     const order = await orders.register({
       merchantName: 'Abeba Trading PLC',
@@ -120,7 +128,7 @@ describe('the page to pay', () => {
     expect(body).not.toContain('Test payment');
   });
 
-  test('says that a test is one', async () => {
+  test('says that a sandbox payment is a test', async () => {
     const order = await orders.register({ environment: Environment.SANDBOX });
 
     expect((await createCustomer().get(order.url)).body).toContain('Test payment: no real money moves');
@@ -131,7 +139,7 @@ describe('the page to pay', () => {
     ['999999999999.99', 'ETB', 'ETB\u00a0999,999,999,999.99'],
     ['100', 'USD', '$100.00'],
     ['9007199254.74', 'USD', '$9,007,199,254.74'],
-  ])('writes %s %s to the last digit', async (amount, currency, written) => {
+  ])('shows every digit of %s %s', async (amount, currency, written) => {
     const order = await orders.register({ amount, currency });
 
     expect((await createCustomer().get(order.url)).body).toContain(written);
@@ -219,7 +227,7 @@ describe('the way back to the shop', () => {
     ['success', { attempt: 'SUCCEEDED', order: 'COMPLETED' }],
     ['failure', { attempt: 'DECLINED', order: 'FAILED' }],
     ['expiry', { attempt: 'TIMED_OUT', order: 'EXPIRED' }],
-  ])('after %s is the return_url exactly as given, by link and by itself', async (_name, settlement) => {
+  ])('after %s leads to the exact return_url, by a link and automatically', async (_name, settlement) => {
     const { order, customer } = await after(settlement);
     const escaped = shopsUrl.replaceAll('&', '&amp;');
 
@@ -239,13 +247,13 @@ describe('the way back to the shop', () => {
     ],
     ['in a browser that did not pay', () => Promise.resolve(createCustomer())],
     [
-      'when the payment is not news any more',
+      'when the payment is no longer recent',
       async (paid, customer) => {
         await orders.decidedAgo(paid, 301);
         return customer;
       },
     ],
-  ])('is not taken by itself %s', async (_name, reopen) => {
+  ])('is not followed automatically %s', async (_name, reopen) => {
     const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
     const browser = await reopen(order, customer);
 
@@ -301,14 +309,17 @@ describe('the language', () => {
     );
   });
 
-  test.each(['xx', '../am', '<script>'])('%s is none, and is not remembered', async (language) => {
-    const order = await orders.register();
+  test.each(['xx', '../am', '<script>'])(
+    'ignores and does not remember the unknown language %s',
+    async (language) => {
+      const order = await orders.register();
 
-    const page = await createCustomer().get(`${order.url}?lang=${encodeURIComponent(language)}`);
+      const page = await createCustomer().get(`${order.url}?lang=${encodeURIComponent(language)}`);
 
-    expect(page.body).toContain('<html lang="en">');
-    expect(page.headers.getSetCookie().join()).not.toContain('gatehouse_language');
-  });
+      expect(page.body).toContain('<html lang="en">');
+      expect(page.headers.getSetCookie().join()).not.toContain('gatehouse_language');
+    },
+  );
 });
 
 describe('every answer', () => {
@@ -352,7 +363,7 @@ describe('every answer', () => {
     }
   });
 
-  test('that is a page has no script or style within it, and nothing of another host', async () => {
+  test('that is a page has no inline script or style, and loads nothing from another host', async () => {
     const { order, customer } = await after(undefined);
     for (const { body } of [
       await customer.get(order.url),
@@ -363,7 +374,7 @@ describe('every answer', () => {
     }
   });
 
-  test('that is an asset may be kept for ever, under a name made of its content', async () => {
+  test('that is an asset may be cached for ever, because its name depends on its content', async () => {
     const { body } = await createCustomer().get((await orders.register()).url);
     const paths = [...body.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
 
@@ -387,13 +398,13 @@ describe('a link that leads nowhere', () => {
     ['too short', 'abc'],
     ['too long', 'a'.repeat(300)],
     ['with other characters', `${'a'.repeat(80)}%00%2f..`],
-  ])('%s is a page with 404', async (_name, token) => {
+  ])('%s gets a page with 404', async (_name, token) => {
     const page = await createCustomer().get(`${stack.checkouts[0]!.origin}/c/${token}`);
 
     expect([page.status, headingOf(page)]).toEqual([404, 'We do not know this link']);
   });
 
-  test('a token with one letter changed is unknown too', async () => {
+  test('a token with one changed letter is unknown too', async () => {
     const { url } = await orders.register();
     const changed = url.replace(/.{10}$/, (end) => (end.startsWith('A') ? 'B' : 'A') + end.slice(1));
 
@@ -402,23 +413,26 @@ describe('a link that leads nowhere', () => {
   });
 });
 
-describe('how to pay from the menu of the phone', () => {
+describe('the instructions to pay from the menu of the phone', () => {
   const shows = (body: string): boolean => body.includes('174379');
 
   test.each([
     ['en', 'Pay from the Wallet A menu instead', 'Business number', 'Account number'],
     ['am', 'በምትኩ ከ ዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሂሳብ ቁጥር'],
-  ])('is on the page in %s, with the number, the order number and the amount', async (language, ...texts) => {
-    const order = await orders.register({ orderNumber: `MENU-${language}`, amount: '70.00' });
+  ])(
+    'are on the page in %s, with the number, the order number and the amount',
+    async (language, ...texts) => {
+      const order = await orders.register({ orderNumber: `MENU-${language}`, amount: '70.00' });
 
-    const { body } = await createCustomer().get(order.url, { 'accept-language': language });
+      const { body } = await createCustomer().get(order.url, { 'accept-language': language });
 
-    for (const text of [...texts, '174379', `MENU-${language}`]) expect(body).toContain(text);
-    const [, instructions = ''] = body.split('174379');
-    expect(instructions).toContain('70');
-  });
+      for (const text of [...texts, '174379', `MENU-${language}`]) expect(body).toContain(text);
+      const [, instructions = ''] = body.split('174379');
+      expect(instructions).toContain('70');
+    },
+  );
 
-  test('is not shown while a payment is under way, and for an order number that menus do not take', async () => {
+  test('are not shown while a payment is in progress, or for an order number that menus do not accept', async () => {
     const { order, customer } = await after(undefined);
     const long = await orders.register({ orderNumber: 'LONGER-THAN-20-LETTERS' });
     const most = await orders.register({ orderNumber: 'EXACTLY-20-LETTERS-X' });
@@ -428,7 +442,7 @@ describe('how to pay from the menu of the phone', () => {
     expect(shows((await createCustomer().get(most.url)).body)).toBe(true);
   });
 
-  test('is not shown when the wallet would reject it, or the merchant has an own account', async () => {
+  test('are not shown when the wallet would reject the payment, or the merchant has an own account', async () => {
     const ambiguous = [
       await orders.register({ orderNumber: 'OF-TWO-MERCHANTS' }),
       await orders.register({ orderNumber: 'OF-TWO-MERCHANTS' }),

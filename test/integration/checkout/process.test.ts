@@ -16,7 +16,7 @@ const settings = {
   GATEHOUSE_CHECKOUT_PORT: '0',
 };
 
-test('without a core it starts, says it is not ready, shows a page that says what to do, and ends in order on SIGTERM', async () => {
+test('without core, the process starts, is not ready, shows a page that says what to do, and stops in order on SIGTERM', async () => {
   running = await startProcess('checkout', settings);
   const origin = String(running.ready['checkout']);
 
@@ -27,7 +27,7 @@ test('without a core it starts, says it is not ready, shows a page that says wha
   expect(running.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
 });
 
-test('a setting it cannot use stops it, by name', async () => {
+test('the process names a setting that it cannot use, and exits', async () => {
   const start = startProcess('checkout', { ...settings, GATEHOUSE_CHECKOUT_BASE_URL: 'ftp://pay.example' });
 
   await expect(start).rejects.toThrow(/GATEHOUSE_CHECKOUT_BASE_URL must be a URL starting with http/);

@@ -68,7 +68,7 @@ describe('gatehouse certify, at a receiver', () => {
     },
   );
 
-  test('every check is failed by a receiver of the table, or by an unreachable one', async () => {
+  test('each check fails for at least one receiver of the table, or for an unreachable one', async () => {
     const checks = await certifyUrl(`http://127.0.0.1:${await closedPort()}/`);
 
     expect(named(checks, 'failed')).toEqual(['reachable']);

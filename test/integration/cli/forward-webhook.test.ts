@@ -44,7 +44,7 @@ async function forwardOnce(url: URL, totalMs = 10_000): Promise<Forwarded> {
   }
 }
 
-test('the exact bytes and headers arrive, with who sent them and no more', async () => {
+test('the receiver gets the exact bytes and headers, and a User-Agent that names the sender', async () => {
   const { status, answer: said, problem, receiver } = await forwardTo(answer(200, {}, 'thanks'));
 
   expect({ status, said, problem }).toEqual({ status: 200, said: 'thanks', problem: '' });
@@ -63,28 +63,32 @@ test('the exact bytes and headers arrive, with who sent them and no more', async
   });
 });
 
-test('a redirect is an answer like any other', async () => {
+test('a redirect counts as an answer, and is not followed', async () => {
   const { status, receiver } = await forwardTo(answer(302, { location: '/elsewhere' }));
 
   expect(status).toBe(302);
   expect(receiver.webhooks).toHaveLength(1);
 });
 
-test('of an endless answer the beginning is enough', async () => {
+test('only the beginning of an endless answer is read', async () => {
   const { status, answer: said } = await forwardTo(endless());
 
   expect(status).toBe(200);
   expect(said.length).toBeLessThanOrEqual(1_000);
 });
 
-describe('when there is no whole answer, words say why', () => {
+describe('without a complete answer, the reason is reported for', () => {
   test.each<[string, Behaviour, RegExp]>([
     [
       'a connection that breaks',
       reset(),
       /^127\.0\.0\.1:\d+ closed the connection before its answer was complete$/,
     ],
-    ['what is not HTTP', raw('220 smtp.example ready\r\n'), /^the answer of 127\.0\.0\.1:\d+ is not HTTP$/],
+    [
+      'an answer that is not HTTP',
+      raw('220 smtp.example ready\r\n'),
+      /^the answer of 127\.0\.0\.1:\d+ is not HTTP$/,
+    ],
   ])('%s', async (_, behaviour, words) => {
     const { status, problem } = await forwardTo(behaviour);
 
@@ -96,7 +100,7 @@ describe('when there is no whole answer, words say why', () => {
     ['no answer', silence],
     ['an answer without a body', silenceAfterHeaders()],
     ['an answer a byte at a time', byteByByte],
-  ])('%s in time', async (_, behaviour) => {
+  ])('%s within the time limit', async (_, behaviour) => {
     const { status, problem } = await forwardTo(behaviour, 200);
 
     expect({ status, problem }).toEqual({ status: 0, problem: 'no complete answer within 0.2 s' });

@@ -79,7 +79,7 @@ describe('without mail, a new password', () => {
     );
   });
 
-  test('is given to one of two who approve at the same moment', async () => {
+  test('is given to one of two operators who approve it at the same moment', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
     await accounts().requestAccountHelp(help, as(operators[0]));
@@ -91,7 +91,7 @@ describe('without mail, a new password', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('is not for one person with two names at the command line', async () => {
+  test('cannot be approved by one person with two names at the command line', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
     const [first, second] = [byToken('abebe'), byToken('sara')];
@@ -106,8 +106,8 @@ describe('without mail, a new password', () => {
 
   test.each([
     ['a member of a merchant', () => owner(), 'NOT_AN_OPERATOR'],
-    ['nobody who has signed in', () => undefined, 'NOT_AN_OPERATOR'],
-    ['an operator of today', () => site.desk.addUser(), 'OPERATOR_TOO_NEW'],
+    ['a caller without a signed-in user', () => undefined, 'NOT_AN_OPERATOR'],
+    ['an operator who was added today', () => site.desk.addUser(), 'OPERATOR_TOO_NEW'],
   ])('is not approved by %s', async (_name, approver, reason) => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
@@ -116,7 +116,7 @@ describe('without mail, a new password', () => {
     expect(await refusalOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
   });
 
-  test('by a new operator is not approved, nor one that has expired, was withdrawn or is for oneself', async () => {
+  test('is not approved by a new operator, nor by its own user, nor after it has expired or was withdrawn', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
     const approve = () => refusalOf(accounts().approveAccountHelp(help, as(operators[1])));

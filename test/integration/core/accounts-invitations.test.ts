@@ -77,7 +77,7 @@ describe('an invitation', () => {
     expect((await accept(elsewhere)).user?.memberships).toHaveLength(2);
   });
 
-  test('that is created many times at once leaves one that works', async () => {
+  test('that is created many times at once leaves one valid link', async () => {
     const email = desk.newEmail();
     const tokens = await Promise.all(
       [0, 1, 0, 1].map((core) =>
@@ -139,14 +139,14 @@ describe('an invitation', () => {
   });
 });
 
-describe('nobody is invited', () => {
-  test('to a merchant to which they belong already', async () => {
+describe('an invitation is refused', () => {
+  test('for a merchant that the user already belongs to', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const failure = await failureOf(invite(user.email.toUpperCase()));
     expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ALREADY_A_MEMBER' });
   });
 
-  test('as an operator when they belong to a merchant, nor to a merchant when they are an operator', async () => {
+  test('for an operator as a member of a merchant, and for a member as an operator', async () => {
     const [member, operator] = [
       await desk.addUser({ merchantId, role: MemberRole.VIEWER }),
       await desk.addUser(),
@@ -157,7 +157,7 @@ describe('nobody is invited', () => {
     expect(await refusalOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
   });
 
-  test('to the operators and to a merchant: an operator belongs to no merchant', async () => {
+  test('for both the operators and a merchant, because an operator belongs to no merchant', async () => {
     const email = desk.newEmail();
     const place = await invite(email);
     const { token: operators } = await desk.accounts[0].inviteUser({ email, asOperator: true });
@@ -168,7 +168,7 @@ describe('nobody is invited', () => {
     expect(user?.isOperator ? user.memberships : [user?.isOperator]).toHaveLength(user?.isOperator ? 0 : 1);
   });
 
-  test('to an unknown merchant', async () => {
+  test('for an unknown merchant', async () => {
     const call = invite(desk.newEmail(), MemberRole.OWNER, 'mer_01h455vb4pex5vsknk084sn02q');
     expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
   });
@@ -192,19 +192,19 @@ describe('nobody is invited', () => {
 
   test.each([
     ['no name', { name: '' }, 'name'],
-    ['a name that turns the text around', { name: 'a\u202eb' }, 'name'],
+    ['a name with a right-to-left override', { name: 'a\u202eb' }, 'name'],
     ['a password of 11 characters', { password: 'horse batte' }, 'password'],
     ['their address as the password', { password: 'someone@shop.example' }, 'password'],
-    ['a language that there is not', { language: 'fr' }, 'language'],
-  ])('and comes in with %s', async (_name, own, field) => {
+    ['an unknown language', { language: 'fr' }, 'language'],
+  ])('and cannot be accepted with %s', async (_name, own, field) => {
     const token = await invite(field === 'password' ? 'someone@shop.example' : desk.newEmail());
     expect(await wrongFields(accept(token, own))).toBe(field);
     await desk.accounts[0].getInvitation({ token });
   });
 });
 
-describe('an invitation tells nobody whether its address has an account', () => {
-  test('to a merchant: made, read and refused alike for a stranger, a user and an operator', async () => {
+describe('no answer reveals whether an address has an account:', () => {
+  test('an invitation to a merchant is created, read and refused alike for a stranger, a user and an operator', async () => {
     const other = (await stack.createMerchant()).id;
     const emails = [
       desk.newEmail(),
@@ -228,7 +228,7 @@ describe('an invitation tells nobody whether its address has an account', () => 
     expect(seen[2]).toEqual(seen[0]);
   });
 
-  test('a link to a new password leaves nothing behind for an address without an account', async () => {
+  test('a request for a new password stores nothing for an address without an account', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const emails = [desk.newEmail(), user.email];
 
@@ -242,7 +242,7 @@ describe('an invitation tells nobody whether its address has an account', () => 
   });
 });
 
-describe('invitations are limited', () => {
+describe('invitations', () => {
   const as = (userId: string) => ({ headers: { 'x-gatehouse-actor': userId } });
   const toMerchant = (email: string, own: object = {}) => ({
     email,
@@ -264,7 +264,7 @@ describe('invitations are limited', () => {
     await desk.accounts[0].inviteUser(toMerchant(desk.newEmail()), as(another.userId));
   });
 
-  test('per address: 5 an hour to one place and 10 to all, over all inviters', async () => {
+  test('to one address are limited to 5 an hour from one merchant and 10 in all, over all inviters', async () => {
     const email = desk.newEmail();
     const merchants = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
     for (const merchant of merchants) {

@@ -25,7 +25,7 @@ const done = async (call: Promise<unknown>) =>
   );
 
 describe('a role', () => {
-  test('is changed, at that merchant alone', async () => {
+  test('is changed at one merchant only', async () => {
     const [here, elsewhere] = [await newMerchant(), await newMerchant()];
     const user = await desk.addUser({ merchantId: here, role: VIEWER });
     const { token } = await desk.accounts[0].inviteUser({
@@ -78,7 +78,7 @@ describe('the last owner', () => {
     await remove(merchantId, kept.email);
   });
 
-  test('of two who leave at the same moment is the second', async () => {
+  test('remains when two owners leave at the same moment', async () => {
     const merchantId = await newMerchant();
     const owners = [
       await desk.addUser({ merchantId, role: OWNER }),
@@ -136,7 +136,7 @@ describe('the last owner', () => {
 });
 
 describe('removing a member', () => {
-  test('removes the role or the invitation, and nothing the second time', async () => {
+  test('removes the role or the invitation, and repeating it has no effect', async () => {
     const merchantId = await newMerchant();
     await desk.addUser({ merchantId, role: OWNER });
     const user = await desk.addUser({ merchantId, role: VIEWER });

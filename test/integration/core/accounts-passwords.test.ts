@@ -37,7 +37,7 @@ describe('a reset', () => {
       expect(await refusalOf(desk.accounts[0].resetPassword({ token, password }))).toBe('LINK_NOT_USABLE');
   });
 
-  test('by two links at once on two cores is one', async () => {
+  test('by two links at once on two cores happens once', async () => {
     const user = await addUser();
     const tokens = [await startReset(user.email), await startReset(user.email)];
     const outcomes = await Promise.allSettled(
@@ -85,7 +85,7 @@ describe('a reset', () => {
     await desk.accounts[0].resetPassword({ token, password: newPassword });
   });
 
-  test('is no invitation, nor the other way round', async () => {
+  test('cannot be accepted as an invitation, nor an invitation as a reset', async () => {
     const user = await addUser();
     const reset = await startReset(user.email);
     const { token: invitation } = await desk.accounts[0].inviteUser({
@@ -139,7 +139,7 @@ describe('changing a password', () => {
     await desk.accounts[0].verifyPassword({ email: user.email, password, remoteAddress: '192.0.2.1' });
   });
 
-  test('twice at once is done once, and the second call is refused', async () => {
+  test('twice at once succeeds once, and the second call is refused', async () => {
     const user = await addUser();
     const outcomes = await Promise.all(
       [0, 1].map((core) =>

@@ -60,7 +60,7 @@ describe('turning the second factor on', () => {
     expect(await refusalOf(again)).toBe('TOTP_ENABLED');
   });
 
-  test('leaves the user not signed in until a code was shown', async () => {
+  test('requires a code before the user is signed in', async () => {
     const userId = await addUser();
     const { secret } = await desk.enableTotp(userId, -1);
     const { email } = (await userOf(userId))!;
@@ -120,7 +120,7 @@ describe('a one-time code', () => {
     expect(await refusalOf(verify(userId, recoveryCodes[0]!))).toBe('WRONG_CODE');
   });
 
-  test('can be tried five times, and then even the right one has to wait', async () => {
+  test('can be tried five times, and then even the right code must wait', async () => {
     const userId = await addUser();
     const { secret } = await desk.enableTotp(userId, -1);
     const wrong = String((Number(codeOf(secret)) + 1) % 1_000_000).padStart(6, '0');
@@ -135,7 +135,7 @@ describe('a one-time code', () => {
 });
 
 describe('a recovery code', () => {
-  test('works once in the place of a code, however it is typed and at once, and says how many are left', async () => {
+  test('replaces a code once, in any notation and in concurrent calls, and the answer says how many are left', async () => {
     const userId = await addUser();
     const { recoveryCodes } = await desk.enableTotp(userId);
     const typed = recoveryCodes[0]!.toUpperCase().replaceAll('-', ' ');
@@ -148,7 +148,7 @@ describe('a recovery code', () => {
     expect(await verify(userId, recoveryCodes[1]!)).toMatchObject({ recoveryCodesLeft: 8 });
   });
 
-  test('ends with the second factor it belongs to', async () => {
+  test('becomes invalid with the second factor that it belongs to', async () => {
     const userId = await addUser();
     const { recoveryCodes: old } = await desk.enableTotp(userId, -1);
     await desk.accounts[0].disableTotp({ userId });
@@ -159,7 +159,7 @@ describe('a recovery code', () => {
   });
 });
 
-test.each(['beginTotp', 'disableTotp'] as const)('%s of nobody is NOT_FOUND', async (method) => {
+test.each(['beginTotp', 'disableTotp'] as const)('%s of an unknown user is NOT_FOUND', async (method) => {
   const call = desk.accounts[0][method]({ userId: 'usr_01h455vb4pex5vsknk084sn02q' });
   expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'USER_NOT_FOUND' });
 });

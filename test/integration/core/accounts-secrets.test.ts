@@ -62,7 +62,7 @@ const formsOf = (text: string): readonly string[] => [
   Buffer.from(text).toString('base64').replace(/=+$/, ''),
 ];
 
-describe('what proves who somebody is', () => {
+describe('the proof of an identity', () => {
   test('is in no table, no line of the log, no entry of the audit log and no error', async () => {
     const { canaries, errors, merchantId } = await useEverySecret();
 
@@ -86,7 +86,7 @@ describe('what proves who somebody is', () => {
     }
   });
 
-  test("does not open with another user's secret, because the seal is bound to the user", async () => {
+  test('cannot be decrypted for another user, because the encryption is bound to the user', async () => {
     const { id: merchantId } = await stack.createMerchant();
     const [one, other] = [
       await desk.addUser({ merchantId, role: MemberRole.OWNER }),
@@ -104,7 +104,7 @@ describe('what proves who somebody is', () => {
 });
 
 describe('the audit log', () => {
-  test('says who changed what of an account, to the owners of each of its merchants', async () => {
+  test('shows the owners of each of its merchants who changed what of an account', async () => {
     const [here, elsewhere] = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
     const owner = await desk.addUser({ merchantId: here, role: MemberRole.OWNER });
     const user = await desk.addUser({ merchantId: here, role: MemberRole.VIEWER });
@@ -143,7 +143,7 @@ describe('the audit log', () => {
     expect(theirs[1]).toMatchObject({ actor: `dashboard:${user.userId}`, actorEmail: user.email });
   });
 
-  test('has what was done to an operator without a merchant', async () => {
+  test('has changes of an operator without a merchant', async () => {
     const operator = await desk.addUser();
     const { entries } = await stack.client(AuditService, 'reader').listAuditEntries({ actionKind: 'user' });
     expect(entries[0]).toMatchObject({

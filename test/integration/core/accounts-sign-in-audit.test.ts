@@ -36,7 +36,7 @@ async function recordOf({ userId }: User, merchant = merchantId): Promise<readon
 const actionsOf = (entries: readonly AuditEntry[]) =>
   entries.map(({ action, details }) => [action, details?.['proof'] ?? details?.['reason'] ?? '']);
 
-describe('a sign-in is on record', () => {
+describe('a sign-in is recorded', () => {
   test('with its user as the actor, and its address', async () => {
     const user = await addUser();
 
@@ -74,7 +74,7 @@ describe('a sign-in is on record', () => {
     expect(entries.map((entry) => entry.merchantId)).toEqual(['', '']);
   });
 
-  test('with a second factor once the code was right, and not by the password before', async () => {
+  test('after the right code if there is a second factor, and not after the password', async () => {
     const user = await addUser();
     const { secret, recoveryCodes } = await desk.enableTotp(user.userId, -1);
 
@@ -107,7 +107,7 @@ describe('a sign-in is on record', () => {
   test.each([
     ['is empty', ''],
     ['is no address', '<script>'],
-  ])('without a place when what is said of it %s', async (_name, remoteAddress) => {
+  ])('without an address when the stated address %s', async (_name, remoteAddress) => {
     const user = await addUser();
     await signIn(user.email, { remoteAddress });
     const [entry] = await recordOf(user);
@@ -115,7 +115,7 @@ describe('a sign-in is on record', () => {
   });
 });
 
-describe('a refusal is on record', () => {
+describe('a refused sign-in is recorded', () => {
   test('without a known actor, with its address', async () => {
     const user = await addUser();
 
@@ -153,7 +153,7 @@ describe('a refusal is on record', () => {
     expect(actionsOf(await recordOf(user))).toEqual([...refusals, ['session.refuse', 'WRONG_PASSWORD']]);
   });
 
-  test('of a code after the right password, too', async () => {
+  test('also for a wrong code after the right password', async () => {
     const user = await addUser();
     const { secret } = await desk.enableTotp(user.userId, -1);
     const code = String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
@@ -166,7 +166,7 @@ describe('a refusal is on record', () => {
     ]);
   });
 
-  test('of a disabled user, whatever the user enters', async () => {
+  test('for a disabled user, whatever the user enters', async () => {
     const user = await addUser();
     await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
     await refusalOf(signIn(user.email));
@@ -174,7 +174,7 @@ describe('a refusal is on record', () => {
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'KEPT_OUT']]);
   });
 
-  test('of a wrong password for an invitation', async () => {
+  test('for a wrong password at an invitation', async () => {
     const user = await addUser();
     const other = (await stack.createMerchant()).id;
     const role = MemberRole.OWNER;
@@ -183,14 +183,14 @@ describe('a refusal is on record', () => {
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'WRONG_PASSWORD']]);
   });
 
-  test('not for an unknown address', async () => {
+  test('but not for an unknown address', async () => {
     const before = await database.query('select count(*) from core.audit_entries');
     await refusalOf(signIn('nobody.here@shop.example', { password: wrong }));
     await refusalOf(signIn('null\0@shop.example', { password: wrong }));
     expect((await database.query('select count(*) from core.audit_entries')).rows).toEqual(before.rows);
   });
 
-  test('without the input', async () => {
+  test('without what was entered', async () => {
     const user = await addUser();
     await refusalOf(signIn(user.email, { password: 'typed into the wrong field' }));
     const { rows } = await database.query<{ text: string }>(
@@ -202,8 +202,8 @@ describe('a refusal is on record', () => {
   });
 });
 
-describe('the end of a session is on record', () => {
-  test('when its user signs out, once', async () => {
+describe('the end of a session is recorded', () => {
+  test('once when its user signs out', async () => {
     const user = await addUser();
     const sessionHash = await desk.openSession(user.userId);
 
@@ -216,14 +216,14 @@ describe('the end of a session is on record', () => {
     ]);
   });
 
-  test('and not when it continues under another id, or belonged to no user', async () => {
+  test('but not when it continues under another id, or belonged to no user', async () => {
     const user = await addUser();
     await desk.sessions.deleteSession({ sessionHash: await desk.openSession(user.userId) });
     await desk.sessions.deleteSession({ sessionHash: Buffer.alloc(32), isSignOut: true });
     expect(await recordOf(user)).toEqual([]);
   });
 
-  test('when its user ends all others, with how many they were', async () => {
+  test('when its user ends all others, with their number', async () => {
     const user = await addUser();
     const { userId } = user;
     const keepSessionHash = await desk.openSession(userId);

@@ -38,7 +38,7 @@ describe('a password', () => {
     expect(signedIn?.lastSignInTime).toBeDefined();
   });
 
-  test('is the same however a keyboard composes it', async () => {
+  test('is the same in composed and decomposed Unicode', async () => {
     const email = desk.newEmail();
     const { token } = await desk.accounts[0].inviteUser({ email, merchantId, role: MemberRole.VIEWER });
     await desk.accounts[0].acceptInvitation({ token, name: 'Zoé', password: 'crème brûlée au four' });
@@ -150,7 +150,7 @@ describe('attempts from one network', () => {
     expect(await countRows()).toBe(before);
   });
 
-  test('count for the /64 that one subscriber of IPv6 has', async () => {
+  test('count for the whole /64 of an IPv6 subscriber', async () => {
     const user = await viewer();
     for (let count = 1; count <= 5; count += 1)
       await signIn(user.email, { password: wrong, remoteAddress: `2001:db8:1:1::${count}` }).catch(

@@ -44,7 +44,7 @@ test('work that uses other connections keeps its lock while the connection is ke
   expect(await heldSessions(lock.key)).toBe(0);
 });
 
-test('without it the lock is lost, the work is aborted, and the caller gets the reason', async () => {
+test('work without such use loses the lock and is aborted, and the caller gets the reason', async () => {
   const lock = { key: 91_002, silenceMs };
   let wasTold = false;
   const work = withAdvisoryLock(pool, lock, async (_client, lost) => {
@@ -55,7 +55,7 @@ test('without it the lock is lost, the work is aborted, and the caller gets the 
   expect(wasTold).toBe(true);
 });
 
-test('an error of the work reaches the caller, and the lock is free', async () => {
+test('an error of the work reaches the caller, and the lock is released', async () => {
   const lock = { key: 91_003, silenceMs, keepAliveMs: 50 };
   const work = withAdvisoryLock(pool, lock, () => Promise.reject(new Error('the work failed')));
   await expect(work).rejects.toThrow('the work failed');

@@ -33,7 +33,7 @@ const listed = async (merchantId: string) =>
   (await stack.client(AuditService, 'reader').listAuditEntries({ merchantId })).entries;
 
 describe('an entry of another process', () => {
-  test('is listed as it was sent, once, however often it is sent', async () => {
+  test('is listed as it was sent, and once when it is sent several times', async () => {
     const merchantId = newMerchantId();
     const entry = entryOf(merchantId);
     const audit = stack.client(AuditService, 'webhooks');
@@ -53,7 +53,7 @@ describe('an entry of another process', () => {
     expect(await listed(merchantId)).toMatchObject([{ actor: 'operator:abebe' }]);
   });
 
-  test('is refused with all that is missing', async () => {
+  test('is refused with all missing fields', async () => {
     expect(await wrongFields(stack.client(AuditService, 'webhooks').recordAuditEntry({}))).toBe(
       'entry.action entry.actor entry.audit_entry_id entry.create_time entry.merchant_id entry.request_id entry.target_id',
     );
@@ -83,7 +83,7 @@ describe('the outbox', () => {
   const left = async () =>
     (await database.pool.query<{ id: string }>('select id from webhooks.audit_outbox')).rows;
 
-  test('is carried to the audit log and empty then, also by two processes at once', async () => {
+  test('is moved to the audit log completely, also by two processes at once', async () => {
     const merchantId = newMerchantId();
     await put(merchantId);
     await put(merchantId);
@@ -108,7 +108,7 @@ describe('the outbox', () => {
     expect(await listed(merchantId)).toHaveLength(1);
   });
 
-  test('those that core refuses, however many, hold up no other', async () => {
+  test('sends other entries although core refuses some, however many', async () => {
     const merchantId = newMerchantId();
     for (let count = 0; count < 100; count += 1) await put(merchantId, { actor: '' });
     await put(merchantId);
@@ -117,7 +117,7 @@ describe('the outbox', () => {
     expect(await left()).toHaveLength(100);
   });
 
-  test('an entry about the longest endpoint is accepted', async () => {
+  test('accepts an entry about the longest endpoint', async () => {
     const merchantId = newMerchantId();
     const targetId = `https://${'a'.repeat(2040)}`;
     await put(merchantId, { targetId });
@@ -142,7 +142,7 @@ describe('a list', () => {
   const secondsOf = ({ entries }: Awaited<ReturnType<typeof list>>) =>
     entries.map(({ createTime }) => Number(createTime?.seconds) % 60);
 
-  test('holds the actions of one kind and of a time, page by page', async () => {
+  test('has the actions of one kind and period, page by page', async () => {
     const merchantId = newMerchantId();
     await putEntries(merchantId, 8);
     const filter = { merchantId, actionKind: 'api_key', fromTime: at(1), toTime: at(7), pageSize: 2 };
@@ -165,7 +165,7 @@ describe('a list', () => {
     expect(found).toEqual([[1], [], [], [0]]);
   });
 
-  test('does not go on with another filter than it began with', async () => {
+  test('refuses a page token with another filter', async () => {
     const merchantId = newMerchantId();
     await putEntries(merchantId, 3);
     const { nextPageToken: pageToken } = await list({ merchantId, pageSize: 1 });
@@ -174,7 +174,7 @@ describe('a list', () => {
     }
   });
 
-  test('is refused for a kind that can be none', async () => {
+  test('is refused for an invalid kind', async () => {
     expect(await wrongFields(list({ actionKind: '%' }))).toBe('action_kind');
   });
 });

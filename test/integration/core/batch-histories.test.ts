@@ -166,7 +166,7 @@ function storyOf({ paymentType, amount, status, attempt }: KnownOrder): string {
   return [paymentType, amount, status, ...numbered, attempt === undefined ? 0 : 1].join(' ');
 }
 
-test(`any mix of batches is what a plain model says it is (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`any mix of batches has the results that a simple model predicts (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   const { id: merchantId } = await stack.createMerchant();
   const subjects = fc.sample(anyHistory, { seed, numRuns: histories }).map((history, index): Subject => ({
     merchantId,

@@ -52,7 +52,7 @@ describe('a batcher', () => {
     expect(await outcomes).toEqual([10, 20, 30]);
   });
 
-  test('gathers what comes while the statement before it runs', async () => {
+  test('collects calls that arrive while the previous statement runs', async () => {
     const { batch, batches, run } = heldStatements();
     const commit = createBatcher({ ...limits, run });
     const first = commit(1, nobodyLeaves);
@@ -72,7 +72,7 @@ describe('a batcher', () => {
     expect(await Promise.all([first, ...later])).toEqual([10, 20, 30, 40]);
   });
 
-  test('runs as many statements at a time as it may, each of at most so many items', async () => {
+  test('limits the concurrent statements, and the items of each', async () => {
     const { batch, batches, run } = heldStatements();
     const commit = createBatcher({ run, maxItems: 2, maxInFlight: 2, maxWaiting: 1000 });
 
@@ -91,7 +91,7 @@ describe('a batcher', () => {
     expect(await outcomes).toEqual([10, 20, 30, 40, 50]);
   });
 
-  test('refuses calls beyond the queue at once with the wait, and accepts calls again afterwards', async () => {
+  test('refuses calls beyond the queue limit at once with the wait, and accepts calls again afterwards', async () => {
     const { batch, run } = heldStatements();
     const commit = createBatcher({ ...limits, run, maxWaiting: 2 });
     const running = commit(1, nobodyLeaves);
@@ -111,7 +111,7 @@ describe('a batcher', () => {
     expect(await Promise.all([running, ...waiting, again])).toEqual([10, 20, 30, 50]);
   });
 
-  test('drops a call unwritten whose caller has gone while it waited', async () => {
+  test('does not write a call whose caller disconnected while it waited', async () => {
     const { batch, run } = heldStatements();
     const commit = createBatcher({ ...limits, run });
     const running = commit(1, nobodyLeaves);
@@ -131,7 +131,7 @@ describe('a batcher', () => {
     expect(await Promise.all([running, stayed])).toEqual([10, 30]);
   });
 
-  test('runs no statement when all callers have gone', async () => {
+  test('runs no statement when all callers have disconnected', async () => {
     const { batch, batches, run } = heldStatements();
     const commit = createBatcher({ ...limits, run });
     const running = commit(1, nobodyLeaves);
@@ -161,7 +161,7 @@ describe('a batcher', () => {
     expect(await next).toBe(30);
   });
 
-  test('tries the halves of a refused statement again, and does not delay other calls', async () => {
+  test('repeats a refused statement in halves, and delays no other call', async () => {
     const { batch, batches, run } = heldStatements();
     const commit = createBatcher({ ...limits, run, maxInFlight: 2 });
     const together = Promise.allSettled([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
@@ -232,7 +232,7 @@ describe('a batcher on PostgreSQL', () => {
     expect(statements).toEqual([500, 500]);
   });
 
-  test('does not fail the neighbours of an item that the database refuses', async () => {
+  test('does not fail the other items of a statement when the database refuses one', async () => {
     await pool.query('truncate items');
     const commit = createBatcher({ ...limits, run: insert });
 
@@ -249,7 +249,7 @@ describe('a batcher on PostgreSQL', () => {
   });
 
   test.each([0, 49, 99])(
-    'finds the one refused among a hundred, at place %i, by two statements for each time that they can be halved',
+    'finds one refused item among a hundred, at index %i, with two statements for each halving',
     async (place) => {
       await pool.query('truncate items');
       statements.length = 0;
@@ -265,7 +265,7 @@ describe('a batcher on PostgreSQL', () => {
     },
   );
 
-  test('writes nothing of a hundred that are all refused, by fewer than two statements each', async () => {
+  test('writes none of a hundred refused items, with fewer than two statements each', async () => {
     await pool.query('truncate items');
     statements.length = 0;
     const commit = createBatcher({ ...limits, run: insert });

@@ -114,7 +114,7 @@ const lineOf = (requestId: string) =>
 describe.each(writings)('$name', (writing) => {
   const { one, batch, method, commitsOf300 } = writing;
 
-  test('that come while three statements run are as few commits as can be, and no fourth statement runs', async () => {
+  test('that arrive while three statements run share as few commits as possible, and no fourth statement runs', async () => {
     const prefix = `together-${method}`;
     held = await holdOrders(stack.databaseUrl, 'inserts');
     const first = await fill(prefix, writing, held);
@@ -138,7 +138,7 @@ describe.each(writings)('$name', (writing) => {
     expect(await commitsOf(prefix)).toBe(5);
   });
 
-  test('whose caller has gone, or whose time is over, before they are written never are', async () => {
+  test('are never written when the caller disconnects or the deadline passes before', async () => {
     const prefix = `left-${method}`;
     held = await holdOrders(stack.databaseUrl, 'inserts');
     const first = await fill(prefix, writing, held);
@@ -169,7 +169,7 @@ describe.each(writings)('$name', (writing) => {
     expect(await writtenNumbers(prefix)).toEqual(expected.toSorted());
   });
 
-  test('of which PostgreSQL refuses one: that one fails, its neighbours in the batch and beside it are written', async () => {
+  test('are all written except the one that PostgreSQL refuses', async () => {
     const prefix = `refused-${method}`;
     await database.query(
       `alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`,
@@ -192,7 +192,7 @@ describe.each(writings)('$name', (writing) => {
   });
 });
 
-test('registrations can be answered with the ids of their orders alone, also by a key', async () => {
+test('registrations can be answered with only the ids of their orders, also with an idempotency key', async () => {
   const requests = ['ids-1', 'ids-2'].map((orderNumber, index) => ({
     ...registrationOf(orderNumber),
     idempotencyKey: index === 0 ? '' : 'ids-2',
@@ -222,7 +222,7 @@ describe('reads', () => {
       options,
     );
 
-  test('that come while three statements run are one statement more, each with its own answer', async () => {
+  test('that arrive while three statements run share one more statement, and each gets its own answer', async () => {
     await Promise.all(
       numbers('read', 200).map((orderNumber) => orders.registerOrder(registrationOf(orderNumber))),
     );

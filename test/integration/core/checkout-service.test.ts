@@ -100,7 +100,7 @@ test('reading a checkout fifty times changes nothing, from any browser', async (
 });
 
 describe('the browser that pays first', () => {
-  test('has the checkout for itself from then on', async () => {
+  test('is the only one that may use the checkout afterwards', async () => {
     const order = await desk.registerHosted({ merchantId });
     expect((await get(order))?.usableHere).toBe(true);
     await desk.payHosted(order);
@@ -118,7 +118,7 @@ describe('the browser that pays first', () => {
       expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'CHECKOUT_IN_USE' });
   });
 
-  test('is one of twenty that submit at once, and its own repeats are answered with its attempt', async () => {
+  test('is one of twenty that submit at once, and its repeats get its attempt', async () => {
     const order = await desk.registerHosted({ merchantId });
     await failureOf(desk.checkout.submitCheckoutPayment(submission(order, { phone: '12' })));
     expect((await get(order))?.usableHere).toBe(true);
@@ -149,8 +149,8 @@ describe('the browser that pays first', () => {
   });
 });
 
-describe('after a no', () => {
-  test('the customer may try again, five times in all; then the order is FAILED', async () => {
+describe('after a declined payment', () => {
+  test('the customer may try again, five times in all, and then the order is FAILED', async () => {
     const order = await desk.registerHosted({ merchantId });
     const left: (number | undefined)[] = [];
 
@@ -170,7 +170,7 @@ describe('after a no', () => {
   });
 });
 
-describe('giving up', () => {
+describe('cancelling', () => {
   test('makes the order FAILED once, however often it is repeated, and ends an unsent payment', async () => {
     const order = await desk.registerHosted({ merchantId });
     const payment = await desk.payHosted(order);
@@ -183,7 +183,7 @@ describe('giving up', () => {
     expect((await desk.story(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
   });
 
-  test('is refused while the wallet may be asking, and after the payment', async () => {
+  test('is refused while the wallet may prompt the payer, and after the payment', async () => {
     const order = await desk.registerHosted({ merchantId });
     const payment = await desk.payHosted(order);
     const leased = await desk.take(payment);
@@ -230,7 +230,7 @@ test('only the options of configured wallets are offered and accepted', async ()
   await desk.payHosted(order, 'walleta_ussd');
 });
 
-test('a submission gets all its errors at once', async () => {
+test('a submission reports all its errors at once', async () => {
   const order = await desk.registerHosted({ merchantId });
 
   expect(

@@ -20,7 +20,7 @@ const newHash = (): Buffer => createHash('sha256').update(randomBytes(16)).diges
 const read = (sessionHash: Buffer) => desk.sessions.readSession({ sessionHash });
 
 describe('a session', () => {
-  test('is read as it was written last, with its user as they are now', async () => {
+  test('is read as it was last written, with the current state of its user', async () => {
     const sessionHash = newHash();
     await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId, 'first') });
     await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId, 'second') });
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect((await read(sessionHash)).session).toBeUndefined();
   });
 
-  test('that has ended cannot be written back by a request that was under way, and keeps nothing', async () => {
+  test('that has ended is not written back by a request in progress, and its data is deleted', async () => {
     const sessionHash = await desk.openSession(userId);
     await desk.sessions.deleteSession({ sessionHash });
     await desk.sessions.deleteSession({ sessionHash });
@@ -75,7 +75,7 @@ describe('a session', () => {
       { expireTime: timestampFromDate(new Date(Date.now() + 31 * 86_400_000)) },
       'session.expire_time',
     ],
-    ['a user that no id is of', { userId: 'abebe' }, 'session.user_id'],
+    ['an invalid user id', { userId: 'abebe' }, 'session.user_id'],
   ])('is not written with %s', async (_name, own, field) => {
     const { expireTime, ...session } = { ...sessionOf(userId), ...own };
     const call = desk.sessions.writeSession({
@@ -85,7 +85,7 @@ describe('a session', () => {
     expect(Object.keys((await failureOf(call)).issues)).toEqual([field]);
   });
 
-  test('is known by a hash of 32 bytes and nothing else', async () => {
+  test('is stored under a hash of 32 bytes only', async () => {
     const call = desk.sessions.readSession({ sessionHash: Buffer.from('an id itself') });
     expect(Object.keys((await failureOf(call)).issues)).toEqual(['session_hash']);
   });

@@ -11,7 +11,7 @@ const readDatabase = async (): Promise<number> => {
   return rows[0]?.now.getTime() ?? NaN;
 };
 
-test('is not ahead of the database, and not behind it by more than the way there and back', async () => {
+test('the clock is not ahead of the database, and behind it by one round trip at most', async () => {
   const before = await readDatabase();
 
   const { now } = await openDatabaseClock(pool, () => performance.now());
@@ -23,8 +23,8 @@ test('is not ahead of the database, and not behind it by more than the way there
 
 test.each([
   ['stood still for an hour, as on a machine that slept', -3_600_000],
-  ['ran an hour too far', 3_600_000],
-])('is right again when its own clock %s', async (_what, byMs) => {
+  ['ran an hour ahead', 3_600_000],
+])('the clock is right again when the local clock %s', async (_what, byMs) => {
   let wrongMs = 0;
   const { now, adjust } = await openDatabaseClock(pool, () => performance.now() + wrongMs);
   wrongMs = byMs;
@@ -37,7 +37,7 @@ test.each([
   expect(told).toBeGreaterThan(read - 60_000);
 });
 
-test('keeps its time when the database does not answer', async () => {
+test('the clock keeps its time when the database does not answer', async () => {
   const ending = new pg.Pool({ connectionString: database.url, max: 1 });
   const { now, adjust } = await openDatabaseClock(ending, () => performance.now());
   const told = now().getTime();

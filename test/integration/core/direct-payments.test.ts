@@ -114,7 +114,7 @@ describe('starting a direct payment', () => {
     ]);
   });
 
-  test('names every field that is wrong, and writes nothing', async () => {
+  test('names every invalid field, and writes nothing', async () => {
     expect(
       await wrongFields(
         orders.startDirectPayment({
@@ -131,7 +131,7 @@ describe('starting a direct payment', () => {
 });
 
 describe('repeating a direct payment', () => {
-  test('while its attempt runs gives the same attempt, and no second one', async () => {
+  test('while its attempt runs returns the same attempt, and starts no second one', async () => {
     const first = await orders.startDirectPayment(directPayment({ merchantId }));
 
     const second = await orders.startDirectPayment(directPayment({ merchantId, phone: '+251911223344' }));
@@ -140,7 +140,7 @@ describe('repeating a direct payment', () => {
     expect(await attemptsOf(merchantId)).toHaveLength(1);
   });
 
-  test('50 at once on a registered order, through two cores, start one attempt', async () => {
+  test('50 times at once on a registered order, through two cores, starts one attempt', async () => {
     await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
 
     const answers = await Promise.all(
@@ -171,23 +171,20 @@ describe('repeating a direct payment', () => {
   test.each([
     ['COMPLETED', 'SUCCEEDED'],
     ['EXPIRED', 'TIMED_OUT'],
-  ])(
-    'on an order that is %s gives the attempt that it made, alone and in a batch',
-    async (order, attempt) => {
-      const first = await orders.startDirectPayment(directPayment({ merchantId }));
-      await settle(merchantId, attempt, order);
+  ])('on an order that is %s returns its attempt, alone and in a batch', async (order, attempt) => {
+    const first = await orders.startDirectPayment(directPayment({ merchantId }));
+    await settle(merchantId, attempt, order);
 
-      const again = await orders.startDirectPayment(directPayment({ merchantId }));
-      const { results } = await orders.batchStartDirectPayments({
-        requests: [directPayment({ merchantId })],
-      });
+    const again = await orders.startDirectPayment(directPayment({ merchantId }));
+    const { results } = await orders.batchStartDirectPayments({
+      requests: [directPayment({ merchantId })],
+    });
 
-      expect(again).toMatchObject({ repeated: true, order: { status: OrderStatus[order as 'EXPIRED'] } });
-      expect(again.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
-      expect(results.map(({ result }) => result)).toEqual([{ case: 'response', value: again }]);
-      expect(await attemptsOf(merchantId)).toHaveLength(1);
-    },
-  );
+    expect(again).toMatchObject({ repeated: true, order: { status: OrderStatus[order as 'EXPIRED'] } });
+    expect(again.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
+    expect(results.map(({ result }) => result)).toEqual([{ case: 'response', value: again }]);
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+  });
 
   test('on a registered order whose attempt was declined sends no second prompt, however late the repeat is', async () => {
     await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));

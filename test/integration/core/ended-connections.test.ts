@@ -51,7 +51,7 @@ describe.each(moments)('a transaction whose connection is cut %s', (moment) => {
     ['commit', work],
     ['rollback', workThatFails],
     ['select 1', work],
-  ])('at %s gives its place in the pool back', async (statement, run) => {
+  ])('at %s returns its slot to the pool', async (statement, run) => {
     proxy.cutAt(statement, moment);
     for (let attempt = 0; attempt <= poolSize; attempt += 1) await expect(run()).rejects.toThrow();
     expect(proxy.cuts()).toBe(poolSize + 1);
@@ -80,7 +80,7 @@ describe('a connection', () => {
     await expectWholePool();
   });
 
-  test('that ends makes room for those who wait', async () => {
+  test('that ends makes room for waiting callers', async () => {
     await takeAll();
     const waiting = Promise.all([work(), work(), work()]);
     await waitUntil('they wait', () => database.pool.waitingCount === 3);
@@ -96,7 +96,7 @@ describe('a connection', () => {
     await expectWholePool();
   });
 
-  test.each(moments)('that is cut %s while it is being made takes no place', async (moment) => {
+  test.each(moments)('that is cut %s while it is being opened takes no slot of the pool', async (moment) => {
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
     proxy.cutAt('application_name', moment);

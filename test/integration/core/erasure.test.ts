@@ -88,7 +88,7 @@ const waitingOf = async (phone: string) => {
   return erasureRequests.flatMap(({ waiting }) => waiting.map(({ obstacle }) => obstacle));
 };
 
-test('an order waits while it may change, and its erasure names why', async () => {
+test('the erasure of an order waits while the order may change, and names the reason', async () => {
   const phone = newPhone();
   const { id: merchantId } = await stack.createMerchant();
   await desk.registerHosted({ merchantId, orderNumber: 'OPEN', customerPhone: phone });
@@ -122,7 +122,7 @@ test('an order waits while it may change, and its erasure names why', async () =
   expect(order?.customerPhone).toBe(phone);
 });
 
-test('the broker removes events after the commit, without locked orders, and again after an erasure that did not end', async () => {
+test('the broker removes events after the commit, without locked orders, and again after an incomplete erasure', async () => {
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
   const orderId = storedId('ord', payment.orderId);
@@ -155,7 +155,7 @@ test('the broker removes events after the commit, without locked orders, and aga
   expect(removed[1]).toEqual(removed[0]);
 });
 
-test('a request for one merchant leaves the orders of others', async () => {
+test('a request for one merchant does not erase the orders of others', async () => {
   const phone = newPhone();
   const [mine, other] = [await paidOrder(phone), await paidOrder(phone)];
 
@@ -172,7 +172,7 @@ test('a request for one merchant leaves the orders of others', async () => {
   ).rejects.toThrow('there is no merchant');
 });
 
-test('no erasure hides a change: neither one that was made before, nor one after it, nor one without core', async () => {
+test('an erasure hides no manipulation, neither before nor after it, nor one without core', async () => {
   const [before, after, without] = [
     await paidOrder(newPhone()),
     await paidOrder(newPhone()),
@@ -286,7 +286,7 @@ test('orders become due after the period of their merchant, or else of the deplo
   expect(rows).toEqual([{ details: { environment: 'sandbox', orders: 1, days: 400 } }]);
 });
 
-test('the reason of a refund after the erasure is erased when the refund has ended', async () => {
+test('a reason that a refund gets after the erasure is erased when the refund has ended', async () => {
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
   await eraseNow(payment);

@@ -356,7 +356,7 @@ describe('the chains of events', () => {
     expect(restored.findings).not.toEqual([]);
   });
 
-  test('of many events are sealed in order, and compared without more than a page in memory', async () => {
+  test('with many events are sealed in order, and compared with one page in memory at a time', async () => {
     const parts = {
       database: manyEvents,
       sealKey: randomBytes(32),

@@ -59,7 +59,7 @@ async function settled(value: () => number): Promise<number> {
   return last;
 }
 
-test('a watcher that does not read holds its source back', async () => {
+test('a watcher that does not read slows its source down', async () => {
   const { source, messages, leave } = await startEndlessWatch();
 
   await messages.next();
@@ -85,7 +85,7 @@ test('a watcher that reads on after a pause gets every message, in order', async
   await waitUntil('the source has ended', () => source.ended);
 });
 
-test('repeated waits for a slow watcher leave no listener behind', async () => {
+test('repeated waits for a slow watcher leak no listener', async () => {
   // Jest gives tests a copy of `process`, which hears no warnings.
   const realProcess = runInThisContext('process') as NodeJS.Process;
   const warnings: Error[] = [];

@@ -187,7 +187,7 @@ describe('the relay', () => {
     expect(new Set(messages.map(orderNumberOf))).toEqual(new Set(numbered('F', 5)));
   });
 
-  test('begins when the broker comes, after its core was started without one', async () => {
+  test('begins when the broker becomes available after a start without it', async () => {
     await broker.stop();
     const started = await stack.startCore();
     const exitCodes = await Promise.all(stack.cores.map((core) => core.stop()));

@@ -99,7 +99,7 @@ describe('watching events', () => {
     await watched.leave();
   });
 
-  test('with only_new omits earlier events', async () => {
+  test('omits earlier events with only_new', async () => {
     await registerAll(merchantId, ['N-1']);
     const follower = followerOf(stack.addresses[1]);
     await waitUntil('it is there', async () => {
@@ -176,7 +176,7 @@ describe('watching events', () => {
     expect(entries.map(({ event }) => event?.order?.orderNumber)).toEqual(seen);
   });
 
-  test('costs nothing after its client has disconnected', async () => {
+  test('uses no resources after its client has disconnected', async () => {
     const follower = followerOf(stack.addresses[0]);
     const endedBefore = endedWatches();
     const watches = Array.from({ length: 200 }, () => watch(follower, { merchantId }));

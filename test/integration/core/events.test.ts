@@ -66,7 +66,7 @@ describe('the history of an order', () => {
     expect(entry?.event?.occurTime).toEqual(order?.createTime);
   });
 
-  test('has the request of each item of a batch; one that is no id counts as the whole call', async () => {
+  test('has the request id of each batch item, or that of the whole call when the former is invalid', async () => {
     const headers = { 'x-request-id': 'the-batch' };
     const requests = ['its-own', 'not an id', ''].map((requestId, index) =>
       registration({ merchantId, orderNumber: `H-B-${index}`, requestId }),
@@ -104,7 +104,7 @@ describe('the history of an order', () => {
     expect(await transactionsOf(order)).toHaveLength(1);
   });
 
-  test('and the order do not change when the event cannot be written', async () => {
+  test('is unchanged, like the order, when the event cannot be written', async () => {
     const order = await register(merchantId, 'H-6');
     await database.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -127,7 +127,7 @@ describe('the history of an order', () => {
     expect(attempts.rowCount).toBe(0);
   });
 
-  test('is stored as the bytes that are handed out', async () => {
+  test('is stored as the bytes that consumers get', async () => {
     const order = await register(merchantId, 'H-7');
 
     const [entry] = await listed({ merchantId }, 1);
@@ -162,7 +162,7 @@ describe('the order of events', () => {
   });
   afterEach(() => late.end());
 
-  test('is that of the transactions: one that began earlier and commits later is waited for', async () => {
+  test('is that of the transactions, and waits for one that began earlier and commits later', async () => {
     await late.insert();
     await register(merchantId, 'O-1');
     await register(merchantId, 'O-2');
@@ -175,7 +175,7 @@ describe('the order of events', () => {
     expect(numbersOf(after).slice(1)).toEqual(['O-1', 'O-2']);
   });
 
-  test('does not follow the positions, which a later transaction may draw first', async () => {
+  test('does not follow the positions, because a later transaction may get an earlier one', async () => {
     await register(merchantId, 'P-1');
     await late.insert();
     await register(merchantId, 'P-2');
@@ -186,7 +186,7 @@ describe('the order of events', () => {
     expect(numbersOf(entries).slice(1)).toEqual(['P-1', 'P-2']);
   });
 
-  test('is no longer held up by a transaction that was rolled back', async () => {
+  test('is not delayed by a transaction that was rolled back', async () => {
     await late.insert();
     await register(merchantId, 'R-1');
     await late.rollback();
@@ -196,7 +196,7 @@ describe('the order of events', () => {
 });
 
 describe('listing events', () => {
-  test('in pages gives each event once, in the order of one long page', async () => {
+  test('in pages returns each event once, in the sequence of one long page', async () => {
     await Promise.all(Array.from({ length: 25 }, (_, index) => register(merchantId, `L-${index}`)));
     const whole = await listed({ merchantId }, 25);
 
@@ -214,7 +214,7 @@ describe('listing events', () => {
     expect(pages.flat()).toEqual(whole);
   });
 
-  test('gives only those of a merchant, an environment or an order', async () => {
+  test('returns only the events of a merchant, an environment or an order', async () => {
     const { id: otherId } = await stack.createMerchant();
     const order = await register(merchantId, 'F-1');
     await register(merchantId, 'F-2', Environment.PRODUCTION);
@@ -231,7 +231,7 @@ describe('listing events', () => {
     expect(await of({ environment: Environment.PRODUCTION })).not.toContain('F-1');
   });
 
-  test('gives a cursor that moves on past the events that the filter leaves out', async () => {
+  test('returns a cursor that advances past events that the filter excludes', async () => {
     const { id: quietId } = await stack.createMerchant();
     const { id: busyId } = await stack.createMerchant();
     const { nextCursor: before } = await followers.listOrderEvents({ merchantId: quietId });
@@ -250,14 +250,14 @@ describe('listing events', () => {
     expect(numbersOf(await listed({ merchantId: quietId, afterCursor: nextCursor }, 1))).toEqual(['M-2']);
   });
 
-  test('gives a cursor to ask again with when there is nothing new', async () => {
+  test('returns a cursor for the next call when there is nothing new', async () => {
     const { entries, nextCursor, hasMore } = await followers.listOrderEvents({ merchantId });
 
     expect({ entries, hasMore }).toEqual({ entries: [], hasMore: false });
     expect(nextCursor).not.toBe('');
   });
 
-  test('refuses a cursor that it did not give, that of another database server, and all that is wrong at once', async () => {
+  test('refuses an unknown cursor and one of another database server, and reports all errors at once', async () => {
     const issueOf = async (cursor: string, form: 'utf8' | 'base64url' = 'utf8') => {
       const afterCursor = Buffer.from(cursor).toString(form);
       const { reason, issues } = await failureOf(followers.listOrderEvents({ afterCursor }));

@@ -70,7 +70,7 @@ async function eventsOf(orderId: string): Promise<OrderEvent[]> {
 const typesOf = (events: readonly OrderEvent[]): OrderEventType[] => events.map(({ type }) => type);
 
 describe('an order whose session has ended', () => {
-  test('becomes EXPIRED at the time of the database, with an event from the same transaction, and no other order does', async () => {
+  test('becomes EXPIRED by the clock of the database, with an event of the same transaction, and no other order does', async () => {
     const openId = await register(merchantId, 'O-1');
     const id = await register(merchantId, 'E-1');
     await endSessions([id]);
@@ -110,29 +110,26 @@ describe('an order whose session has ended', () => {
     expect(rows).toEqual([{ status: 'TIMED_OUT' }]);
   });
 
-  test.each(['SENT'])(
-    'stays PENDING while its attempt is %s, and is looked at again later',
-    async (status) => {
-      const id = await startPayment(merchantId, `E-5-${status}`);
-      await setAttempt(id, status);
+  test.each(['SENT'])('stays PENDING while its attempt is %s, and is checked again later', async (status) => {
+    const id = await startPayment(merchantId, `E-5-${status}`);
+    await setAttempt(id, status);
 
-      await endSessions([id]);
+    await endSessions([id]);
 
-      const { rows } = await waitUntil('the sweep has looked at it', async () => {
-        const found = await database.query<{ status: string; ahead_ms: number }>(
-          `select status, extract(epoch from sweep_at - now())::float8 * 1000 as ahead_ms
+    const { rows } = await waitUntil('the sweep has looked at it', async () => {
+      const found = await database.query<{ status: string; ahead_ms: number }>(
+        `select status, extract(epoch from sweep_at - now())::float8 * 1000 as ahead_ms
            from core.orders where id = $1 and sweep_at > now()`,
-          [id],
-        );
-        return found.rowCount === 1 && found;
-      });
-      expect(rows[0]?.status).toBe('PENDING');
-      expect(rows[0]?.ahead_ms).toBeLessThanOrEqual(15_000);
-      expect(typesOf(await eventsOf(id))).not.toContain(OrderEventType.EXPIRED);
-    },
-  );
+        [id],
+      );
+      return found.rowCount === 1 && found;
+    });
+    expect(rows[0]?.status).toBe('PENDING');
+    expect(rows[0]?.ahead_ms).toBeLessThanOrEqual(15_000);
+    expect(typesOf(await eventsOf(id))).not.toContain(OrderEventType.EXPIRED);
+  });
 
-  test('expires once however many there are and however many cores sweep', async () => {
+  test('expires once, however many orders and sweeping cores there are', async () => {
     const numbers = Array.from({ length: 600 }, (_, index) => `E-7-${index}`);
     const ids = await Promise.all(numbers.map((number) => register(merchantId, number)));
 

@@ -106,7 +106,7 @@ async function eventsRead(client: PoolClient): Promise<number> {
   return Number(rows[0]?.read);
 }
 
-test('a reading of new events does not read the earlier ones, also before statistics exist', async () => {
+test('reading new events does not read the earlier ones, even before statistics exist', async () => {
   const client = await database.pool.connect();
   try {
     await client.query('alter table core.order_events set (autovacuum_enabled = off)');

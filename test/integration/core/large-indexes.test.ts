@@ -89,7 +89,7 @@ describe('the large indexes', () => {
     expect(await validIndexes()).toEqual(names);
   });
 
-  test('wait for an older transaction without keeping writers waiting, and end with the process', async () => {
+  test('wait for an older transaction without blocking writers, and stop with the process', async () => {
     const merchantId = await createMerchant();
     const older = await connected();
     await older.query('begin isolation level repeatable read');
@@ -129,13 +129,13 @@ describe('the large indexes', () => {
   });
 });
 
-describe('a reference of a payment that its payer starts', () => {
+describe('the reference of a payer-started payment', () => {
   beforeAll(() => createIndexTask(database)(stop));
 
   const named = async (reference: string): Promise<string | undefined> =>
     (await findNamedOrder(database.fork(), 'SANDBOX', reference, null))?.orderNumber;
 
-  test('names an order with mixed capitals, in whatever capitals it is typed', async () => {
+  test('matches an order with mixed capitals, whatever capitals the payer types', async () => {
     await register(await createMerchant(), 'Mixed-7a');
 
     expect(
@@ -143,7 +143,7 @@ describe('a reference of a payment that its payer starts', () => {
     ).toEqual([...Array.from({ length: 4 }, () => 'Mixed-7a'), undefined]);
   });
 
-  test('names none when another merchant has the number in other capitals, mixed or not', async () => {
+  test('matches none when another merchant has the number in other capitals, mixed or not', async () => {
     await register(await createMerchant(), 'Inv-7');
     await register(await createMerchant(), 'INV-7');
 
@@ -154,14 +154,14 @@ describe('a reference of a payment that its payer starts', () => {
     ]);
   });
 
-  test('names the exact one of several orders of a merchant, and no other', async () => {
+  test('matches the exact one of several orders of a merchant, and no other', async () => {
     const merchantId = await createMerchant();
     for (const number of ['two-A', 'Two-a', 'TWO-a']) await register(merchantId, number);
 
     expect(await Promise.all(['Two-a', 'TWO-a', 'two-a'].map(named))).toEqual(['Two-a', 'TWO-a', undefined]);
   });
 
-  test('names none however many spellings one of two merchants has', async () => {
+  test('matches none when two merchants have the number, however many spellings one of them has', async () => {
     const many = await createMerchant();
     for (let spelling = 0; spelling < 32; spelling += 1)
       await register(
@@ -179,7 +179,7 @@ describe('a reference of a payment that its payer starts', () => {
     ]);
   });
 
-  test('names the order of the only merchant of an account, whatever others have', async () => {
+  test('matches the order of the only merchant of an account, whatever others have', async () => {
     const [own, other] = [await createMerchant(), await createMerchant()];
     await register(own, 'Shared-1');
     await register(other, 'SHARED-1');
@@ -189,7 +189,7 @@ describe('a reference of a payment that its payer starts', () => {
     expect(found).toMatchObject({ merchantId: publicId('mer', own), orderNumber: 'Shared-1' });
   });
 
-  test('with mixed capitals is found only as typed before the index is there', async () => {
+  test('with mixed capitals is found only as typed before the index exists', async () => {
     await register(await createMerchant(), 'Early-1');
     await drop();
 
@@ -201,7 +201,7 @@ describe('a reference of a payment that its payer starts', () => {
   });
 });
 
-describe('the search for a phone number in payments that payers started', () => {
+describe('the search for a phone number in payer-started payments', () => {
   const requests = () =>
     createErasureRequests({
       database,

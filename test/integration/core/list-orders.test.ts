@@ -33,7 +33,7 @@ const numbersOf = (list: readonly Order[]): string[] => list.map(({ orderNumber 
 const newestFirst = (): string[] => numbersOf(registered).reverse();
 
 describe('listing orders', () => {
-  test("gives a merchant's orders of one environment, newest first", async () => {
+  test("returns a merchant's orders of one environment, newest first", async () => {
     const { orders: listed, nextPageToken } = await orders.listOrders({ merchantId, ...sandbox });
 
     expect(numbersOf(listed)).toEqual(newestFirst());
@@ -54,7 +54,7 @@ describe('listing orders', () => {
     expect(seen).toEqual(newestFirst());
   });
 
-  test('keeps its place while new orders arrive', async () => {
+  test('continues at the same position while new orders arrive', async () => {
     const { id } = await stack.createMerchant();
     for (const orderNumber of ['1', '2', '3', '4'])
       await orders.registerOrder(registration({ merchantId: id, orderNumber }));
@@ -71,13 +71,13 @@ describe('listing orders', () => {
     expect([...numbersOf(first.orders), ...numbersOf(second.orders)]).toEqual(['4', '3', '2', '1']);
   });
 
-  test('finds by the beginning of the order_number', async () => {
+  test('filters by the beginning of the order_number', async () => {
     const { orders: listed } = await orders.listOrders({ merchantId, ...sandbox, orderNumberPrefix: 'red-' });
 
     expect(numbersOf(listed)).toEqual(['red-4', 'red-3', 'red-2', 'red-1', 'red-0']);
   });
 
-  test('finds a prefix that ends in the last printable character', async () => {
+  test('filters by a prefix that ends in the last printable character', async () => {
     const { id } = await stack.createMerchant();
     for (const orderNumber of ['a~1', 'a~', 'b'])
       await orders.registerOrder(registration({ merchantId: id, orderNumber }));
@@ -91,7 +91,7 @@ describe('listing orders', () => {
     expect(numbersOf(listed)).toEqual(['a~', 'a~1']);
   });
 
-  test('finds by status', async () => {
+  test('filters by status', async () => {
     const { id } = await stack.createMerchant();
     for (const orderNumber of ['open', 'done', 'late'])
       await orders.registerOrder(registration({ merchantId: id, orderNumber }));
@@ -119,7 +119,7 @@ describe('listing orders', () => {
     expect(completed[0]?.deducted).toBe('100.50');
   });
 
-  test('finds by creation time: from is included, to is not', async () => {
+  test('filters by creation time: from is included, to is not', async () => {
     const [tenth, twentieth] = [registered[10], registered[20]];
     const times = { createTimeFrom: tenth?.createTime, createTimeTo: twentieth?.createTime };
 
@@ -134,7 +134,7 @@ describe('listing orders', () => {
     expect(listed.length).toBeGreaterThan(0);
   });
 
-  test('has the option of the latest attempt', async () => {
+  test('shows the payment option of the latest attempt', async () => {
     const { id } = await stack.createMerchant();
     await orders.startDirectPayment(directPayment({ merchantId: id }));
 
@@ -143,7 +143,7 @@ describe('listing orders', () => {
     expect(listed[0]?.paymentOption).toBe('walleta_ussd');
   });
 
-  test('reads the newest from the end of the primary key, without sorting', async () => {
+  test('reads the newest orders from the end of the primary key, without sorting', async () => {
     const database = new pg.Client({ connectionString: stack.databaseUrl });
     await database.connect();
     await database.query('set enable_seqscan = off');
@@ -156,7 +156,7 @@ describe('listing orders', () => {
   });
 });
 
-describe('a listing that cannot be', () => {
+describe('a listing is refused with', () => {
   test.each([
     ['negative page_size', { pageSize: -1 }, 'page_size'],
     ['made-up page_token', { pageToken: 'bm90IGEgdG9rZW4' }, 'page_token'],

@@ -68,7 +68,7 @@ describe('a merchant is updated', () => {
     });
   });
 
-  test('but not by two who both began from the same state', async () => {
+  test('but the second of two updates from the same state is refused', async () => {
     const { merchant: seen } = await merchants.getMerchant({ merchantId });
     const expectedUpdateTime = seen!.updateTime!;
     await merchants.updateMerchant({ merchantId, expectedUpdateTime, name: 'First' });
@@ -81,7 +81,7 @@ describe('a merchant is updated', () => {
     expect((await merchants.getMerchant({ merchantId })).merchant?.name).toBe('First');
   });
 
-  test('but not with terms or a contact that cannot be', async () => {
+  test('but not with an invalid term or contact', async () => {
     const largest = (...amounts: string[]) => ({
       largestAmounts: amounts.map((amount) => ({ currency: 'ETB', amount })),
     });
@@ -111,7 +111,7 @@ describe('a merchant is updated', () => {
     expect(await refusalOf(merchants.updateMerchant({ merchantId }))).toBe('INVALID_FIELDS');
   });
 
-  test('with how customers reach it, and its checkout pages say so', async () => {
+  test('with a contact for customers, which its checkout pages show', async () => {
     const contact = { phone: '0911 22 33 44', email: 'help@shop.example' };
     await merchants.updateMerchant({ merchantId, contact });
     const { checkoutUrl } = await orders.registerOrder(registration({ merchantId, orderNumber: 'T-1' }));
@@ -198,14 +198,14 @@ test('a direct payment and a checkout accept the allowed options only, and the m
   expect(await wrongFields(checkouts.submitCheckoutPayment(payment))).toBe('payment_option');
 });
 
-describe('whatever else is wrong with a request, the terms are told at once', () => {
+describe('all violated terms are reported at once', () => {
   const terms = {
     sandboxPaymentOptions: ['walletb_ussd'],
     currencies: ['ETB'],
     largestAmounts: [{ currency: 'ETB', amount: '100' }],
   };
 
-  test('by core, when it only checks and when it would register', async () => {
+  test('by core together with other invalid fields, when it only checks and when it would register', async () => {
     const { id } = await withTerms(terms);
     const wrong = { merchantId: id, amount: '100.01', reason: '' };
     const unread = { merchantId: id, amount: '', currency: 'USD' };
@@ -216,7 +216,7 @@ describe('whatever else is wrong with a request, the terms are told at once', ()
     }
   });
 
-  test('by core, when nothing else is wrong and it only checks', async () => {
+  test('by core when no field is invalid and it only checks', async () => {
     const { id } = await withTerms(terms);
     const check = (own: object) =>
       orders.startDirectPayment(directPayment({ merchantId: id, ...own, validateOnly: true }));
@@ -238,7 +238,7 @@ describe('whatever else is wrong with a request, the terms are told at once', ()
   });
 });
 
-test("a key makes no more requests a second than its merchant's terms grant", async () => {
+test("a key makes at most as many requests a second as its merchant's terms allow", async () => {
   const merchant = await withTerms({ requestsPerSecond: 2 });
   const ask = () => post(merchant, '/api/v1/verify', { order_number: 'none' });
   const statuses = (await Promise.all(Array.from({ length: 12 }, ask))).map(({ status }) => status);

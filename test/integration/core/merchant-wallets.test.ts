@@ -88,7 +88,7 @@ describe("the merchant's choice", () => {
     expect(await offered()).toEqual(['walleta_wallet', 'walleta_ussd', 'walletb_ussd']);
   });
 
-  test('an order is refused at register when every wallet is off', async () => {
+  test('an order is not registered when every wallet is off', async () => {
     await switchWallet('walleta', false);
     await switchWallet('walletb', false);
 
@@ -99,7 +99,7 @@ describe("the merchant's choice", () => {
     expect((await listed()).map(({ on }) => on)).toEqual([false, false]);
   });
 
-  test('the choice is within what the operator grants', async () => {
+  test('the choice is limited to what the operator allows', async () => {
     await merchants.updateMerchant({ merchantId, terms: { sandboxPaymentOptions: ['walletb_ussd'] } });
 
     expect(await listed()).toMatchObject([
@@ -114,7 +114,7 @@ describe("the merchant's choice", () => {
   test.each([
     [{ wallet: 'walletc' }, { wallet: 'must be walleta, walletb' }],
     [{ environment: Environment.UNSPECIFIED }, { environment: 'must be SANDBOX or PRODUCTION' }],
-  ])('a wallet that does not exist is refused: %j', async (own, issues) => {
+  ])('an unknown wallet is refused: %j', async (own, issues) => {
     const request = { merchantId, environment, wallet: 'walleta', on: false, ...own };
 
     expect(await failureOf(merchantWallets.switchMerchantWallet(request))).toMatchObject({
@@ -209,7 +209,7 @@ describe('an own account', () => {
     expect((await listed())[0]?.accounts[0]).toMatchObject({ state: WalletAccountState.CURRENT });
   });
 
-  test('a new next account replaces the earlier next one, and there is a limit', async () => {
+  test('replaces the earlier next account, and the number of accounts is limited', async () => {
     const first = await add();
     await add({ client_id: 'second' });
 
@@ -249,7 +249,7 @@ describe('the account of a payment', () => {
     ]);
   });
 
-  test('is the current one again when no request has reached the wallet', async () => {
+  test('changes to the current one when no request has reached the wallet', async () => {
     const first = await addCurrent();
     const payment = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
     const leased = await desk.take(payment);

@@ -63,7 +63,7 @@ describe('merchants', () => {
     expect(second).toMatchObject({ productionActivated: true });
   });
 
-  test('are not created with a bad name or session length', async () => {
+  test('are not created with an invalid name or session length', async () => {
     const create = (name: string, seconds = 1800n, nanos = 0) =>
       wrongFields(merchants.createMerchant({ name, sessionLifetime: { seconds, nanos } }));
     for (const name of ['', 'x'.repeat(129), 'a\nb']) expect(await create(name)).toBe('name');
@@ -116,7 +116,7 @@ describe('merchants', () => {
 });
 
 describe('API keys', () => {
-  test('have the form that was promised and are recognised by their beginning', async () => {
+  test('have the documented form, and are found by their prefix', async () => {
     const test = await issue(merchantId);
     const live = await issue(merchantId, Environment.PRODUCTION);
 
@@ -134,7 +134,7 @@ describe('API keys', () => {
     expect(await refusedAs(key, Environment.PRODUCTION)).toBe('INVALID_API_KEY');
   });
 
-  test('are stored as a keyed hash alone: a dump of the database holds no key', async () => {
+  test('are stored as a keyed hash only, so a dump of the database contains no key', async () => {
     const { secret } = await issue(merchantId);
     const database = new pg.Client({ connectionString: stack.databaseUrl });
     await database.connect();
@@ -148,7 +148,7 @@ describe('API keys', () => {
     for (const canary of secretsOf(secret)) expect(dump).not.toMatch(canary);
   });
 
-  test('remember when they were last used', async () => {
+  test('record when they were last used', async () => {
     const { id: merchantId, testKey } = await stack.createMerchant();
     const before = (await apiKeys.listApiKeys({ merchantId, environment: Environment.SANDBOX })).apiKeys[0];
     const calledAt = Date.now();
@@ -171,7 +171,7 @@ describe('API keys', () => {
     expect(sandbox.map(({ label }) => label)).toEqual(['till 2', '']);
   });
 
-  test('are at most 20 usable ones; revoking makes room, and two issued at once do not slip through', async () => {
+  test('are at most 20 usable ones: a revocation makes room, and concurrent calls do not exceed the limit', async () => {
     for (let count = 1; count < 19; count += 1) await issue(merchantId);
 
     const outcomes = await Promise.allSettled([issue(merchantId), issue(merchantId), issue(merchantId)]);
@@ -196,7 +196,7 @@ describe('ending a key', () => {
     await waitUntil('the facade refuses the key', async () => (await restStatus(secret)) === 401);
   });
 
-  test('rotated, both keys work during the overlap and only the new one after it; 24 hours unless said otherwise', async () => {
+  test('both keys are valid during the overlap of a rotation, 24 hours by default, and only the new one afterwards', async () => {
     const old = await issue(merchantId);
     const apiKeyId = old.apiKey?.apiKeyId ?? '';
     const first = await apiKeys.rotateApiKey({ merchantId, apiKeyId });
@@ -216,7 +216,7 @@ describe('ending a key', () => {
     expect((await enter(rotated.secret)).merchantId).toBe(merchantId);
   });
 
-  test('that has ended cannot be rotated; revoking it again changes nothing', async () => {
+  test('an ended key cannot be rotated, and revoking it again changes nothing', async () => {
     const { apiKey } = await issue(merchantId);
     const apiKeyId = apiKey?.apiKeyId ?? '';
     const first = await apiKeys.revokeApiKey({ merchantId, apiKeyId });
@@ -238,7 +238,7 @@ describe('ending a key', () => {
 });
 
 describe('the audit log', () => {
-  test('says who did what to which merchant, and holds no secret', async () => {
+  test('shows who did what to which merchant, and contains no secret', async () => {
     const { secret, apiKey } = await apiKeys.issueApiKey(
       { merchantId, environment: Environment.SANDBOX, label: 'till' },
       { headers: { 'x-gatehouse-actor': 'abebe', 'x-request-id': 'req-1' } },

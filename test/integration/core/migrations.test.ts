@@ -42,7 +42,7 @@ async function applied({ pool }: Database): Promise<{ name: string; executed_at:
 }
 
 describe('migrating', () => {
-  test('from three processes at once on an empty database brings up one schema', async () => {
+  test('from three processes at once on an empty database creates one schema', async () => {
     const { each, drop } = await openEmpty(3);
     try {
       const [first] = each as [Database];
@@ -61,7 +61,7 @@ describe('migrating', () => {
     }
   });
 
-  test('a second time does nothing', async () => {
+  test('a second time changes nothing', async () => {
     const { each, drop } = await openEmpty(1);
     try {
       const [database] = each as [Database];
@@ -76,7 +76,7 @@ describe('migrating', () => {
     }
   });
 
-  test('names what is pending before it has run', async () => {
+  test('names the pending migrations before they run', async () => {
     const { each, drop } = await openEmpty(1);
     try {
       expect((await each[0]?.pendingMigrations())?.[0]).toBe('001-core');
@@ -85,7 +85,7 @@ describe('migrating', () => {
     }
   });
 
-  test('under a lock of a busy table fails with an advice, and succeeds when it is repeated', async () => {
+  test('fails with advice while another transaction locks a table, and succeeds when it is repeated', async () => {
     const { url, drop } = await createTestDatabase({ migrated: false });
     const log: string[] = [];
     const write = (line: string): void => void log.push(line);
@@ -117,7 +117,7 @@ describe('migrating', () => {
     }
   });
 
-  test('gives its lock and its connection back', async () => {
+  test('releases its lock and its connection', async () => {
     const { each, drop } = await openEmpty(1);
     try {
       const [database] = each as [Database];
@@ -139,7 +139,7 @@ describe('migrating', () => {
   });
 });
 
-test('money that was on its way back before reversals had names keeps the one its wallet knows', async () => {
+test('a reversal from before reversals had ids keeps the id that its wallet knows', async () => {
   const { url, drop } = await createTestDatabase();
   const client = new pg.Client({ connectionString: url });
   const database = await open(url);
@@ -192,7 +192,7 @@ describe('the schema', () => {
     await database.drop();
   });
 
-  test.each(['order_events', 'audit_entries'])('lets nobody change the history in %s', async (table) => {
+  test.each(['order_events', 'audit_entries'])('prevents changes of the history in %s', async (table) => {
     const refused = new RegExp(`${table} is append-only`);
 
     await expect(client.query(`update core.${table} set id = id`)).rejects.toThrow(refused);
@@ -203,7 +203,7 @@ describe('the schema', () => {
   });
 
   test.each(['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED'])(
-    'has room for one attempt of an order beside one that is %s only when it is over',
+    'allows a further attempt of an order only when the one that is %s has ended',
     async (status) => {
       const merchantId = v7();
       const orderId = await insertOrder(client, merchantId);
@@ -217,7 +217,7 @@ describe('the schema', () => {
     },
   );
 
-  test('has every column that an entity is mapped to, with its type and whether it may be null', async () => {
+  test('has every column of each entity, with its type and whether it may be null', async () => {
     const orm = await MikroORM.init({ clientUrl: database.url, entities, ensureDatabase: false });
     const tables = [...orm.getMetadata().getAll().values()].map(({ tableName, props }) => ({
       tableName,

@@ -76,7 +76,7 @@ const blocksOfAWalk = 9_000;
 const name = (number: number): string => `SEED-${number}`;
 const middle = new Date(until.getTime() - (days / 2) * 86_400_000);
 
-test('the newest page reads a page', async () => {
+test('a list of the newest orders reads one page', async () => {
   const { numbers, blocks } = await read({});
 
   expect(numbers[0]).toBe(name(count - 1));
@@ -93,12 +93,12 @@ test('a page in the middle reads no more than the first', async () => {
 test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>([
   ['an order_number', { orderNumber: name(7) }, (found) => expect(found).toEqual([name(7)])],
   [
-    'the beginning that ten have',
+    'a prefix of ten orders',
     { orderNumberPrefix: name(11_111).slice(0, -1) },
     (found) => expect(new Set(found.map((number) => number.slice(0, 9)))).toEqual(new Set(['SEED-1111'])),
   ],
   [
-    'the beginning that all have',
+    'a prefix of all orders',
     { orderNumberPrefix: 'SEED-' },
     (found) => expect(found[0]).toBe(name(count - 1)),
   ],
@@ -111,7 +111,7 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
       ),
   ],
   ['a status of one in ten', { statuses: ['EXPIRED'] }, (found) => expect(found).toHaveLength(50)],
-])('%s is found by reading a page', async (_name, own, check) => {
+])('%s is found by reading one page', async (_name, own, check) => {
   const { numbers, blocks } = await read(own);
 
   check(numbers);
@@ -119,7 +119,7 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
   expect(blocks).toBeLessThan(blocksOfAPage + (own.orderNumberPrefix === undefined ? 0 : 2_500));
 });
 
-test('a rare amount is found by walking on, each call within its bounds, without gap or repeat', async () => {
+test('a rare amount is found over several calls, each within its limits, without gap or repeat', async () => {
   const rare = { currency: 'ETB', minMinorUnits: 77_777n, maxMinorUnits: 77_777n };
   const seen: string[] = [];
   let beforeId: PublicId<'ord'> | undefined;
@@ -133,7 +133,7 @@ test('a rare amount is found by walking on, each call within its bounds, without
   expect(seen).toEqual(Array.from({ length: count / 1_000 }, (_, n) => name(n * 1_000)).reverse());
 });
 
-test('a search without matches ends, after one call for each bound of the scan', async () => {
+test('a search without matches ends after one call for each limit of the scan', async () => {
   let calls = 0;
   let beforeId: PublicId<'ord'> | undefined;
   do {
@@ -147,7 +147,7 @@ test('a search without matches ends, after one call for each bound of the scan',
   expect(calls).toBeLessThanOrEqual(count / 50_000 + 1);
 });
 
-test('an option is looked up in the attempts, of fewer orders a call', async () => {
+test('a search for a payment option reads the attempts, of fewer orders a call', async () => {
   const { searchedTo, blocks } = await read({ paymentOptions: ['walleta_ussd'] });
 
   expect(searchedTo).toBeDefined();
@@ -155,7 +155,7 @@ test('an option is looked up in the attempts, of fewer orders a call', async () 
   expect(blocks).toBeLessThan(blocksOfAWalk + 10_000 * 3);
 });
 
-test('payment links are found by reading a page, however many other orders are newer', async () => {
+test('payment links are found by reading one page, however many other orders are newer', async () => {
   const links = { paymentTypes: ['LINK', 'QR'] as const };
   const first = await read({ ...links, limit: 3 });
   const rest = await read({ ...links, limit: 3, beforeId: first.searchedTo });
@@ -165,7 +165,7 @@ test('payment links are found by reading a page, however many other orders are n
   for (const { blocks } of [first, rest]) expect(blocks).toBeLessThan(blocksOfAPage);
 });
 
-test('a wallet’s transaction is found by reading a page', async () => {
+test('a wallet’s transaction is found by reading one page', async () => {
   const {
     numbers,
     providerTransactionIds,
@@ -179,7 +179,7 @@ test('a wallet’s transaction is found by reading a page', async () => {
   expect(blocks).toBeLessThan(blocksOfAPage);
 });
 
-test('a call takes several walks for a full page, and no more than its bounds', async () => {
+test('a call scans several times to fill a page, within its limits', async () => {
   const rare = orderFilter(merchantId, {
     currency: 'ETB',
     minMinorUnits: 77_777n,

@@ -38,7 +38,7 @@ const returned = (originalTransactionId: string, amount: string): Entry => ({
   occurTime: at(`${day}T13:00:00Z`),
 });
 
-test('the statement of a day equals payments and strays without what was returned, for each merchant', async () => {
+test('the statement of a day equals payments and stray payments minus returned money, for each merchant', async () => {
   await desk.payment(merchantId, paid('b-1'));
   const refunded = await desk.payment(merchantId, paid('b-2'));
   const stray = await desk.payment(merchantId, paid('b-3', '99.00'));

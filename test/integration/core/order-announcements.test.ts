@@ -111,7 +111,7 @@ afterAll(async () => {
   stop.abort();
 });
 
-describe('a commit notifies those who wait', () => {
+describe('a commit notifies waiting processes', () => {
   test('of events when orders are added, and of attempts too when the orders have some', async () => {
     await add('added');
     expect(announced).toEqual(['events']);
@@ -120,7 +120,7 @@ describe('a commit notifies those who wait', () => {
     expect(announced).toEqual(['events', 'events', 'attempts']);
   });
 
-  test('nothing when the order_number is taken', async () => {
+  test('of nothing when the order_number is taken', async () => {
     await add('taken');
     announced = [];
 
@@ -141,7 +141,7 @@ describe('a commit notifies those who wait', () => {
     expect(announced).toEqual(['events', 'attempts', 'events']);
   });
 
-  test('nothing when the order rejects the command, and nothing for an unknown order', async () => {
+  test('of nothing when the order rejects the command or is unknown', async () => {
     const added = await add('refused');
     await order({ type: 'cancel' }, added);
     announced = [];
@@ -155,7 +155,7 @@ describe('a commit notifies those who wait', () => {
     expect(announced).toEqual([]);
   });
 
-  test('nothing when the caller’s own rows cannot be written, and then the order is as it was', async () => {
+  test('of nothing when the caller’s own rows cannot be written, and the order is unchanged', async () => {
     const { id, environment } = await add('failed');
     announced = [];
 
@@ -175,7 +175,7 @@ describe('a commit notifies those who wait', () => {
     });
   });
 
-  test('nothing when attempts are leased, and of attempts when one is made due', async () => {
+  test('of nothing when attempts are leased, and of attempts when one becomes due', async () => {
     const { latestAttempt } = await addPaying('leased');
     announced = [];
 
@@ -193,7 +193,7 @@ describe('a commit notifies those who wait', () => {
     expect(announced).toEqual(['attempts']);
   });
 
-  test('of events when orders expire, and nothing while a wallet has the attempt', async () => {
+  test('of events when orders expire, and of nothing while a wallet has the attempt', async () => {
     const changed = registerOrder(factsOf('expiring', 0));
     await changes.add(changed, scope);
     announced = [];

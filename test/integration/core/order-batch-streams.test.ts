@@ -73,7 +73,7 @@ const failureIn = ({ outcome }: StreamOrderBatchesResponse) =>
 const lines = (requestId: string) => stack.cores[0]!.log.filter(({ request_id }) => request_id === requestId);
 
 describe('a stream of batches', () => {
-  test('says that it is open, and answers each batch under its number until its caller is done', async () => {
+  test('announces that it is open, and answers each batch with its number until the caller ends it', async () => {
     const stream = openStream();
     expect(await stream.next()).toMatchObject({ batchId: 0, outcome: { case: undefined } });
     const orderNumber = newOrderNumber();
@@ -103,7 +103,7 @@ describe('a stream of batches', () => {
     expect(await stream.responses.next()).toMatchObject({ done: true });
   });
 
-  test('answers a batch that is done before an earlier one that is not', async () => {
+  test('answers a fast batch before an earlier slow one', async () => {
     const known = newOrderNumber();
     const stream = openStream();
     await stream.next();
@@ -120,7 +120,7 @@ describe('a stream of batches', () => {
     stream.end();
   });
 
-  test('answers what is under way when its caller has half-closed', async () => {
+  test('answers batches in progress after the caller has half-closed it', async () => {
     const stream = openStream();
     await stream.next();
     const held = await holdRegistrations(stack.databaseUrl);
@@ -136,7 +136,7 @@ describe('a stream of batches', () => {
     ['no batch', {}, 'batch'],
     ['no items', { batch: registering() }, 'requests'],
     ['too many items', { batch: reading(...Array.from({ length: 501 }, () => 'x')) }, 'requests'],
-  ] as const)('refuses a request with %s by itself', async (_what, request, field) => {
+  ] as const)('refuses a request with %s without failing the next one', async (_what, request, field) => {
     const stream = openStream();
     await stream.next();
     stream.send({ batchId: 1, ...request });
@@ -149,7 +149,7 @@ describe('a stream of batches', () => {
     stream.end();
   });
 
-  test("a batch's time is its own: it is over while the stream and other batches go on", async () => {
+  test('applies a deadline to one batch, while the stream and other batches continue', async () => {
     const stream = openStream();
     await stream.next();
     const held = await holdRegistrations(stack.databaseUrl);
@@ -168,7 +168,7 @@ describe('a stream of batches', () => {
     stream.end();
   });
 
-  test('each batch leaves a line of its own in the log, and a stream that ends well none', async () => {
+  test('logs one line for each batch, and none for a stream that ends normally', async () => {
     const stream = openStream();
     await stream.next();
     const one = order();
@@ -205,7 +205,7 @@ describe('a stream of batches', () => {
     expect(stack.cores[0]!.log.filter(({ rpc }) => rpc === 'OrderService/StreamOrderBatches')).toEqual([]);
   });
 
-  test('takes no more than 32 batches at a time: the others wait unread', async () => {
+  test('accepts at most 32 batches at a time, and leaves the others unread', async () => {
     const stream = openStream();
     await stream.next();
     const held = await holdRegistrations(stack.databaseUrl);
@@ -229,7 +229,7 @@ describe('a stream of batches', () => {
     other.end();
   });
 
-  test('ends when its core stops: what is under way is answered, and the caller is sent elsewhere', async () => {
+  test('ends when its core stops: batches in progress are answered, and the caller is sent to another core', async () => {
     const core = await stack.startCore();
     const transport = connectGrpcTransport({
       baseUrl: `http://${String(core.ready['connect'])}`,
@@ -261,7 +261,7 @@ describe('a stream of batches', () => {
     expect(await exitCode).toBe(0);
   });
 
-  test('a client that shares no code with ours reads it', async () => {
+  test('works with a client that shares no code with ours', async () => {
     const client = plainGrpcClient(stack.addresses[0]!, stack.tokens.facade);
     const order_number = newOrderNumber();
     const plain = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number };

@@ -123,7 +123,7 @@ test.each([
     `delete from core.wallet_receipts where payment_attempt_id in (select id from core.payment_attempts where order_id = $1)`,
     "the wallet's transaction is recorded for another payment or for none",
   ],
-])('money with a wrong row is found and named: %s', async (_what, damage, fault) => {
+])('a wrong row about money is found and named: %s', async (_what, damage, fault) => {
   const { merchantId, orderId, refundId } = await refundedOrder();
   const ids = [storedId('mer', merchantId), storedId('ord', orderId)];
   const before = await check('money');

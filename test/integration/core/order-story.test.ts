@@ -126,7 +126,7 @@ test('the checkout URL is given to a role that may register orders, while the or
   expect((await storyOf(order, 'dashboard', withUrl)).checkoutUrl).toBe('');
 });
 
-test('an order of another merchant or environment is not found, and every bad field is named', async () => {
+test('an order of another merchant or environment is not found, and every invalid field is named', async () => {
   const order = await desk.registerHosted({ merchantId });
   const stranger = await stack.createMerchant();
 
@@ -162,7 +162,7 @@ test('a story that is too large for one response keeps the latest exchanges and 
   expect(kept[2]).not.toContain('e-0');
 });
 
-test('a history needs as many statements for five attempts as for none', async () => {
+test('a history needs the same number of statements for five attempts as for none', async () => {
   const none = await desk.registerHosted({ merchantId, orderNumber: 'none' });
   const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });
   for (let attempt = 0; attempt < 5; attempt += 1) await pay(five, outcomes.declined(), ['e']);

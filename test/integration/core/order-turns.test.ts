@@ -48,7 +48,7 @@ async function takeTurns(lock: LockOrder): Promise<bigint[]> {
   return turns;
 }
 
-test('transactions that change one order have their ids in the order of their turns', async () => {
+test('transactions that change one order have their ids in the sequence of their changes', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const { orderId, attemptId } = await desk.startDirect({ merchantId, orderNumber: 'D-1' });
   const stored = storedId('mer', merchantId);
@@ -115,7 +115,7 @@ test('a transaction that locks many orders has a later id than each that changed
   expect(turns.filter(({ own, before }) => own < before)).toEqual([]);
 });
 
-test('orders that are read together are the same as alone, with at most three statements', async () => {
+test('orders that are read together are the same as read alone, with at most three statements', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const cases: readonly [
     number: string,

@@ -47,7 +47,7 @@ describe('WaitOrder', () => {
     }
   });
 
-  test('answers at once when the order differs already, and with a later event than the known one', async () => {
+  test('answers at once when the order already has a later event than the known one', async () => {
     await register('W-known');
     const key = { case: 'orderNumber', value: 'W-known' } as const;
     const first = await orders.waitOrder({ merchantId, environment, key, knownSequence: 0n });

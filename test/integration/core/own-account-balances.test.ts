@@ -121,7 +121,7 @@ test('each payee account has its own balance, and no payment is in two of them o
   ).toEqual({ [merchantId]: [payee, '-111'], [ordinaryId]: [payee, '100.5'] });
 });
 
-test("a worker without own accounts gets the operator's statement only, and another the credentials", async () => {
+test("a worker without own accounts gets the operator's statement only, and one with own accounts also gets the credentials", async () => {
   await useAccount(ownPayee);
   const latest = await useAccount({ ...ownPayee, client_id: 'rotated' });
   await desk.operator.startReconciliation({ ...walletA, date: day, payee });

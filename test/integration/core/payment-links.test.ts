@@ -27,7 +27,7 @@ const link = (own: object) =>
   });
 
 describe('a payment link', () => {
-  test('needs neither phone nor return_url, and lasts as long as it says', async () => {
+  test('needs neither phone nor return_url, and has the requested lifetime', async () => {
     const { order } = await orders.registerOrder(
       link({ orderNumber: 'L-1', paymentType: PaymentType.QR, sessionLifetime: seconds(2_592_000) }),
     );
@@ -36,7 +36,7 @@ describe('a payment link', () => {
     expect(Number(order!.expireTime!.seconds) - Number(order!.createTime!.seconds)).toBe(2_592_000);
   });
 
-  test('is the same again when it is registered again, and another with another lifetime', async () => {
+  test('is the same when it is registered again, and is refused with another lifetime', async () => {
     const linkFor = (time: number) => link({ orderNumber: 'L-2', sessionLifetime: seconds(time) });
     const same = linkFor(300);
     await orders.registerOrder(same);
@@ -50,14 +50,14 @@ describe('a payment link', () => {
     ['299 seconds', { sessionLifetime: seconds(299) }, 'session_lifetime'],
     ['more than 30 days', { sessionLifetime: seconds(2_592_001) }, 'session_lifetime'],
     ['half a second', { sessionLifetime: { seconds: 600n, nanos: 500_000_000 } }, 'session_lifetime'],
-    ['a phone that is none', { customerPhone: '12' }, 'customer_phone'],
-    ['a return_url that is none', { returnUrl: 'shop' }, 'return_url'],
-  ])('cannot be of %s', async (_name, own, field) => {
+    ['an invalid phone', { customerPhone: '12' }, 'customer_phone'],
+    ['an invalid return_url', { returnUrl: 'shop' }, 'return_url'],
+  ])('is refused with %s', async (_name, own, field) => {
     expect(await wrongFields(orders.registerOrder(link({ orderNumber: 'L-3', ...own })))).toBe(field);
   });
 
   test.each([PaymentType.API, PaymentType.UNSPECIFIED])(
-    'is what an order of type %s is not: that needs phone and return_url, and lasts as its merchant says',
+    'differs from an order of type %s, which needs phone and return_url and has the session lifetime of its merchant',
     async (paymentType) => {
       const wrong = link({ orderNumber: 'L-4', paymentType, sessionLifetime: seconds(600) });
 
@@ -67,7 +67,7 @@ describe('a payment link', () => {
     },
   );
 
-  test('returns its checkout again while it can be paid, and is cancelled once', async () => {
+  test('returns its checkout again while it can be paid, and can be cancelled once', async () => {
     const { order, checkoutUrl } = await orders.registerOrder(link({ orderNumber: 'L-5' }));
     const asked = {
       merchantId,

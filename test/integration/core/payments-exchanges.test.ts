@@ -33,7 +33,7 @@ const heard = async (payment: Payment): Promise<string[]> =>
   );
 
 describe('of very many exchanges', () => {
-  test('fifty are all kept', async () => {
+  test('all are kept up to fifty', async () => {
     const payment = await desk.startDirect({ merchantId });
 
     await leavePending(payment, 50, 'q');
@@ -56,7 +56,7 @@ describe('of very many exchanges', () => {
     expect(kept.at(-1)).toBe('q-119');
   });
 
-  test('what decided stays among those between, and so do requests to pay', async () => {
+  test('the decisive ones and requests to pay are kept too', async () => {
     const payment = await desk.startDirect({ merchantId });
     await leavePending(payment, 24, 'early');
     await settleBy(payment, outcomes.unknown(), ['sent-again'], 'initiate');
@@ -81,7 +81,7 @@ describe('of very many exchanges', () => {
     ]);
   });
 
-  test('that callbacks bring no more are kept either', async () => {
+  test('no more are kept when callbacks bring them', async () => {
     const payment = await desk.startDirect({ merchantId });
     await settleBy(payment, outcomes.completed('t-1'), ['said-paid']);
 
@@ -98,7 +98,7 @@ describe('of very many exchanges', () => {
     expect(kept).toHaveLength(51);
   });
 
-  test('none is taken for decisive, or for others left out, because it says so', async () => {
+  test('none counts as decisive or as a placeholder because it says so', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.makeDue(payment);
 
@@ -123,11 +123,11 @@ describe('a wallet that asks for fewer requests', () => {
     return (dueTime === undefined ? NaN : timestampDate(dueTime).getTime() - before) / 1000;
   };
 
-  test('is asked when that time is over', async () => {
+  test('is queried when the requested time has passed', async () => {
     expect(await waitAfter(60_000)).toBeGreaterThanOrEqual(60);
   });
 
-  test('is asked while the request can still be sent again', async () => {
+  test('is queried early enough that the request can still be sent again', async () => {
     expect(await waitAfter(86_400_000)).toBeLessThan(180);
   });
 });

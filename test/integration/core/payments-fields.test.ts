@@ -27,7 +27,7 @@ const lease = (own: object) =>
 const record = (outcome: Outcome) =>
   desk.payments.recordPaymentOutcome({ ...unknownIds, leaseId: '1', outcome });
 
-test('leasing, recording and listing report all wrong fields at once', async () => {
+test('leasing, recording and listing report all invalid fields at once', async () => {
   const { merchantId, paymentAttemptId } = unknownIds;
   const wrongLease = {
     ...{ environment: 7 as Environment, paymentOptions: [], maxAttempts: 101, lease: { seconds: 301n } },
@@ -55,7 +55,7 @@ test('leasing, recording and listing report all wrong fields at once', async () 
   );
 });
 
-test('each bound of a lease and of an outcome is reported at its field', async () => {
+test('each limit of a lease and of an outcome is reported at its field', async () => {
   const tooMany = Array.from({ length: 101 }, () => unknownIds.merchantId);
   expect(await wrongFields(lease({ exceptMerchantIds: tooMany }))).toBe('except_merchant_ids');
   for (const seconds of [0n, 4n, -1n, 301n, 2n ** 62n])

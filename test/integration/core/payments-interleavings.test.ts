@@ -120,7 +120,7 @@ async function faultsOf({ order, told }: Subject): Promise<string[]> {
   return faults;
 }
 
-test(`no history breaks what must always hold (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`no history breaks an invariant (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   const { id: merchantId } = await stack.createMerchant();
   const subjects = await begin(merchantId);
   const byOrder = new Map(subjects.map((subject) => [subject.order.orderId, subject]));

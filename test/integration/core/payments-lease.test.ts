@@ -40,8 +40,8 @@ const endPrompt = ({ attemptId }: Payment) =>
     storedId('pat', attemptId),
   ]);
 
-describe('taking an attempt', () => {
-  test('gives all that is needed to ask the wallet, and has marked it SENT in the database', async () => {
+describe('leasing an attempt', () => {
+  test('returns all that the request to the wallet needs, and marks the attempt SENT', async () => {
     const payment = await desk.startDirect({ merchantId });
 
     const leased = await desk.take(payment);
@@ -61,7 +61,7 @@ describe('taking an attempt', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
   });
 
-  test('keeps other workers from it until the lease ends, and longer when its outcome is recorded', async () => {
+  test('keeps other workers from it until the lease ends, and longer after its outcome is recorded', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
 
@@ -70,7 +70,7 @@ describe('taking an attempt', () => {
     expect(await desk.lease()).toEqual([]);
   });
 
-  test('passes over the merchants whom the caller has enough of', async () => {
+  test('skips the merchants that the caller excludes', async () => {
     const other = await stack.createMerchant();
     const [mine, others] = await Promise.all([
       desk.startDirect({ merchantId }),
@@ -81,7 +81,7 @@ describe('taking an attempt', () => {
     expect(await desk.take(mine)).toMatchObject({ leases: 1 });
   });
 
-  test('gives one of two due attempts of an order, and the other with the next call', async () => {
+  test('returns one of two due attempts of an order, and the other with the next call', async () => {
     const order = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(order);
     await desk.settle(first, outcomes.declined());
@@ -95,7 +95,7 @@ describe('taking an attempt', () => {
     expect(taken.flat().sort()).toEqual([first.attemptId, second.attemptId].sort());
   });
 
-  test('of a worker that exited is possible after the lease expired, as sent before, and that worker has lost it', async () => {
+  test('of an exited worker is possible after its lease expired, marked as sent before, and the old lease is invalid', async () => {
     const payment = await desk.startDirect({ merchantId });
     const dead = await desk.take(payment);
 
@@ -109,7 +109,7 @@ describe('taking an attempt', () => {
     expect((await desk.story(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
   });
 
-  test('still belongs to the worker when its lease has expired and no other worker has taken it', async () => {
+  test('leaves it to the worker whose lease has expired while no other worker takes it', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
 
@@ -119,7 +119,7 @@ describe('taking an attempt', () => {
     expect(order?.status).toBe(OrderStatus.COMPLETED);
   });
 
-  test('expires after the requested time, by the database’s clock', async () => {
+  test('ends after the requested time, by the database’s clock', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.lease(5n);
 
@@ -131,7 +131,7 @@ describe('taking an attempt', () => {
     expect(row?.seconds).toBeLessThanOrEqual(5);
   });
 
-  test('leases attempts of the requested options and environment only', async () => {
+  test('returns attempts of the requested options and environment only', async () => {
     const a = await desk.startDirect({ merchantId, orderNumber: 'L-A' });
     const b = await desk.startDirect({
       merchantId,
@@ -153,7 +153,7 @@ describe('taking an attempt', () => {
     expect(await leaseOf(Environment.PRODUCTION, 'walleta_ussd')).toEqual([live.attemptId]);
   });
 
-  test('by four workers at once shares two hundred attempts without overlap', async () => {
+  test('by four workers at once distributes two hundred attempts without overlap', async () => {
     const started = await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
         desk.startDirect({ merchantId, orderNumber: `W-${index}`, phone: `09112${10_000 + index}` }),
@@ -194,7 +194,7 @@ describe('an attempt that was not sent', () => {
     expect(await desk.lease()).toEqual([]);
   });
 
-  test('within the three minutes of its prompt is not sent any more: the direct order is FAILED', async () => {
+  test('within the three minutes of its prompt is no longer sent, and the direct order is FAILED', async () => {
     const payment = await desk.startDirect({ merchantId });
     await endPrompt(payment);
 
@@ -207,7 +207,7 @@ describe('an attempt that was not sent', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('because its wallet could not be reached is not sent any more when its prompt is over', async () => {
+  test('because its wallet could not be reached is no longer sent when its prompt has ended', async () => {
     const first = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
     await desk.settle(first, outcomes.notReached());
     await desk.makeDue(first);
@@ -223,7 +223,7 @@ describe('an attempt that was not sent', () => {
     expect((await desk.story(first)).order?.status).toBe(OrderStatus.FAILED);
   });
 
-  test('and has expired is not sent when it is made due', async () => {
+  test('and has expired is not sent when it becomes due', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.endSession(payment);
     await waitUntil(

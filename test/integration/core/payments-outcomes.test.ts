@@ -65,7 +65,7 @@ describe('the wallet’s answer about a direct payment', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('unknown: the attempt is UNKNOWN, the order waits, and any definite word later still counts', async () => {
+  test('unknown: the attempt is UNKNOWN, the order waits, and a definite answer still counts later', async () => {
     const payment = await desk.startDirect({ merchantId });
 
     const recorded = await desk.settle(payment, outcomes.unknown());
@@ -94,7 +94,7 @@ describe('the wallet’s answer about a direct payment', () => {
   });
 
   test.each(['an earlier answer', 'a worker that exited'])(
-    'not reached is refused after %s: the wallet may have been asked then',
+    'not reached is refused after %s, because the wallet may have got the request',
     async (first) => {
       const payment = await desk.startDirect({ merchantId });
       const sent = await desk.take(payment);
@@ -140,7 +140,7 @@ describe('the same outcome recorded twice under one lease', () => {
     ['not reached', outcomes.notReached()],
     ['completed', outcomes.completed('t-1')],
     ['completed with another amount', outcomes.completed('t-1', '1.00')],
-  ])('%s: changes nothing more and answers the same', async (_name, outcome) => {
+  ])('%s: the second call changes nothing and returns the same', async (_name, outcome) => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
     const first = await desk.record(leased, outcome, [exchange]);
@@ -154,7 +154,7 @@ describe('the same outcome recorded twice under one lease', () => {
     expect(await desk.strays(merchantId)).toHaveLength(first.strayPaymentId === '' ? 0 : 1);
   });
 
-  test('another answer under the same lease is refused too', async () => {
+  test('another outcome under the same lease is refused', async () => {
     const payment = await desk.startDirect({ merchantId });
     const leased = await desk.take(payment);
     await desk.record(leased, outcomes.unknown());
@@ -190,7 +190,7 @@ describe('news of an attempt', () => {
     expect(await desk.take(payment)).toMatchObject({ leases: 2 });
   });
 
-  test('have an attempt looked at again that the wallet had declined, and its money is found', async () => {
+  test('make a declined attempt due again, and its money is found', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.declined());
 
@@ -216,7 +216,7 @@ describe('news of an attempt', () => {
   });
 });
 
-test('what the wallet answered is kept in order, whatever characters it has and however long its names are', async () => {
+test('the wallet’s answers are kept in order, whatever characters they have and however long their names are', async () => {
   const payment = await desk.startDirect({ merchantId });
   const responseBody = 'nul \0, an emoji 🏦, <html>';
   const exchanges = ['initiate', 'recover', 'query'].map((purpose) => ({ purpose, responseBody }));

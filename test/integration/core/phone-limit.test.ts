@@ -54,7 +54,7 @@ async function payAndFail(merchantId: string, orderNumber: string, phone: string
 }
 
 describe('a phone', () => {
-  test('has one payment to confirm at a time, in either wallet and however it is written, and says how long', async () => {
+  test('has one payment to confirm at a time, at either wallet and in any notation, and the refusal has the wait', async () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     const again = { merchantId, orderNumber: 'P-2' };
@@ -69,7 +69,7 @@ describe('a phone', () => {
       await refusedForPhone(desk.startDirect({ ...again, phone: same }));
   });
 
-  test('is free again when the time to confirm is over, though the wallet has not decided', async () => {
+  test('is free again when the time to confirm has passed, although the wallet has not decided', async () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     await desk.query(`update core.payment_attempts set prompt_until = now() where phone = $1`, [
@@ -79,7 +79,7 @@ describe('a phone', () => {
     await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
   });
 
-  test('is prompted five times in ten minutes and then not, whatever the wallet answered', async () => {
+  test('is prompted at most five times in ten minutes, whatever the wallet answered', async () => {
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
 
@@ -93,7 +93,7 @@ describe('a phone', () => {
     await desk.startDirect({ merchantId, orderNumber: 'P-7', phone });
   });
 
-  test('of the sandbox is each merchant’s own; in production all merchants share it', async () => {
+  test('has a limit for each merchant in the sandbox, and one for all merchants in production', async () => {
     const [one, other] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
     const phone = newPhone();
     const pay = (merchant: TestMerchant, environment: Environment) =>
@@ -194,7 +194,7 @@ describe('in production', () => {
     for (const { network } of networks) expect(network).toMatch(/^[A-Za-z0-9_-]{22}$/);
   });
 
-  test('what the payer confirms is not counted', async () => {
+  test('prompts that the payer confirms are not counted', async () => {
     const phone = newPhone();
     for (let index = 1; index <= 12; index += 1) {
       await desk.startDirect({ merchantId, orderNumber: `C-${index}`, phone, environment: PRODUCTION });
@@ -215,7 +215,7 @@ describe('over the merchant API', () => {
       body: JSON.stringify({ order_number: orderNumber, amount: '100.50', currency: 'ETB', phone }),
     });
 
-  test('a busy phone is 429 with Retry-After, but a repeat of its own payment is 201', async () => {
+  test('a busy phone gets 429 with Retry-After, but a repeat of its own payment gets 201', async () => {
     const merchant = await stack.createMerchant();
     const phone = newPhone();
     expect((await post(merchant, 'R-1', phone)).status).toBe(201);
@@ -231,7 +231,7 @@ describe('over the merchant API', () => {
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('a phone that was prompted five times is 429 until ten minutes after the first prompt', async () => {
+  test('a phone that was prompted five times gets 429 until ten minutes after the first prompt', async () => {
     const merchant = await stack.createMerchant();
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchant.id, `T-${index}`, phone);
@@ -283,7 +283,7 @@ describe('with two cores', () => {
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('batches with the same phones in any order neither wait in a circle nor prompt a phone twice', async () => {
+  test('batches with the same phones in any sequence neither cause a deadlock nor prompt a phone twice', async () => {
     const some = Array.from({ length: 50 }, newPhone);
 
     const counts = await reasonsOf(
@@ -298,7 +298,7 @@ describe('with two cores', () => {
     for (const phone of some) expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('a core that hangs over a phone keeps others from asking that one, and no other', async () => {
+  test('a core that hangs while it holds a phone blocks payments of that phone only', async () => {
     const [held, free] = [newPhone(), newPhone()];
     const hanging = new pg.Client({ connectionString: stack.databaseUrl });
     await hanging.connect();
@@ -322,7 +322,7 @@ describe('with two cores', () => {
   });
 });
 
-test('a limit of 0 is none: any number of payments may prompt the same phone at once', async () => {
+test('a limit of 0 turns the limit off: any number of payments may prompt a phone at once', async () => {
   const unlimited = await startStack({
     facades: 0,
     settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' },

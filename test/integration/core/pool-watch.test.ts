@@ -31,7 +31,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-test('a pool that gives no connection is seen in its state, readiness, metrics, doctor and log, and so is its recovery', async () => {
+test('a pool that gives no connection is reported in its state, readiness, metrics, doctor and log, and so is its recovery', async () => {
   const told: string[] = [];
   const tell = (_state: unknown, message?: string): void => void told.push(message ?? '');
   let skippedMs = 0;

@@ -49,8 +49,8 @@ async function payOn(date: string): Promise<void> {
   await desk.moveTo(merchantId, date);
 }
 
-describe('every day that is over', () => {
-  test('is compared once for each wallet and environment that was ever paid through, however often this is asked', async () => {
+describe('every past day', () => {
+  test('is compared once for each wallet and environment that was ever paid through, however often the schedule runs', async () => {
     await payOn('2026-03-10');
 
     const first = await scheduleAt('2026-03-11T01:00:00Z');
@@ -60,14 +60,14 @@ describe('every day that is over', () => {
     expect(await scheduled()).toEqual(['walleta SANDBOX 2026-03-10']);
   });
 
-  test('begins an hour after midnight, UTC, so that the wallet has written it down', async () => {
+  test('is compared from an hour after midnight UTC, when the wallet has recorded it', async () => {
     await payOn('2026-03-10');
 
     expect(await scheduleAt('2026-03-11T00:59:59Z')).toBe(0);
     expect(await scheduleAt('2026-03-11T01:00:00Z')).toBe(1);
   });
 
-  test('is caught up with for seven days, and not beyond them or before the first payment', async () => {
+  test('is compared up to seven days later, but not before the first payment', async () => {
     await payOn('2026-03-02');
     expect(await scheduleAt('2026-03-05T12:00:00Z')).toBe(3);
 
@@ -88,7 +88,7 @@ describe('every day that is over', () => {
     ]);
   });
 
-  test('is compared by itself although an operator did so before', async () => {
+  test('is compared automatically although an operator did so before', async () => {
     await payOn('2026-03-10');
     await desk.reconcile('2026-03-10', []);
 
@@ -130,7 +130,7 @@ async function complete(time: string, difference: number): Promise<void> {
 }
 
 describe('the balance of a running day', () => {
-  test('is compared every hour from an hour after the first payment, by one run that replaces the one before', async () => {
+  test('is compared every hour from an hour after the first payment, and each run replaces the previous one', async () => {
     // Noon.
     await payOn('2026-03-10');
 
@@ -147,7 +147,7 @@ describe('the balance of a running day', () => {
     expect(rings).toBe(2);
   });
 
-  test('is not compared without an interval, and no more when the day has ended and balances', async () => {
+  test('is not compared without an interval, nor after the day has ended and balances', async () => {
     await payOn('2026-03-10');
 
     expect(await keepBalances({ ...partsAt('2026-03-10T14:00:00Z'), balanceMinutes: 0 })).toBe(0);
@@ -260,7 +260,7 @@ describe('a day without a final balance', () => {
     expect(await missingAt('2026-03-11T13:00:00Z')).toEqual([]);
   });
 
-  test('may have a provisional balance from while it ran', async () => {
+  test('may have a provisional balance from before its end', async () => {
     await payOn('2026-03-10');
     await keepAt('2026-03-10T14:00:00Z');
     await complete('2026-03-10T14:00:00Z', 0);

@@ -92,7 +92,7 @@ describe('compared entries', () => {
     expect(differences).toEqual([]);
   });
 
-  test('money that Gatehouse did not request is missing here', async () => {
+  test('money that Gatehouse did not request is missing in our records', async () => {
     const { differences } = await desk.reconcile(day, [entryOf('x-1', { amount: '7' })]);
 
     expect(differences).toMatchObject([
@@ -108,7 +108,7 @@ describe('compared entries', () => {
     ['another amount', { amount: '100.51' }],
     ['an amount that a float would take for the same', { amount: '100.500000000001' }],
     ['another currency', { currency: 'USD' }],
-    ['an amount that is none', { amount: '1e2' }],
+    ['an invalid amount', { amount: '1e2' }],
   ])('%s differs', async (_name, own) => {
     const { paymentAttemptId, differences } = await compare(completed('a-1'), () => [entryOf('a-1', own)]);
 
@@ -131,7 +131,7 @@ describe('compared entries', () => {
     },
   );
 
-  test('a charge for an attempt that is declined here differs, and causes another query of the wallet', async () => {
+  test('a charge for a declined attempt differs, and causes another query of the wallet', async () => {
     const { paymentAttemptId, differences } = await compare(declined, (requestId) => [
       entryOf('d-1', { requestId }),
     ]);
@@ -157,7 +157,7 @@ describe('compared entries', () => {
     expect(differences[0]?.advice).toContain('second charge');
   });
 
-  test('entries that are no money of the day are no difference: not completed, never paid here, of another day', async () => {
+  test('entries that are not completed, never paid here, or of another day are no difference', async () => {
     await desk.payment(merchantId, completed('o-1'));
     await desk.moveTo(merchantId, '2026-03-09');
     const { FAILED, PENDING, OTHER } = StatementEntryStatus;
@@ -184,7 +184,7 @@ describe('compared entries', () => {
     expect(reconciliation).toMatchObject({ entries: 2, otherEntries: 1, differences: 1 });
   });
 
-  test('other wallets and environments are left alone', async () => {
+  test('other wallets and environments are ignored', async () => {
     await desk.payment(merchantId, completed('w-1'));
     await desk.moveTo(merchantId, day);
     const other = { wallet: 'walletb', environment: Environment.SANDBOX };
@@ -218,7 +218,7 @@ describe('stray payments', () => {
   const secondTry = publicId('stp', v7());
 
   test.each<[string, string, readonly Entry[], readonly object[], string?]>([
-    ['on its way back is known', 'REVERSAL_DUE', [strayEntry], []],
+    ['that is being returned is known', 'REVERSAL_DUE', [strayEntry], []],
     [
       'of another amount differs',
       'REVERSAL_DUE',
@@ -226,27 +226,27 @@ describe('stray payments', () => {
       differs(AMOUNT_DIFFERS, {}),
     ],
     ['that the statement lacks is missing in it', 'REVERSAL_DUE', [], differs(MISSING_IN_STATEMENT, {})],
-    ['that went back is no difference', 'REVERSED', [reversalOf('st-1'), strayEntry], []],
+    ['that was returned is no difference', 'REVERSED', [reversalOf('st-1'), strayEntry], []],
     [
-      'that went back by the word of the wallet alone differs',
+      'that was returned only according to the wallet differs',
       'REVERSED',
       [strayEntry],
       differs(STATUS_DIFFERS, { ourStatus: 'reversed', walletStatus: 'completed' }),
     ],
     [
-      'that went back although the reversal was refused differs',
+      'that was returned although the reversal was refused differs',
       'REVERSAL_REFUSED',
       [strayEntry, reversalOf('st-1')],
       differs(STATUS_DIFFERS, { ourStatus: 'reversal_refused' }),
     ],
     [
-      'that went back at the second try is known by the name of that try',
+      'that was returned at the second try is known by the reference of that try',
       'REVERSAL_REFUSED',
       [strayEntry, reversal({ amount: '101.5', originalTransactionId: '', requestId: secondTry })],
       differs(STATUS_DIFFERS, { ourStatus: 'reversal_refused' }),
       secondTry,
     ],
-  ])('one %s', async (_name, status, entries, expected, reversalId = '') => {
+  ])('a stray payment %s', async (_name, status, entries, expected, reversalId = '') => {
     const strayPaymentId = await findMoney(status, reversalId);
 
     const { differences } = await desk.reconcile(day, entries);
@@ -255,7 +255,7 @@ describe('stray payments', () => {
     expect(differences).toMatchObject(expected.map((each) => ({ strayPaymentId, ...each })));
   });
 
-  test('a reversal of a payment whose order is COMPLETED differs, and one of nothing is missing here', async () => {
+  test('a reversal of a payment whose order is COMPLETED differs, and a reversal without a payment is missing in our records', async () => {
     const { paymentAttemptId, differences } = await compare(completed('ok-1'), () => [
       entryOf('ok-1'),
       reversal({ originalTransactionId: 'ok-1' }),
@@ -320,7 +320,7 @@ describe('reading a statement', () => {
   const periodOf = (leased: LeasedReconciliation | undefined) =>
     [leased?.fromTime, leased?.toTime].map((time) => time && timestampDate(time).toISOString());
 
-  test('a leased statement goes to no other process; its period is the day with ten minutes for differing clocks', async () => {
+  test('a leased statement goes to no other process, and its period exceeds the day by ten minutes because clocks differ', async () => {
     const leased = await begin();
     expect(await desk.lease()).toBeUndefined();
     expect(leased?.reconciliation).toMatchObject({ status: ReconciliationStatus.RUNNING, tries: 1 });
@@ -385,7 +385,7 @@ describe('reading a statement', () => {
     expect(await desk.lease()).toBeUndefined();
   });
 
-  test('a statement of more entries than are compared at once is compared whole', async () => {
+  test('a statement with more entries than are compared at once is compared completely', async () => {
     const leased = key(await begin());
     const entries = Array.from({ length: 1_000 }, (_, index) => entry(index));
     await desk.wallets.recordStatementPage({ ...leased, entries });
@@ -464,7 +464,7 @@ describe('refunds', () => {
     expect(differences).toEqual([]);
   });
 
-  test('that the statement has once more, lacks, or has with another amount or end, are differences', async () => {
+  test('that the statement has twice, lacks, or has with another amount or outcome are differences', async () => {
     const [done = '', refused = '', pending = ''] = await refundsOf('done', 'refused', 'pending');
     const { differences } = await desk.reconcile(day, [
       entryOf('p-1'),
@@ -497,7 +497,7 @@ describe('refunds', () => {
   });
 });
 
-describe('looking', () => {
+describe('reading reconciliations', () => {
   test('reconciliations are listed newest first, in pages, on request for one wallet', async () => {
     for (const date of ['2026-03-01', '2026-03-02', '2026-03-03'])
       await desk.operator.startReconciliation({ ...walletA, date });

@@ -344,7 +344,7 @@ async function faultsOf({ orderId, orderNumber }: Subject): Promise<string[]> {
   return faults;
 }
 
-test('refunds, strays and reconciliations at the same time: no money is returned twice, and nothing but open work differs', async () => {
+test('concurrent refunds, stray payments and reconciliations return no money twice, and only open work differs', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(history, async (rounds) => {

@@ -178,7 +178,7 @@ describe('a refund of a COMPLETED order', () => {
     }
   });
 
-  test('without an amount returns what is left, and never more', async () => {
+  test('without an amount returns the rest, and never more', async () => {
     const { orderId } = await paidOrder();
     await refund('R-1', '100');
     const { issues } = await failureOf(refunds.createRefund(asked('R-2', '0.51')));
@@ -191,7 +191,7 @@ describe('a refund of a COMPLETED order', () => {
     expect(await left(orderId)).toMatchObject({ notRefundable: NotRefundable.NOTHING_LEFT, left: '0.00' });
   });
 
-  test('that the wallet definitely refuses is FAILED and frees its money; any other refusal leaves it unknown', async () => {
+  test('that the wallet definitely refuses is FAILED and frees its money, and any other refusal leaves it unknown', async () => {
     const { orderId } = await paidOrder();
     const first = await refund('R-1');
     expect(await record(await lease(first), refused(false))).toMatchObject({
@@ -211,7 +211,7 @@ describe('a refund of a COMPLETED order', () => {
     expect(await refund('R-2')).toMatchObject({ amount: '100.50', status: RefundStatus.REQUESTED });
   });
 
-  test('fifty at once never exceed what was debited', async () => {
+  test('never exceeds what was debited, even when fifty are requested at once', async () => {
     const { orderId } = await paidOrder();
     const all = await Promise.allSettled(
       Array.from({ length: 50 }, (_, number) => refunds.createRefund(asked(`R-${number}`, '7.00'))),
@@ -231,8 +231,8 @@ describe('a refund of a COMPLETED order', () => {
   });
 });
 
-describe('what cannot be refunded says why', () => {
-  test('bad fields', async () => {
+describe('a refusal to refund has a reason', () => {
+  test('for invalid fields', async () => {
     const { issues } = await failureOf(refunds.createRefund({ refundNumber: 'a b', amount: '-1' }));
     expect(Object.keys(issues).sort()).toEqual([
       'amount',
@@ -247,7 +247,7 @@ describe('what cannot be refunded says why', () => {
     expect(decimals.issues['amount']).toBe('must have at most 2 decimals in ETB');
   });
 
-  test('an order that is not COMPLETED, of nobody, or of another merchant', async () => {
+  test('for an order that is not COMPLETED, is unknown, or belongs to another merchant', async () => {
     await desk.startDirect({ merchantId, orderNumber: 'D-9' });
     expect(await refusalOf(refunds.createRefund(asked('R-1', '', { orderNumber: 'D-9' })))).toBe(
       'ORDER_NOT_REFUNDABLE',
@@ -271,7 +271,7 @@ describe('what cannot be refunded says why', () => {
     });
   });
 
-  test('a payment that is on its way back as a stray payment', async () => {
+  test('for a payment that is being returned as a stray payment', async () => {
     const payment = await paidOrder();
     await desk.query(
       `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
@@ -287,7 +287,7 @@ describe('what cannot be refunded says why', () => {
 });
 
 describe('who may refund', () => {
-  test('above the merchant’s limit a second person approves, never the same one; the order’s refunds count together', async () => {
+  test('a second person approves above the merchant’s limit, and the order’s refunds count together', async () => {
     const approvalLimits = [{ currency: 'ETB', amount: '50' }];
     const { merchant } = await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });
     expect(merchant?.refundPolicy).toMatchObject({ approvalLimits });
@@ -340,7 +340,7 @@ describe('who may refund', () => {
     ]);
   });
 
-  test('a role’s own limit holds refunds of its members only, and is in the audit log', async () => {
+  test('a role’s own limit applies to refunds of its members only, and is in the audit log', async () => {
     const owner = MemberRole.OWNER;
     const approvalLimits = [
       { currency: 'ETB', amount: '50' },
@@ -389,7 +389,7 @@ describe('who may refund', () => {
     expect(update?.details).toMatchObject({ refund_role_limits: 'owner 100 ETB, developer 0 ETB' });
   });
 
-  test('an API key may when it has the scope, which no key has by itself and a successor inherits', async () => {
+  test('an API key may refund with the scope, which no key has by default and a successor inherits', async () => {
     await paidOrder();
     const keys = stack.client(ApiKeyService, 'operator');
     const facade = stack.client(RefundService, 'facade');
@@ -489,7 +489,7 @@ test('the steps of refunds are streamed in order, filtered, and again after a cu
   expect(await refusalOf(follow({ merchantId: '', orderId }, 1))).toBe('INVALID_FIELDS');
 });
 
-test('the report of the period has what was refunded, and the orders stay collected', async () => {
+test('the report of the period has the refunded amount, and the orders still count as collected', async () => {
   await paidOrder();
   await record(await lease(await refund('R-1', '40')), done);
   await record(await lease(await refund('R-2', '10')), refused(true));

@@ -27,7 +27,7 @@ const countOf = async (table: string, merchantId: string): Promise<number> => {
 const stored = (merchantId: string): string => storedId('mer', merchantId);
 
 describe('registering an order', () => {
-  test('gives back every field as it was sent, PENDING, with nothing deducted', async () => {
+  test('returns every field as it was sent, PENDING, with nothing deducted', async () => {
     const { order, checkoutUrl, repeated } = await orders.registerOrder(
       registration({ merchantId, amount: '100.5' }),
     );
@@ -56,7 +56,7 @@ describe('registering an order', () => {
     expect(repeated).toBe(false);
   });
 
-  test('stores no checkout token: nothing in the row lets one be made', async () => {
+  test('stores no checkout token, and nothing from which one can be derived', async () => {
     const { checkoutUrl } = await orders.registerOrder(registration({ merchantId }));
     const token = checkoutUrl.slice(checkoutUrl.lastIndexOf('/') + 1);
     const mac = Buffer.from(token, 'base64url').subarray(33);
@@ -71,7 +71,7 @@ describe('registering an order', () => {
     expect(rows[0]?.row).not.toContain(token);
   });
 
-  test('lasts as long as the merchant says', async () => {
+  test('uses the session lifetime of the merchant', async () => {
     const merchants = stack.client(MerchantService, 'operator');
     const { merchant } = await merchants.createMerchant({
       name: 'Slow Shop',
@@ -93,7 +93,7 @@ describe('repeating a registration', () => {
     expect(await countOf('order_events', merchantId)).toBe(1);
   });
 
-  test('with other values is refused, names them, and leaves the first as it was', async () => {
+  test('with other values is refused with their names, and leaves the first order unchanged', async () => {
     const { order } = await orders.registerOrder(registration({ merchantId }));
     const refused = async (change: object) =>
       failureOf(orders.registerOrder(registration({ merchantId, ...change })));
@@ -110,26 +110,29 @@ describe('repeating a registration', () => {
     expect(found.order).toEqual(order);
   });
 
-  test.each(['COMPLETED', 'EXPIRED'])('with the same values once the order is %s', async (status) => {
-    const first = await orders.registerOrder(registration({ merchantId }));
-    await database.query('update core.orders set status = $2, sweep_at = null where merchant_id = $1', [
-      stored(merchantId),
-      status,
-    ]);
+  test.each(['COMPLETED', 'EXPIRED'])(
+    'with the same values when the order is %s gets the documented answer',
+    async (status) => {
+      const first = await orders.registerOrder(registration({ merchantId }));
+      await database.query('update core.orders set status = $2, sweep_at = null where merchant_id = $1', [
+        stored(merchantId),
+        status,
+      ]);
 
-    const again = orders.registerOrder(registration({ merchantId }));
+      const again = orders.registerOrder(registration({ merchantId }));
 
-    if (status === 'COMPLETED')
-      expect(await again).toMatchObject({ repeated: true, checkoutUrl: first.checkoutUrl });
-    else
-      expect(await failureOf(again)).toMatchObject({
-        code: 'AlreadyExists',
-        reason: 'ORDER_NUMBER_TAKEN',
-        issues: { order_number: `belongs to an order that is ${status}; use a new order_number` },
-      });
-  });
+      if (status === 'COMPLETED')
+        expect(await again).toMatchObject({ repeated: true, checkoutUrl: first.checkoutUrl });
+      else
+        expect(await failureOf(again)).toMatchObject({
+          code: 'AlreadyExists',
+          reason: 'ORDER_NUMBER_TAKEN',
+          issues: { order_number: `belongs to an order that is ${status}; use a new order_number` },
+        });
+    },
+  );
 
-  test('50 conflicting registrations at once, through two cores, let exactly one win', async () => {
+  test('50 times at once with conflicting values, through two cores, succeeds exactly once', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) =>
         orders.registerOrder(registration({ merchantId, amount: `${index + 1}` })),
@@ -160,8 +163,8 @@ describe('repeating a registration', () => {
   });
 });
 
-describe('a registration that cannot be', () => {
-  test('names every field that is wrong, and writes nothing', async () => {
+describe('an invalid registration', () => {
+  test('names every invalid field, and writes nothing', async () => {
     expect(
       await wrongFields(
         orders.registerOrder({

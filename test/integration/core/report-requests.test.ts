@@ -26,7 +26,7 @@ test.each([
   ['Asia/Kathmandu', '2026-11-18T18:15Z', '2026-11-20T18:15Z', ['2026-11-18T18:15', '2026-11-19T18:15']],
   ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-26T23:00Z', ['2026-10-24T22:00', '2026-10-25T23:00']],
   ['', '2026-11-18T00:00Z', '2026-11-20T00:00Z', ['2026-11-18T00:00', '2026-11-19T00:00']],
-])('a report in the time zone %j has the days of it', async (timeZone, from, to, starts) => {
+])('a report in the time zone %j has the days of that time zone', async (timeZone, from, to, starts) => {
   const { intervals } = await reportOf(from, to, timeZone);
 
   expect(
@@ -39,7 +39,7 @@ test.each([
   ['to_time', '2026-11-18T00:00Z', '2026-11-18T00:00Z', 'UTC', '92 days'],
   ['to_time', '2026-01-01T00:00Z', '2026-04-04T00:00Z', 'UTC', '92 days'],
   ['time_zone', '2026-11-18T00:00Z', '2026-11-20T00:00Z', 'Asia/Nowhere', 'Africa/Addis_Ababa'],
-])('a %s from %s to %s in %s is refused, with a word on what it must be', async (...asked) => {
+])('a %s from %s to %s in %s is refused, and the error says what is allowed', async (...asked) => {
   const [field, from, to, timeZone, word] = asked;
 
   const { reason, issues } = await failureOf(reportOf(from, to, timeZone));

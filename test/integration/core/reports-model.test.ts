@@ -165,7 +165,7 @@ async function countAll(): Promise<void> {
   });
 }
 
-test('counts every event once, through crashes, two counting at once and late commits', async () => {
+test('every event is counted once, through crashes, two concurrent counts and late commits', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(happened, { maxLength: 40 }),
@@ -207,7 +207,7 @@ test('counts every event once, through crashes, two counting at once and late co
   );
 });
 
-test('counts again after a restore into a server with an earlier position', async () => {
+test('events are counted again after a restore into a server with an earlier position', async () => {
   const merchantId = newMerchantId();
   await store(client, merchantId, [
     {
@@ -243,7 +243,7 @@ test.each([
   ['Asia/Kolkata', '2026-11-19T18:30Z', '2026-11-21T18:30Z', [3, 3]],
   ['Asia/Kathmandu', '2026-11-19T18:15Z', '2026-11-21T18:15Z', [4, 3]],
   ['Africa/Addis_Ababa', '2026-11-19T21:00Z', '2026-11-21T21:00Z', [3, 2]],
-])('in %s, what happened is of the day that it was there', async (timeZone, first, end, expected) => {
+])('in %s, an event belongs to the local day of its time', async (timeZone, first, end, expected) => {
   const merchantId = newMerchantId();
   const times = [
     '19T18:16',

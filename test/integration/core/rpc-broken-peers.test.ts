@@ -85,7 +85,7 @@ const hugeFrame = '\xff\xff\xff\x01\x04\x00\x00\x00\x01';
 
 const nonsense: [name: string, bytes: string][] = [
   ['random bytes', String.fromCharCode(...Array.from({ length: 2000 }, (_, i) => (i * 7919 + 13) % 256))],
-  ['a line that is no request', 'hello\r\n\r\n'],
+  ['a line that is not a request', 'hello\r\n\r\n'],
   ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' + 'a'.repeat(500)],
   ['a preface that turns into something else', 'PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n'],
   ['HTTP/2 with a frame that is too large', http2Preface + emptySettings + hugeFrame],
@@ -99,15 +99,18 @@ const nonsense: [name: string, bytes: string][] = [
   ['headers larger than HTTP/1.1 servers take', http1(`host: a\r\nx-large: ${'x'.repeat(200_000)}\r\n`)],
   ['an upgrade to cleartext HTTP/2', http1('host: a\r\nconnection: Upgrade\r\nupgrade: h2c\r\n')],
   ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n'],
-  ['a body shorter than said', `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 50\r\n\r\n{}`],
-  ['a chunk of no length', `POST ${path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}`],
+  ['a body shorter than its length', `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 50\r\n\r\n{}`],
+  [
+    'a chunk without a length',
+    `POST ${path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}`,
+  ],
 ];
 
 describe.each([
   ['gRPC', grpcPort],
   ['Connect', connectPort],
 ])('on the %s port', (_name, port) => {
-  test.each(nonsense)('%s: the process goes on serving', async (_what, bytes) => {
+  test.each(nonsense)('%s: the process continues to serve', async (_what, bytes) => {
     const broken = await peer(port(), Buffer.from(bytes, 'latin1'));
     broken.socket.end();
     await waitUntil('the connection is closed', broken.isClosed);
@@ -145,12 +148,12 @@ test('HTTP/1.1 peers reset while they wait for an answer leave no socket behind'
   await expectCoreToServe();
 });
 
-test('a peer that begins and sends no more is disconnected after a while, on both ports', async () => {
+test('a peer that stops sending in the middle is disconnected after a while, on both ports', async () => {
   await waitUntil('all silent peers are closed', () => silent.every(({ isClosed }) => isClosed()));
   await expectCoreToServe();
 });
 
-test('nothing of it is an error in the log, nor a warning of Node', () => {
+test('broken peers cause neither an error in the log nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(
     ({ level, msg }) => level === 'error' || level === 'fatal' || /Warning|Unhandled/.test(String(msg)),
   );

@@ -144,13 +144,13 @@ describe.each([
     });
   });
 
-  test('learns from an error its code, reason, domain and every field issue', async () => {
+  test('reads the code, reason, domain and every field issue of an error', async () => {
     const failure = await failureOf(orders.registerOrder(allWrong));
     expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
     expect(Object.keys(failure.issues).sort()).toEqual(allWrongFields);
   });
 
-  test('gets an error of another kind with the domain beside the reason', async () => {
+  test('reads the reason and the domain of an error without field issues', async () => {
     const call = orders.getOrder({
       merchantId,
       environment: Environment.SANDBOX,
@@ -305,7 +305,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
       await client.call(service, 'RegisterOrder', plainRegistration({ order_number: 'G-1' }));
     });
 
-    test('one bad item leaves its neighbours alone, and results come in the order of the requests', async () => {
+    test('one invalid item does not affect the others, and results come in the sequence of the requests', async () => {
       const requests = [item({}), item({ [badField]: badField === 'environment' ? 0 : 'bad' }), item({})];
       const { response } = await client.call(service, method, { requests });
       const results = (
@@ -344,7 +344,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
   test.each([
     ['RegisterOrder', plainRegistration],
     ['StartDirectPayment', plainPayment],
-  ] as const)('%s with validate_only says what is wrong and writes nothing', async (method, item) => {
+  ] as const)('%s with validate_only reports what is invalid, and writes nothing', async (method, item) => {
     const order_number = newOrderNumber();
     const good = await client.call(service, method, item({ order_number, validate_only: true }));
     const bad = await client.call(service, method, item({ order_number, amount: '0', validate_only: true }));
@@ -364,7 +364,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
     expect([await storedOrders(checked), await storedOrders(written)]).toEqual([0, 1]);
   });
 
-  test('watches events: a sign of life at once, then a new event as it is committed', async () => {
+  test('watches events: a heartbeat at once, then each new event as it is committed', async () => {
     const order_number = newOrderNumber();
     // Of a merchant without events, which other transactions on the same server could hold back until now.
     const { id: merchant_id } = await stack.createMerchant();
@@ -460,21 +460,25 @@ describe('JSON over Connect', () => {
       'key "resaon" is unknown',
     ],
     ['a value no enum has', 'RegisterOrder', { environment: 'SANDBOX' }, '"SANDBOX"'],
-  ])('%s is INVALID_ARGUMENT, by name, and nothing is written', async (_what, method, own, named) => {
-    const body = method === 'RegisterOrder' ? plainRegistration({ order_number: orderNumber, ...own }) : own;
-    expect(await post(method, body)).toEqual({
-      status: 400,
-      answer: { code: 'invalid_argument', message: expect.stringContaining(named) },
-    });
-    expect(await storedOrders(orderNumber)).toBe(0);
-  });
+  ])(
+    '%s is refused with INVALID_ARGUMENT and its name, and nothing is written',
+    async (_what, method, own, named) => {
+      const body =
+        method === 'RegisterOrder' ? plainRegistration({ order_number: orderNumber, ...own }) : own;
+      expect(await post(method, body)).toEqual({
+        status: 400,
+        answer: { code: 'invalid_argument', message: expect.stringContaining(named) },
+      });
+      expect(await storedOrders(orderNumber)).toBe(0);
+    },
+  );
 
-  test('fields are accepted by both names that protobuf gives them', async () => {
+  test('a field is accepted under both names that protobuf gives it', async () => {
     const { order_number, ...others } = plainRegistration({});
     expect((await post('RegisterOrder', { orderNumber: order_number, ...others })).status).toBe(200);
   });
 
-  test('a newer client that speaks binary is understood: what this server does not know is ignored', async () => {
+  test('a newer client that sends binary messages is understood, and unknown fields are ignored', async () => {
     const key = {
       merchantId,
       environment: Environment.SANDBOX,

@@ -115,7 +115,7 @@ function answerOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())));
 }
 
-test('watchers receive SERVER_DRAINING over every protocol, and connections that say nothing do not delay the exit', async () => {
+test('watchers receive SERVER_DRAINING over every protocol, and silent connections do not delay the exit', async () => {
   const silent = [core.ready['grpc'], core.ready['connect']].map((address) =>
     connectTcp({ port: portOf(address), host: '127.0.0.1' }).on('error', () => undefined),
   );

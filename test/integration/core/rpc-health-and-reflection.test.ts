@@ -137,7 +137,7 @@ describe.each(reflectionVersions)('%s', (version) => {
     ['a value of a nested enum', 'grpc.health.v1.HealthCheckResponse.SERVING', 'health/v1/health.proto'],
     ['an imported message', 'google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
     ['a detail of errors', 'google.rpc.ErrorInfo', 'google/rpc/error_details.proto'],
-  ])('gives the file of %s, with what it imports before it', async (_kind, symbol, file) => {
+  ])('returns the file of %s after the files that it imports', async (_kind, symbol, file) => {
     const files = filesIn(await ask({ file_containing_symbol: symbol }));
     expect(files.at(-1)).toBe(file);
     expect(new Set(files).size).toBe(files.length);
@@ -153,7 +153,7 @@ describe.each(reflectionVersions)('%s', (version) => {
       'an extension',
       { file_containing_extension: { containing_type: 'gatehouse.v1.Order', extension_number: 1 } },
     ],
-  ])('answers NOT_FOUND for %s, and the stream goes on', async (_what, request) => {
+  ])('answers NOT_FOUND for %s, and the stream continues', async (_what, request) => {
     const answers = await reader.exchange(reflection, 'ServerReflectionInfo', [
       request,
       { file_by_filename: 'gatehouse/v1/order.proto' },

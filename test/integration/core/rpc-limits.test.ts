@@ -78,7 +78,7 @@ async function expectCoreToServe(): Promise<void> {
 }
 
 describe('while the database is blocked', () => {
-  test('a call over gRPC ends with DEADLINE_EXCEEDED when its deadline passes, and the server lives on', async () => {
+  test('a call over gRPC ends with DEADLINE_EXCEEDED when its deadline passes, and the server continues', async () => {
     const held = await holdRegistrations(stack.databaseUrl);
     const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration(), {
       timeoutMs: 300,
@@ -103,7 +103,7 @@ describe('while the database is blocked', () => {
     await expectCoreToServe();
   });
 
-  test.each(['grpc', 'connect'])('a caller over %s that gives up frees its call', async (protocol) => {
+  test.each(['grpc', 'connect'])('a caller over %s that cancels frees its call', async (protocol) => {
     const held = await holdRegistrations(stack.databaseUrl);
     const requestId = `given-up-${protocol}`;
     const giveUp = new AbortController();
@@ -196,7 +196,7 @@ describe('a message of more than 4 MiB', () => {
     await expectCoreToServe();
   });
 
-  test('is refused before it has been unpacked', async () => {
+  test('is refused before it is decompressed', async () => {
     const packed = gzipSync(Buffer.alloc(256 * 1024 * 1024, ' '));
     const before = residentMiB();
     const response = await post('RegisterOrder', packed, { 'content-encoding': 'gzip' });
@@ -252,7 +252,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     [`${service}/WatchOrderEvents`, '16'],
     [`${service}/StreamOrderBatches`, '16'],
     ['grpc.health.v1.Health/Check', '8'],
-  ])('is refused before it has arrived: %s over gRPC', async (path, refused) => {
+  ])('is refused before it has arrived completely: %s over gRPC', async (path, refused) => {
     const unknown = { authorization: `Bearer ${'x'.repeat(43)}` };
     expect(await statusOf(path, unknown, frame.subarray(0, 6))).toBe(refused);
     expect(await statusOf(path, unknown)).toBe(refused);
@@ -364,7 +364,7 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
 test.each([
   ['gRPC', () => stack.addresses[0]!],
   ['Connect', () => new URL(stack.connectUrl).host],
-])('metadata larger than the %s port takes fails the call alone', async (_name, address) => {
+])('metadata above the limit of the %s port fails that call only', async (_name, address) => {
   const client = plainGrpcClient(address(), stack.tokens.operator);
   const { error } = await client.call(service, 'RegisterOrder', plainRegistration(), {
     headers: { 'x-large': 'x'.repeat(300_000) },
@@ -408,7 +408,7 @@ describe('many calls', () => {
     expect(new Set(responses.map(({ order }) => order?.orderId)).size).toBe(1000);
   });
 
-  test('1,000 more, 100 at a time, leave the memory where it was', async () => {
+  test('1,000 more, 100 at a time, do not increase the memory', async () => {
     const name = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number: 'L-1' };
     const callOften = async (times: number): Promise<void> => {
       const worker = async (): Promise<void> => {
@@ -457,7 +457,7 @@ async function lastCursor(): Promise<unknown> {
   }
 }
 
-test('nothing of it was an error nobody expected, nor a warning of Node', () => {
+test('these calls cause neither an unexpected error nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(
     ({ level, msg }) =>
       level === 'error' || level === 'fatal' || /Warning|Unhandled|handler for rpc/.test(String(msg)),

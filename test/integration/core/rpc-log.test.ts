@@ -32,7 +32,7 @@ const lineOf = async (requestId: string) => {
 };
 const as = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
 
-test('one line a call, with what an operator needs to find it by', async () => {
+test('each call is logged in one line with the fields that an operator searches by', async () => {
   const { order } = await orders.registerOrder(
     registration({ merchantId: merchant.id, orderNumber: 'W-1' }),
     as('wide-1'),
@@ -57,7 +57,7 @@ test('one line a call, with what an operator needs to find it by', async () => {
   ]);
 });
 
-test('a batch says how many items it had and how many failed', async () => {
+test('the line of a batch has the number of its items and of the failed ones', async () => {
   const good = registration({ merchantId: merchant.id, orderNumber: 'W-2' });
   await orders.batchRegisterOrders(
     { requests: [good, { ...good, amount: '0' }, { ...good, orderNumber: '' }] },
@@ -68,14 +68,14 @@ test('a batch says how many items it had and how many failed', async () => {
   ]);
 });
 
-test('a refused call says why', async () => {
+test('the line of a refused call has the reason', async () => {
   await failureOf(orders.listOrders({ merchantId: merchant.id }, as('wide-3')));
   expect(await lineOf('wide-3')).toEqual([
     expect.objectContaining({ code: 'permission_denied', reason: 'ROLE_NOT_ALLOWED', role: 'facade' }),
   ]);
 });
 
-test('neither phones, nor keys, nor tokens, nor checkout URLs, whether calls are good or bad', async () => {
+test('no line has phones, keys, tokens or checkout URLs, whether calls succeed or fail', async () => {
   // Each phone in another of the forms that are accepted.
   const digits = ['911777881', '911777882', '911777883', '911777884'];
   const phones = ['0', '+251', '251', ''].map((prefix, index) => prefix + digits[index]!);
@@ -139,7 +139,7 @@ test('neither phones, nor keys, nor tokens, nor checkout URLs, whether calls are
 test.each([
   ['core.payment_attempts', '91155544'],
   ['core.orders', '91155566'],
-])('no phone either when the database refuses a statement on %s', async (table, digits) => {
+])('no line has a phone when the database refuses a statement on %s', async (table, digits) => {
   const number = `R-${table}`;
   await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: number }));
   const database = new pg.Client({ connectionString: stack.databaseUrl });

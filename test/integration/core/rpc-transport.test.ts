@@ -64,7 +64,7 @@ const linesOf = (core: GatehouseProcess, requestId: string) =>
   core.log.filter(({ request_id }) => request_id === requestId);
 
 describe('a call', () => {
-  test('gives the response', async () => {
+  test('returns the response', async () => {
     const { order: registered, repeated } = await ordersAt(stack.addresses).registerOrder(order());
     expect({ registered, repeated }).toMatchObject({
       registered: { merchantId, amount: '100.50' },
@@ -86,7 +86,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('goes to the server, whatever proxy the environment names', async () => {
+  test('goes to the server directly, whatever proxy the environment names', async () => {
     const before = process.env['http_proxy'];
     process.env['http_proxy'] = `http://${await deadAddress()}`;
     try {
@@ -124,14 +124,14 @@ describe('a call', () => {
     expect(failure).toMatchObject({ code: 'Canceled' });
   });
 
-  test('with a signal that has been aborted before is not made', async () => {
+  test('is not made with a signal that is already aborted', async () => {
     const headers = { 'x-request-id': 'never-made' };
     const call = ordersAt(stack.addresses).registerOrder(order(), { signal: AbortSignal.abort(), headers });
     expect(await failureOf(call)).toMatchObject({ code: 'Canceled' });
     expect(stack.cores.flatMap((core) => linesOf(core, 'never-made'))).toEqual([]);
   });
 
-  test('ends with DEADLINE_EXCEEDED when its time is over', async () => {
+  test('ends with DEADLINE_EXCEEDED when its deadline passes', async () => {
     const held = await holdRegistrations(stack.databaseUrl);
     const failure = await failureOf(ordersAt(stack.addresses).registerOrder(order(), { timeoutMs: 200 }));
     await held.release();
@@ -154,7 +154,7 @@ describe('a stream', () => {
     await waitUntil('the server has ended the stream', () => linesOf(stack.cores[0]!, 'left').length === 1);
   });
 
-  test('ends with DEADLINE_EXCEEDED when its time is over', async () => {
+  test('ends with DEADLINE_EXCEEDED when its deadline passes', async () => {
     const reading = (async () => {
       for await (const { cursor } of ordersAt(stack.addresses).watchOrderEvents(watch, { timeoutMs: 300 })) {
         expect(cursor).not.toBe('');
@@ -182,7 +182,7 @@ describe('a stream', () => {
     };
     const listServices = { messageRequest: { case: 'listServices', value: '' } } as const;
 
-    test('answers each message while it is open, and ends when the caller has no more', async () => {
+    test('answers each message while it is open, and ends when the caller sends no more', async () => {
       const questions = pushable<typeof listServices>({ objectMode: true });
       const answers = asking(questions);
       for (let count = 0; count < 2; count += 1) {
@@ -225,7 +225,7 @@ describe('several addresses', () => {
     for (let call = 0; call < 20; call += 1) await orders.registerOrder(order());
   });
 
-  test('written with names go to all of them', async () => {
+  test('given as names are all used', async () => {
     const orders = ordersAt(stack.addresses.map((address) => address.replace('127.0.0.1', 'localhost')));
     await expect(orders.registerOrder(order())).resolves.toMatchObject({ repeated: false });
   });
@@ -238,7 +238,7 @@ describe('several addresses', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
-  test('whose server is killed under traffic lose no call, because calls are retried on the others', async () => {
+  test('lose no call when a server is killed under traffic, because calls are retried on the others', async () => {
     const victim = await startCoreAt();
     const orders = ordersAt([addressOf(victim), stack.addresses[0]!]);
     await waitUntil('the victim has answered', async () => {
@@ -270,7 +270,7 @@ describe('several addresses', () => {
 });
 
 describe('close', () => {
-  test('lets the calls under way end and refuses those made later', async () => {
+  test('lets calls in progress end, and refuses later ones', async () => {
     const held = await holdRegistrations(stack.databaseUrl);
     const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
     const underWay = createClient(OrderService, transport).registerOrder(order());

@@ -78,7 +78,7 @@ async function undecided(orderNumber = 'D-1', phone = '0911223344'): Promise<Pay
   return payment;
 }
 
-test('what waits is listed in pages, the longest waiting first, with its total on each', async () => {
+test('waiting money is listed in pages, the longest wait first, with the total on each page', async () => {
   const started: string[] = [];
   for (const [index, hours] of [5, 7, 5].entries()) {
     const { attemptId } = await undecided(`PAGE-${index}`, `091122334${index}`);
@@ -159,7 +159,7 @@ describe('an undecided payment', () => {
     expect(await wrongFields(settlements.proposeSettlement(stolen, as(0)))).toBe('provider_reference');
   });
 
-  test('settled as not paid ends, and money that its wallet still takes is stray and returned', async () => {
+  test('settled as not paid ends, and money that its wallet still takes is stray and is returned', async () => {
     const payment = await undecided();
     await desk.makeDue(payment);
     const leased = await desk.take(payment);
@@ -176,7 +176,7 @@ describe('an undecided payment', () => {
   });
 });
 
-test('a stray payment that its wallet will not return is settled as returned, with an event', async () => {
+test('a stray payment that its wallet does not return is settled as returned, with an event', async () => {
   const payment = await desk.startDirect({ merchantId });
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
   const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
@@ -201,7 +201,7 @@ test('a stray payment that its wallet will not return is settled as returned, wi
   expect((await desk.history(payment)).at(-1)).toContain('STRAY_PAYMENT_SETTLED');
 });
 
-test('a stray payment without an order is listed and settled as returned, by two operators and once', async () => {
+test('a stray payment without an order is listed and settled as returned, once and by two operators', async () => {
   const payment = await desk.startDirect({ merchantId });
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
   await desk.query(
@@ -276,7 +276,7 @@ describe('an undecided refund', () => {
 });
 
 describe('two operators are needed', () => {
-  test('who are not the same, nor new, nor both holders of a service token; and a proposal expires', async () => {
+  test('who are two persons, not new, and not both holders of a service token, and a proposal expires', async () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
     const { settlement } = await byToken.proposeSettlement(notPaid, {
@@ -314,7 +314,7 @@ describe('two operators are needed', () => {
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
   });
 
-  test('with a reason and the provider’s reference, about something that is there', async () => {
+  test('with a reason and the provider’s reference, about something that exists', async () => {
     const missing = { merchantId, outcome: SettlementOutcome.PAID };
     expect(await wrongFields(settlements.proposeSettlement(missing, as(0)))).toBe(
       'payment_attempt_id provider_reference reason',

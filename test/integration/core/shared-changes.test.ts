@@ -104,7 +104,7 @@ test('a call that fails is rolled back alone', async () => {
   expect(await cancelledTogether(ids)).toEqual([1, 1, 1, 1]);
 });
 
-test('a refusal and an order that does not exist leave the other calls alone', async () => {
+test('a refusal and an unknown order do not affect the other calls', async () => {
   const ids = await addOrders(3);
   const [first = ids[0]] = ids;
   const absent = newId('ord', new Date());
@@ -120,7 +120,7 @@ test('a refusal and an order that does not exist leave the other calls alone', a
   ]);
 });
 
-test('an order that another transaction holds keeps only its own call waiting', async () => {
+test('an order that another transaction holds delays only its own call', async () => {
   const ids = await addOrders(4);
   const [held] = ids;
   if (held === undefined) throw new Error('no order');

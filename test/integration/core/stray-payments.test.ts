@@ -77,13 +77,13 @@ async function findMoney() {
   return { payment, strayPaymentId, leased: await leaseReversal() };
 }
 
-describe('money that is not the order’s', () => {
+describe('money that does not belong to the order', () => {
   test.each([
     ['another amount', '100.51', 'ETB'],
-    ['an unheard-of currency', '100.50', 'Birr'],
+    ['an unknown currency', '100.50', 'Birr'],
     ['garbage', 'a lot', 'ETB'],
     ['nothing', '', ''],
-  ])('%s: the direct order is FAILED and the money is to go back', async (_name, amount, currency) => {
+  ])('%s: the direct order is FAILED, and the money must go back', async (_name, amount, currency) => {
     const payment = await desk.startDirect({ merchantId });
 
     const { order, paymentAttempt, strayPaymentId } = await desk.settle(
@@ -113,7 +113,7 @@ describe('money that is not the order’s', () => {
     ['being sent back', undefined],
     ['refused, and perhaps sent back all the same', refused(false)],
   ])(
-    'and is %s keeps a hosted order from every next try until the payer has it back',
+    'and is %s prevents all further attempts of a hosted order until the payer has it back',
     async (_name, state) => {
       const { hosted, order } = await payWrongly();
       expect(order?.status).toBe(OrderStatus.PENDING);
@@ -149,7 +149,7 @@ describe('money that is not the order’s', () => {
     },
   );
 
-  test('and stays with the wallet does not keep its order open past the session', async () => {
+  test('and stays with the wallet does not keep its order open beyond the session', async () => {
     const { first } = await payWrongly();
     await recordReversal(await leaseReversal(), refused(true));
     await desk.endSession(first);
@@ -160,7 +160,7 @@ describe('money that is not the order’s', () => {
     expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSAL_REFUSED }]);
   });
 
-  test('and turns up before the next try is sent ends that try unsent, and one sent already is not sent again', async () => {
+  test('and is found before the next attempt is sent ends that attempt unsent, and one already sent is not repeated', async () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
     await desk.settle(first, outcomes.declined());
@@ -208,7 +208,7 @@ describe('money that is not the order’s', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('of an earlier attempt that the wallet had declined is LATE while the next attempt continues', async () => {
+  test('of an earlier attempt that the wallet declined is LATE while the next attempt continues', async () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
     await desk.settle(first, outcomes.declined());
@@ -225,7 +225,7 @@ describe('money that is not the order’s', () => {
     expect(await desk.strays(merchantId)).toMatchObject([{ kind: StrayPaymentKind.LATE }]);
   });
 
-  test('debited a second time for a COMPLETED order is LATE, and the order’s own transaction told again is not', async () => {
+  test('debited a second time for a COMPLETED order is LATE, and the order’s own transaction reported again is not', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.completed('t-1'));
     await desk.makeDue(payment);
@@ -247,7 +247,7 @@ describe('money that is not the order’s', () => {
   });
 });
 
-describe('the way back', () => {
+describe('a reversal', () => {
   const retry = (strayPaymentId: string, headers = {}) =>
     desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
 
@@ -278,7 +278,7 @@ describe('the way back', () => {
     expect((await desk.story(payment)).exchanges).toHaveLength(2);
   });
 
-  test('that the wallet refuses waits for a person, whose order to try again is on record', async () => {
+  test('that the wallet refuses waits for a person, whose retry is recorded', async () => {
     const { leased, strayPaymentId } = await findMoney();
     const value = { reason: 'account_state', detail: 'account \0 closed', definite: true };
     await recordReversal(leased, { case: 'refused', value });
@@ -299,7 +299,7 @@ describe('the way back', () => {
     expect(entries).toContainEqual(expect.objectContaining({ action, targetId: strayPaymentId, actor }));
   });
 
-  test('tried again after a definite no goes by a new name each time, which it keeps', async () => {
+  test('that is retried after a definite refusal gets a new reference each time, and keeps it', async () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
     await retry(strayPaymentId);
@@ -320,7 +320,7 @@ describe('the way back', () => {
   test.each([
     ['is with a worker', undefined, 'could send the money back twice'],
     ['is done', done, 'went back'],
-  ])('cannot be tried again while the last try %s', async (_name, outcome, why) => {
+  ])('cannot be retried while the last try %s', async (_name, outcome, why) => {
     const { leased, strayPaymentId } = await findMoney();
     if (outcome !== undefined) await recordReversal(leased, outcome);
 
@@ -334,7 +334,7 @@ describe('the way back', () => {
     expect(reversalIds).toEqual(outcome === undefined ? [strayPaymentId] : []);
   });
 
-  test('tried again by ten people at once is tried again once', async () => {
+  test('that ten people retry at once is retried once', async () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
     const tries = await Promise.allSettled(Array.from({ length: 10 }, () => retry(strayPaymentId)));
@@ -355,7 +355,7 @@ describe('the way back', () => {
     expect(await recordReversal(next, pending)).toEqual(first);
   });
 
-  test('is listed by the order it was meant for, and is not found by an id that is none', async () => {
+  test('is listed by the order it was meant for, and is not found by an invalid id', async () => {
     const { strayPaymentId, payment } = await findMoney();
     const other = await desk.startDirect({ merchantId, orderNumber: 'another' });
     await desk.settle(other, outcomes.completed('t-2', '99.00'));
@@ -409,7 +409,7 @@ describe('an order past its session', () => {
     expect((await desk.settle(payment, outcomes.completed('t-1'))).order?.status).toBe(OrderStatus.COMPLETED);
   });
 
-  test('ends although no wallet was ever reached, instead of being sent once the wallet is back', async () => {
+  test('ends when no wallet was ever reached, and is not sent when the wallet is available again', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.notReached());
     await desk.endSession(payment);

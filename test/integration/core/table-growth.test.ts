@@ -150,7 +150,7 @@ afterAll(async () => {
   await table.close();
 });
 
-test(`what is done all the time reads as much with ${large} orders as with ${small}`, async () => {
+test(`frequent statements read as much with ${large} orders as with ${small}`, async () => {
   await table.growTo(small);
   await nameAttemptInEvents();
   const few = await measure();

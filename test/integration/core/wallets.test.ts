@@ -79,13 +79,16 @@ describe('an order that no wallet accepts', () => {
       'ETB',
       { amount: 'must be 1.00 to 1000.00 ETB, or ETB in whole units: no wallet takes another amount' },
     ],
-  ])('is refused at register, naming what they take: %s %s', async (amount, currency, issues) => {
-    const failure = await failureOf(
-      desk.orders.registerOrder(registration({ merchantId, amount, currency })),
-    );
+  ])(
+    'is refused at register, with the amounts that the wallets accept: %s %s',
+    async (amount, currency, issues) => {
+      const failure = await failureOf(
+        desk.orders.registerOrder(registration({ merchantId, amount, currency })),
+      );
 
-    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS', issues });
-  });
+      expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS', issues });
+    },
+  );
 
   test.each([
     ['10.50', 'walletb_ussd', { amount: 'must be ETB in whole units: no wallet takes another amount' }],
@@ -100,7 +103,7 @@ describe('an order that no wallet accepts', () => {
     expect(failure).toMatchObject({ reason: 'INVALID_FIELDS', issues });
   });
 
-  test('is offered at checkout only the wallets that take it', async () => {
+  test('is offered only the wallets that accept it at checkout', async () => {
     const optionsOf = async (orderNumber: string, amount: string): Promise<readonly string[]> => {
       const { token } = await desk.registerHosted({ merchantId, orderNumber, amount });
       return (await desk.checkout.getCheckout({ token })).checkout?.paymentOptions ?? [];
@@ -115,10 +118,10 @@ describe('an order that no wallet accepts', () => {
   });
 });
 
-describe('what the payer must open', () => {
+describe('the page or instructions that the payer must open', () => {
   const open = { case: 'redirectUrl', value: 'https://wallet.example/pay?id=1' } as const;
 
-  test('reaches the browser that pays, until the payment is over, and no other', async () => {
+  test('reach the browser that pays, until the payment is over, and no other', async () => {
     const order = await desk.registerHosted({ merchantId });
     const payment = await desk.payHosted(order, 'walleta_wallet');
     const nextActionIn = async (secret: string) =>
@@ -162,7 +165,7 @@ describe('what the payer must open', () => {
     { case: 'redirectUrl', value: 'javascript:alert(1)' } as const,
     { case: 'redirectUrl', value: 'not a url' } as const,
     { case: 'instructions', value: 'x'.repeat(5_000) } as const,
-  ])('is left out when no page could use it: %j', async (action) => {
+  ])('are omitted when no page could use them: %j', async (action) => {
     const payment = await desk.startDirect({ merchantId });
 
     const { paymentAttempt } = await desk.settle(payment, {

@@ -70,12 +70,12 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     };
   };
 
-  test('really has one', () => {
+  test('really has such a clock', () => {
     const said = Date.parse(String(core.ready['time']));
     expect(Math.abs(said - Date.now() - shiftMs)).toBeLessThan(hourMs / 2);
   });
 
-  test('starts payments that are due at once, with a whole session and a prompt of three minutes', async () => {
+  test('starts payments that are due at once, with a full session and a prompt of three minutes', async () => {
     const { id: merchantId } = await stack.createMerchant();
 
     const payment = await pay(merchantId, 'C-1', newPhone());
@@ -90,7 +90,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     expect((await desk.take(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
   });
 
-  test('prompts a phone once at a time, and twice in ten minutes, together with the other core', async () => {
+  test('prompts a phone once at a time and twice in ten minutes, together with the other core', async () => {
     const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     const first = await pay(merchantId, 'C-1', phone);
@@ -104,7 +104,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     expect(often.reason).toBe('PHONE_LIMIT');
   });
 
-  test('neither ends an order before its time nor takes a payment after it', async () => {
+  test('neither ends an order before its time nor accepts a payment after it', async () => {
     const { id: merchantId } = await stack.createMerchant();
     const payment = await desk.startDirect({ merchantId, orderNumber: 'C-1', phone: newPhone() });
     const leased = await desk.take(payment);

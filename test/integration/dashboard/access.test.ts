@@ -81,11 +81,11 @@ describe.each(rules)('%s', (name, rule) => {
 });
 
 test.each([
-  ['a merchant that is not there', '/m/mer_00000000000000000000000000/sandbox/keys'],
-  ['what cannot be a merchant', '/m/%3Cscript%3E/sandbox/keys'],
-  ['an environment that there is not', `/m/MERCHANT/staging/keys`],
-  ['a page that there is not', '/m/MERCHANT/sandbox/nothing'],
-])('%s leads nowhere, for its owner and for operators', async (_name, path) => {
+  ['an unknown merchant', '/m/mer_00000000000000000000000000/sandbox/keys'],
+  ['an invalid merchant id', '/m/%3Cscript%3E/sandbox/keys'],
+  ['an unknown environment', `/m/MERCHANT/staging/keys`],
+  ['an unknown page', '/m/MERCHANT/sandbox/nothing'],
+])('%s is not found, for its owner and for operators', async (_name, path) => {
   const at = path.replace('MERCHANT', merchant.id);
 
   const answers = await Promise.all([visitors.get('owner')?.get(at), visitors.get('operator')?.get(at)]);
@@ -93,7 +93,7 @@ test.each([
   expect(answers.map((answer) => answer?.status)).toEqual([404, 404]);
 });
 
-test('the 404 of a foreign merchant does not say whether there is one', async () => {
+test('the 404 of a foreign merchant does not reveal whether it exists', async () => {
   const stranger = visitors.get('foreign owner');
 
   const foreign = await stranger?.get(`/m/${merchant.id}/sandbox/keys`);

@@ -166,7 +166,7 @@ describe('keys', () => {
     expect(body).toContain('x'.repeat(65));
   });
 
-  test('the audit log has who made it', async () => {
+  test('the audit log names the author', async () => {
     const merchant = await stack.createMerchant();
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
@@ -275,7 +275,7 @@ describe('webhooks', () => {
 });
 
 describe('signing secrets', () => {
-  test('the first is current at once, the next when it is promoted; each is shown once', async () => {
+  test('the first is current at once and the next one after its promotion, and each is shown once', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const seen = async () => hiddenField(await visitor.get(at('webhooks/secrets')), 'seen') ?? '';
 
@@ -298,7 +298,7 @@ describe('signing secrets', () => {
     expect(signingSecrets.map(({ ending }) => next.endsWith(ending))).toEqual([true]);
   });
 
-  test('of two people who create one, the second sees a notice, and no secret is replaced unseen', async () => {
+  test('when two people create one, the second sees a notice, and no secret is replaced unseen', async () => {
     const { visitor, at } = await atNewMerchant();
     await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 

@@ -102,7 +102,7 @@ describe('behind a proxy with TLS', () => {
     expect(page.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
-  test('cookies are for this host and TLS alone, and no script or other site has them', async () => {
+  test('cookies are for this host and TLS only, and no script or other site gets them', async () => {
     const user = await newUser();
     const visitor = browserAt('127.0.0.10');
 
@@ -150,7 +150,7 @@ describe('behind a proxy with TLS', () => {
     expect(made.body).not.toContain('evil.example');
   });
 
-  test('a form of the address behind the proxy is foreign, and one of the https address is ours', async () => {
+  test('a form from the address behind the proxy is refused, and one from the HTTPS address is accepted', async () => {
     const user = await newUser();
     const visitor = browserAt('127.0.0.10');
     await visitor.get('/sign-in');
@@ -161,7 +161,7 @@ describe('behind a proxy with TLS', () => {
     expect([foreign.status, own.status]).toEqual([403, 303]);
   });
 
-  test('attempts count by the address of the client, not of the proxy', async () => {
+  test('attempts count for the address of the client, not of the proxy', async () => {
     const user = await newUser();
     const [here, there] = [browserAt('127.0.0.11'), browserAt('127.0.0.12')];
     for (let tries = 0; tries < 5; tries += 1) await guess(here, user);
@@ -187,14 +187,14 @@ describe('behind a proxy with TLS', () => {
 
 describe('around the proxy', () => {
   test.each([
-    ['without a word of TLS', {}],
-    ['who says that there was TLS', { 'x-forwarded-proto': 'https' }],
-    ['who says so in other words', { forwarded: 'proto=https', 'x-forwarded-ssl': 'on' }],
+    ['without a header about TLS', {}],
+    ['with a header that claims TLS', { 'x-forwarded-proto': 'https' }],
+    ['with other headers that claim TLS', { forwarded: 'proto=https', 'x-forwarded-ssl': 'on' }],
     [
-      'who says to be behind the proxy',
+      'that claims to be behind the proxy',
       { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'localhost' },
     ],
-  ])('nobody %s signs in, and no cookie comes without Secure', async (_name, said) => {
+  ])('a client %s cannot sign in, and no cookie comes without Secure', async (_name, said) => {
     const user = await newUser();
     const intruder = intruderAt('127.0.0.20', said);
 
@@ -232,7 +232,7 @@ describe('around the proxy', () => {
     }
   });
 
-  test('the proxy itself is not believed to have TLS when it does not say so', async () => {
+  test('the proxy itself is not trusted to have TLS without a header that says so', async () => {
     const user = await newUser();
     const answers = [
       await intruderAt('127.0.0.1').post('/sign-in', { ...user }),

@@ -61,7 +61,7 @@ const invite = async (email: string, role = MemberRole.DEVELOPER): Promise<strin
 };
 
 describe('an invitation', () => {
-  test('makes an account, signs in, and works once', async () => {
+  test('creates an account, signs in, and works once', async () => {
     const link = await invite('new@shop.example');
     const visitor = desk.visitor();
 
@@ -82,7 +82,7 @@ describe('an invitation', () => {
     expect([again.status, headingOf(again)]).toEqual([404, 'This link is no longer valid']);
   });
 
-  test('adds a place to an account that is there, for its own password alone', async () => {
+  test('adds a membership to an existing account, with its own password only', async () => {
     const elsewhere = await stack.createMerchant();
     const user = await desk.users.member(elsewhere.id);
     const link = await invite(user.email, MemberRole.VIEWER);
@@ -99,7 +99,7 @@ describe('an invitation', () => {
   test.each([
     ['unknown', 'A'.repeat(43)],
     ['no link', '<script>'],
-  ])('one that is %s leads nowhere', async (_name, token) => {
+  ])('that is %s leads nowhere', async (_name, token) => {
     const answer = await desk.visitor().get(`/invitation/${encodeURIComponent(token)}`);
 
     expect([answer.status, headingOf(answer)]).toEqual([404, 'This link is no longer valid']);
@@ -107,7 +107,7 @@ describe('an invitation', () => {
 });
 
 describe('a forgotten password', () => {
-  test('is set anew by a link that is mailed, and ends other sessions', async () => {
+  test('is replaced by a link that is mailed, and the other sessions end', async () => {
     const user = await desk.users.member(merchant.id);
     const before = await desk.signedIn(user);
     const visitor = desk.visitor();
@@ -149,7 +149,7 @@ describe('a forgotten password', () => {
   });
 });
 
-test('an operator who helps with a password sees no link: the user gets it by mail, with a notice', async () => {
+test('an operator who helps with a password sees no link, and the user gets it by mail with a notice', async () => {
   const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
   const operator = await desk.signedIn(await desk.users.operator());
   const mailOf = (text: string) =>

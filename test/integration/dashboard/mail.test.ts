@@ -156,7 +156,7 @@ async function expectLinkShown(answer: PageAnswer): Promise<void> {
   expect((await visitor.get(linkIn(answer.body))).status).toBe(200);
 }
 
-describe('mails go out', () => {
+describe('mails are sent', () => {
   test.each([
     ['over TLS from the first byte', 'smtps', { secure: true }],
     ['over TLS after STARTTLS', 'smtp', { secure: false }],
@@ -185,7 +185,7 @@ describe('mails go out', () => {
     }
   });
 
-  test('to a server that asks for no login and has no TLS, as one on the same machine may', async () => {
+  test('to a server without login and TLS, which may be on the same machine', async () => {
     const server = await startMailServer({ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'] });
     try {
       await withMail(`smtp://localhost:${server.port}`, async ({ invite }) => {
@@ -199,7 +199,7 @@ describe('mails go out', () => {
 });
 
 describe('the inviter sees the link', () => {
-  test('when the login is wrong; the log says why, and neither password nor link', async () => {
+  test('when the login is wrong, and the log has the reason without password and link', async () => {
     const server = await startMailServer({ secure: true });
     try {
       const wrong = { ...login, password: 'not the password' };
@@ -223,7 +223,7 @@ describe('the inviter sees the link', () => {
     }
   });
 
-  test('when the server offers no TLS: it does not get the login', async () => {
+  test('when the server offers no TLS, and the login is not sent', async () => {
     const server = await startMailServer({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
     try {
       await withMail(`smtp://${asUrl(login)}@localhost:${server.port}`, async ({ process, invite }) => {
@@ -240,26 +240,23 @@ describe('the inviter sees the link', () => {
   test.each([
     ['over TLS from the first byte', 'smtps', { secure: true }],
     ['after STARTTLS', 'smtp', { secure: false }],
-  ])(
-    'when the certificate is of nobody we trust, %s: the login is not told',
-    async (_name, scheme, options) => {
-      const server = await startMailServer(options);
-      try {
-        const url = `${scheme}://${asUrl(login)}@localhost:${server.port}`;
-        await withMail(
-          url,
-          async ({ process, invite }) => {
-            await expectLinkShown(await invite(`untrusted-${scheme}@shop.example`));
-            await lineOf(process, 'a mail was not sent');
-            expect(server.logins).toEqual([]);
-          },
-          [],
-        );
-      } finally {
-        await server.close();
-      }
-    },
-  );
+  ])('when the certificate is not trusted, %s, and the login is not sent', async (_name, scheme, options) => {
+    const server = await startMailServer(options);
+    try {
+      const url = `${scheme}://${asUrl(login)}@localhost:${server.port}`;
+      await withMail(
+        url,
+        async ({ process, invite }) => {
+          await expectLinkShown(await invite(`untrusted-${scheme}@shop.example`));
+          await lineOf(process, 'a mail was not sent');
+          expect(server.logins).toEqual([]);
+        },
+        [],
+      );
+    } finally {
+      await server.close();
+    }
+  });
 
   test('when nothing listens', async () => {
     await withMail(`smtp://localhost:${await closedPort()}`, async ({ process, invite }) => {
@@ -288,7 +285,7 @@ describe('the inviter sees the link', () => {
     }
   });
 
-  test('when the server never answers, after as long as a user waits for a page', async () => {
+  test('when the server never answers, after the time that a user waits for a page', async () => {
     const silent = createServer();
     const sockets = new Set<{ destroy: () => void }>();
     silent.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));

@@ -41,7 +41,7 @@ test('a reconciliation shows the address of the user who started it', async () =
   }
 });
 
-test('balances show both sides of each day, and on request only those with a difference', async () => {
+test('balances show both sides of each day, and only days with a difference on request', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const row = (day: string, merchant: string, statementIn: string) =>
     superuser.query(
@@ -164,7 +164,7 @@ function formFieldsOf(page: string, day: string): Record<string, string> {
   return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
 }
 
-test('balances have pages', async () => {
+test('balances are shown in pages', async () => {
   const { id: merchantId } = await stack.createMerchant();
   await superuser.query(
     `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
@@ -195,7 +195,7 @@ test('the overview says once that payments are taken', async () => {
   expect(body.match(/payments are taken/gi)).toHaveLength(1);
 });
 
-test('a wallet whose process is silent is not known to be well: neither on its page nor on the overview', async () => {
+test('a wallet whose process is silent is not shown as healthy, neither on its page nor on the overview', async () => {
   const reports = stack.client(WalletStatusService, 'wallets');
   await reports.reportWalletStatus({
     instance: 'wallets-1',
@@ -255,7 +255,7 @@ describe('orders of all merchants', () => {
     expect((await operator.get(made[0]!)).status).toBe(200);
   });
 
-  test('a search that cannot be run says why, and one that finds nothing says so', async () => {
+  test('a search that cannot be run says why, and one without results says so', async () => {
     const long = await operator.get(`${path}?text=${'x'.repeat(65)}`);
     const none = await operator.get(`${path}?text=no-such-order`);
 
@@ -277,7 +277,7 @@ describe('failing endpoints', () => {
   const endpointsIn = (body: string): string[] =>
     [...body.matchAll(/<bdi>(https:\/\/shop-\d+\.example)<\/bdi>/g)].map(([, endpoint = '']) => endpoint);
 
-  test('are listed with whose they are and why, and lead to that merchant’s webhooks', async () => {
+  test('are listed with their merchant and the reason, and lead to that merchant’s webhooks', async () => {
     const merchant = await stack.createMerchant();
     await pausedEndpoint(merchant.id, 'https://shop-0.example', '<b>moving</b> house');
 
@@ -291,7 +291,7 @@ describe('failing endpoints', () => {
     expect(endpointsIn(production.body)).toEqual([]);
   });
 
-  test('are each on one of the pages', async () => {
+  test('are each on exactly one of the pages', async () => {
     const merchant = await stack.createMerchant();
     const all = Array.from({ length: 52 }, (_, index) => `https://shop-${100 + index}.example`);
     await Promise.all(all.map((endpoint) => pausedEndpoint(merchant.id, endpoint, 'down')));

@@ -46,7 +46,7 @@ const numbersIn = (body: string): string[] =>
   [...body.matchAll(/orders\/ord_[a-z0-9]+"><bdi>([^<]*)<\/bdi>/g)].map(([, number]) => number ?? '');
 
 describe('orders', () => {
-  test('are found by number, phone, amount, status, kind and day, and not those of the other environment', async () => {
+  test('are found by number, phone, amount, status, kind and day, without those of the other environment', async () => {
     await register({ orderNumber: 'FIND-1', customerPhone: '0922000001', amount: '12.34' });
     await register({ orderNumber: 'FIND-2', customerPhone: '0922000002', amount: '99' });
     await register({ orderNumber: 'FIND-3', environment: Environment.PRODUCTION });
@@ -85,7 +85,7 @@ describe('orders', () => {
     expect(body).toContain(`id="${marked}`);
   });
 
-  test('a made-up page is a bad request', async () => {
+  test('an invalid page number is a bad request', async () => {
     expect((await viewer.get(`${at('orders')}?page=nonsense`)).status).toBe(400);
   });
 
@@ -119,7 +119,7 @@ describe('orders', () => {
     expect(formulas).toContain(`,"a ""quoted"", text",'＝1+1,`);
   });
 
-  test('are found by the wallet’s number of the transaction, which the CSV has too', async () => {
+  test('are found by the wallet’s number of the transaction, which the CSV also has', async () => {
     const { order } = await orders.startDirectPayment(
       directPayment({ merchantId: shop.id, orderNumber: 'TXN-OF', phone: '0911000778' }),
     );
@@ -141,7 +141,7 @@ describe('orders', () => {
     expect(numbersIn((await viewer.get(`${at('orders')}?transaction=none`)).body)).toEqual([]);
   });
 
-  test('the CSV goes over many pages and has every order once', async () => {
+  test('are downloaded over many pages, each order once', async () => {
     const merchant = await stack.createMerchant();
     const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
     const requests = Array.from({ length: 500 }, (_, index) =>
@@ -157,7 +157,7 @@ describe('orders', () => {
     expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(501);
   });
 
-  test('show whatever text they have as text', async () => {
+  test('show any text as text', async () => {
     const { orderId } = await register({
       orderNumber: `X<b>${Date.now()}</b>`,
       reason: script,
@@ -212,7 +212,7 @@ describe('one order', () => {
     expect((await viewer.get(at(`orders/${order.orderId}`))).body).not.toContain('/requests/req_');
   });
 
-  test('costs three RPCs, whatever happened to the order: the session, its story and its deliveries', async () => {
+  test('needs three RPCs, whatever happened to the order: the session, its story and its deliveries', async () => {
     const order = await register({ orderNumber: 'THREE', webhookUrl: 'http://127.0.0.1:9/hook' });
     const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
     const name = { ...scope, key: { case: 'orderId' as const, value: order.orderId } };
@@ -306,7 +306,7 @@ describe('payment links', () => {
     order_number: 'L-1',
   };
 
-  test('are made without a phone, last as long as was chosen, and show link and QR code', async () => {
+  test('are created without a phone, last as long as chosen, and show link and QR code', async () => {
     const made = await developer.post(at('links'), fields);
 
     expect(made.status).toBe(303);
@@ -366,7 +366,7 @@ describe('payment links', () => {
     },
   );
 
-  test('are on the page with what they are for', async () => {
+  test('are on the page with their purpose', async () => {
     const merchant = await stack.createMerchant();
     const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
     const list = `/m/${merchant.id}/sandbox/links`;
@@ -382,7 +382,7 @@ describe('payment links', () => {
     expect(body).not.toContain('rel="next"');
   });
 
-  test('are offered in the currencies of the merchant, its first one chosen', async () => {
+  test('are offered in the currencies of the merchant, with its first one chosen', async () => {
     const merchants = stack.client(MerchantService, 'operator');
     const abroad = await stack.createMerchant();
     const owner = await desk.signedIn(await desk.users.member(abroad.id, MemberRole.OWNER));
@@ -398,7 +398,7 @@ describe('payment links', () => {
     expect(await offered()).toEqual(['USD']);
   });
 
-  test('a taken number shows an error at the field', async () => {
+  test('with a number in use show an error at the field', async () => {
     await register({ orderNumber: 'TAKEN' });
 
     const { status, body } = await developer.post(at('links'), { ...fields, order_number: 'TAKEN' });
@@ -407,12 +407,12 @@ describe('payment links', () => {
     expect(body).toContain('id="order_number-error"');
   });
 
-  test('are not made by a viewer', async () => {
+  test('cannot be created by a viewer', async () => {
     expect((await viewer.get(at('links/new'))).status).toBe(403);
     expect((await viewer.post(at('links'), fields)).status).toBe(403);
   });
 
-  test('show their link and QR code to owners and developers alone, and so do the pages of orders', async () => {
+  test('show their link and QR code to owners and developers only, and so do the pages of orders', async () => {
     const operator = await desk.signedIn(await desk.users.operator());
     const owner = await desk.signedIn(await desk.users.member(shop.id, MemberRole.OWNER));
     const { order, checkoutUrl } = await orders.registerOrder(
@@ -445,7 +445,7 @@ describe('payment links', () => {
     expect([await seen(viewer), await seen(operator)]).toEqual([masked, masked]);
   });
 
-  test('that are cancelled have no QR code any more', async () => {
+  test('that are cancelled no longer have a QR code', async () => {
     const made = await developer.post(at('links'), { ...fields, order_number: 'L-over' });
     const page = made.headers.get('location') ?? '';
 
@@ -457,7 +457,7 @@ describe('payment links', () => {
 });
 
 describe('home', () => {
-  test('counts what happened today, ticks the first steps, and keeps the environments apart', async () => {
+  test('counts the payments of today, ticks the first steps, and keeps the environments apart', async () => {
     const merchant = await stack.createMerchant();
     const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
     for (const orderNumber of ['1', '2', '3'])
@@ -496,7 +496,7 @@ describe('home', () => {
     );
   });
 
-  test('leads a viewer to no first step that is for developers', async () => {
+  test('shows a viewer no first step that is for developers', async () => {
     const { id } = await stack.createMerchant();
     const reader = await desk.signedIn(await desk.users.member(id, MemberRole.VIEWER));
     const owner = await desk.signedIn(await desk.users.member(id, MemberRole.OWNER));
@@ -511,7 +511,7 @@ describe('home', () => {
     expect(await stepsOf(reader)).toContain('orders');
   });
 
-  test('names the missing part without the webhooks process, and shows the rest', async () => {
+  test('names the missing part without a webhooks process, and shows the rest', async () => {
     await stack.webhooks[0]!.stop();
 
     const { status, body } = await viewer.get(at(''));

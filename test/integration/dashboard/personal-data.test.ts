@@ -83,9 +83,9 @@ test('an erasure for one merchant names it', async () => {
 
 test.each([
   ['no number', { erased_phone: '' }, 'Fill in this field.'],
-  ['a text that is no number', { erased_phone: '12' }, 'Enter an Ethiopian mobile number'],
+  ['a text that is not a number', { erased_phone: '12' }, 'Enter an Ethiopian mobile number'],
   [
-    'a text that is no merchant',
+    'a text that is not a merchant id',
     { erased_phone: '0950099999', erased_merchant_id: 'shop' },
     'Enter an ID that begins with mer_',
   ],
@@ -104,13 +104,13 @@ test.each([
   expect(await requestsFor('0950099999')).toEqual([]);
 });
 
-test('the button that leads back keeps the number', async () => {
+test('the button that leads back keeps the phone number', async () => {
   const { body } = await operator.post(`${path}/check`, { erased_phone: '0950088888', edit: 'yes' });
 
   expect(body).toContain('value="0950088888"');
 });
 
-test('the number is not stored with the session while the operator confirms the identity', async () => {
+test('the phone number is not stored with the session while the operator confirms the identity', async () => {
   const desk = openDashboardDesk(stack);
   const user = await desk.users.operator();
   const visitor = await desk.signedIn(user);

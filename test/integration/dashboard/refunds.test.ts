@@ -148,7 +148,7 @@ describe('a refund', () => {
     expect(paid).toContain('Up to ETB 60.00 can be returned to the payer.');
   });
 
-  test('of a wrong amount or without a reason says what to enter, and creates nothing', async () => {
+  test('with a wrong amount or without a reason says what to enter, and creates nothing', async () => {
     const orderId = await paidOrder('WRONG');
     const { form, refund_number } = await openForm(developer, orderId);
     const check = async (amount: string, reason = 'x') => {
@@ -190,7 +190,7 @@ describe('a refund', () => {
     expect((await openForm(developer, orderId)).body).toContain('value="100.50"');
   });
 
-  test('needs a recent proof of identity, and an order that was paid', async () => {
+  test('needs a recent confirmation of the identity, and an order that was paid', async () => {
     const orderId = await paidOrder('PROOF');
     const late = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
     const { form, refund_number } = await openForm(late, orderId);
@@ -206,7 +206,7 @@ describe('a refund', () => {
 });
 
 describe('a refund above the limit', () => {
-  test('waits for another owner: the person who asked never approves, and the wallet gets nothing before', async () => {
+  test('waits for another owner: the person who requested it never approves, and the wallet gets nothing before', async () => {
     const orderId = await paidOrder('LIMIT');
     await setLimit('50', orderId);
     const { form, refund_number } = await openForm(owner, orderId);
@@ -338,7 +338,7 @@ describe('the list of refunds', () => {
     expect(line).toContain(`,'=1+1,`);
   });
 
-  test('and its refunds are not there for a foreign merchant or environment', async () => {
+  test('and its refunds are not found for a foreign merchant or environment', async () => {
     const page = await refund(developer, await paidOrder('MINE'), '1');
     const stranger = await stack.createMerchant();
     const foreigner = await desk.signedIn(await desk.users.member(stranger.id, MemberRole.OWNER));

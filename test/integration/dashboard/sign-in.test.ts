@@ -40,7 +40,7 @@ describe('signing in', () => {
     expect(headers.get('location')).toBe('/');
   });
 
-  test('an unknown address and a wrong password are answered alike, and the address is kept', async () => {
+  test('with an unknown address or a wrong password gets the same answer, and the address is kept', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
 
@@ -57,7 +57,7 @@ describe('signing in', () => {
     expect(wrong.body).not.toContain('not the password');
   });
 
-  test('a missing value is reported at its field', async () => {
+  test('without a value shows an error at its field', async () => {
     const { status, body } = await desk.visitor().post('/sign-in', { email: 'a@shop.example' });
 
     expect(status).toBe(400);
@@ -65,7 +65,7 @@ describe('signing in', () => {
     expect(body).not.toContain('id="email-error"');
   });
 
-  test('too many attempts are delayed, and the page says for how long', async () => {
+  test('after too many attempts is delayed, and the page says for how long', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
 
@@ -140,7 +140,7 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another host of our domain', { 'sec-fetch-site': 'same-site' }],
     ['another origin, in a browser without Sec-Fetch-Site', { origin: 'https://evil.example' }],
-  ])('not from %s', async (_name, headers) => {
+  ])('it is refused from %s', async (_name, headers) => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await visitor.get(keysPage());
 
@@ -153,7 +153,7 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
   test.each([
     ['without a token', ''],
     ['with a token that is made up', 'abcdefgh-abcdefghijklmnopqrstuvwxyzabcdefghijk'],
-  ])('not %s', async (_name, token) => {
+  ])('it is refused %s', async (_name, token) => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
 
     const { status } = await visitor.post(keysPage(), { _csrf: token });
@@ -161,13 +161,13 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
     expect(status).toBe(403);
   });
 
-  test('not with a method that the framework refuses, which is not our failure', async () => {
+  test('it is refused with a method that the framework does not know, as an error of the client', async () => {
     const { status } = await fetch(`${stack.dashboards[0]!.origin}/sign-in`, { method: 'QUERY' });
 
     expect(status).toBe(400);
   });
 
-  test("not with the token of another user's page", async () => {
+  test("it is refused with the token of another user's page", async () => {
     const [visitor, other] = await Promise.all([
       desk.signedIn(await desk.users.member(merchant.id)),
       desk.signedIn(await desk.users.member(merchant.id)),
@@ -177,7 +177,7 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
     expect((await visitor.post(keysPage(), { _csrf: token })).status).toBe(403);
   });
 
-  test('signing in is a form like any other', async () => {
+  test('the form to sign in follows the same rules', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = desk.visitor();
     await visitor.get('/sign-in');
@@ -191,8 +191,8 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
   test.each([
     ['JSON', 'application/json', '{}'],
     ['a form with files', 'multipart/form-data; boundary=x', '--x--'],
-    ['more than a form comes to', 'application/x-www-form-urlencoded', `label=${'x'.repeat(100_000)}`],
-  ])('not as %s', async (_name, type, body) => {
+    ['a body that is too large', 'application/x-www-form-urlencoded', `label=${'x'.repeat(100_000)}`],
+  ])('it is refused as %s', async (_name, type, body) => {
     const answer = await fetch(`${stack.dashboards[0]?.origin}/sign-in`, {
       method: 'POST',
       headers: { 'content-type': type, 'sec-fetch-site': 'same-origin' },
@@ -203,7 +203,7 @@ describe("a form is accepted from the dashboard's own pages only:", () => {
   });
 });
 
-describe('a form that comes too late', () => {
+describe('a form that is sent after the session has ended', () => {
   test('is kept during the sign-in, and sent again when its sender confirms it', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
@@ -225,7 +225,7 @@ describe('a form that comes too late', () => {
     expect((await visitor.get(keysPage())).body).toContain('Kept &lt;b&gt;label&lt;/b&gt;');
   });
 
-  test('is shown again until it is sent or left', async () => {
+  test('is shown again until it is sent or discarded', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
     await desk.end(visitor);
@@ -257,7 +257,7 @@ describe('a form that comes too late', () => {
   });
 });
 
-describe('what opens the way to payments', () => {
+describe('a page that opens access to payments', () => {
   test('asks for the identity again when the last confirmation is older than ten minutes, and continues then', async () => {
     const user = await desk.users.member(merchant.id);
     const visitor = await desk.signedIn(user);
@@ -278,14 +278,14 @@ describe('what opens the way to payments', () => {
     expect(headingOf(made)).toBe('Your new key');
   });
 
-  test('does not ask within ten minutes', async () => {
+  test('does not ask again within ten minutes', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, stepUpMs - 60_000);
 
     expect(headingOf(await visitor.post(keysPage(), { label: 'soon' }))).toBe('Your new key');
   });
 
-  test('is not opened by a request for the page: viewing it confirms no identity', async () => {
+  test('is not opened by a request for the page, because viewing it confirms no identity', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await desk.age(visitor, stepUpMs + 1_000);
     await visitor.get(keysPage());
@@ -331,8 +331,8 @@ async function signInsOf({ email }: TestUser, query = 'kind=session'): Promise<r
 
 const viewer = () => desk.users.member(merchant.id, MemberRole.VIEWER);
 
-describe('the audit log tells an owner', () => {
-  test('who signed in and out, who could not and from where, and of the others’ sessions that were ended', async () => {
+describe('the audit log shows an owner', () => {
+  test('who signed in and out, who failed to and from where, and which sessions others ended', async () => {
     const user = await viewer();
     const visitor = await desk.signedIn(user);
     await desk.signedIn(user);
@@ -355,7 +355,7 @@ describe('the audit log tells an owner', () => {
     expect(body).toContain('<dt>remote_address</dt><dd><bdi>127.0.0.1</bdi></dd>');
   });
 
-  test('in Amharic too', async () => {
+  test('the same in Amharic', async () => {
     const user = await viewer();
     const visitor = await desk.signedIn(user);
     await visitor.get('/account');
@@ -369,7 +369,7 @@ describe('the audit log tells an owner', () => {
   });
 });
 
-test('operators read of each other, and of every merchant', async () => {
+test('operators see the audit log of each other, and of every merchant', async () => {
   const [operator, colleague, user] = [
     await desk.users.operator(),
     await desk.users.operator(),

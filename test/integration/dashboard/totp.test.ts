@@ -94,7 +94,7 @@ describe('one-time codes are turned on', () => {
     expect(after.body).not.toMatch(/([0-9a-z]{4}-){2}[0-9a-z]{4}</);
   });
 
-  test('not by a wrong code, which does not cost a new secret', async () => {
+  test('not by a wrong code, which does not change the secret', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const { secret, uri } = await begin(visitor);
 
@@ -113,7 +113,7 @@ describe('one-time codes are turned on', () => {
     expect(headingOf(right)).toBe('One-time codes are on');
   });
 
-  test('and off only after a new proof of who it is, when the last one is too long ago', async () => {
+  test('and off only after a new confirmation of the identity, when the last one is too old', async () => {
     const { visitor } = await protectedUser();
     const other = await desk.signedIn(await desk.users.member(merchant.id));
     await visitor.get('/account');
@@ -125,7 +125,7 @@ describe('one-time codes are turned on', () => {
     expect([on.headers.get('location'), off.headers.get('location')]).toEqual(['/confirm', '/confirm']);
   });
 
-  test('by a form that is never carried on with: the secret would be kept with it', async () => {
+  test('by a form that is not kept during a sign-in, because the secret would be stored with it', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     const { secret, uri } = await begin(visitor);
     await desk.end(visitor);
@@ -140,7 +140,7 @@ describe('one-time codes are turned on', () => {
     expect(carried).not.toContain(secret);
   });
 
-  test('anew from the account page when the secret is missing from the form', async () => {
+  test('again from the account page when the secret is missing from the form', async () => {
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
     await begin(visitor);
 
@@ -221,7 +221,7 @@ describe('a session with only the password', () => {
 });
 
 describe('a code', () => {
-  test('can be tried five times; then the page says how long to wait, also for the right one', async () => {
+  test('can be tried five times, and then the page says how long to wait, also for the right one', async () => {
     const { user, secret } = await protectedUser();
     const visitor = await afterPassword(user);
     const code = wrongCodeFor(secret);
@@ -260,7 +260,7 @@ describe('without the authenticator', () => {
     expect(await isIn(again)).toBe(false);
   });
 
-  test('and without recovery codes, two operators remove them, and the next sign-in says so', async () => {
+  test('and without recovery codes, two operators remove the second factor, and the next sign-in says so', async () => {
     const { user } = await protectedUser();
     const operators = await Promise.all([desk.users.operator(), desk.users.operator()]);
     await makeOperatorsOld(stack);
@@ -285,7 +285,7 @@ describe('without the authenticator', () => {
   });
 });
 
-describe('before a key is made', () => {
+describe('before a key is created', () => {
   /** Somebody who signed in by a code, too long ago to make a key. */
   async function longAgo(): Promise<Protected> {
     const signedUp = await protectedUser();
@@ -313,7 +313,7 @@ describe('before a key is made', () => {
     expect((await visitor.get(keysPage())).body).toContain('made by a code');
   });
 
-  test('the password is not enough, nor a wrong code, nor the one they signed in with', async () => {
+  test('neither the password, nor a wrong code, nor the code of the sign-in is enough', async () => {
     const { visitor, secret, user } = await longAgo();
     await visitor.post(keysPage(), { label: 'never made' });
 
@@ -330,7 +330,7 @@ describe('before a key is made', () => {
   });
 });
 
-test('turned off, the password alone is enough again', async () => {
+test('the password alone is enough again when the codes are turned off', async () => {
   const { user, visitor } = await protectedUser();
   await visitor.get('/account');
 

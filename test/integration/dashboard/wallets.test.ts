@@ -49,7 +49,7 @@ describe('the choice of wallets', () => {
     expect((await walletsOf()).map(({ on }) => on)).toEqual([true, false]);
   });
 
-  test('a wallet that the operator does not grant has no switch', async () => {
+  test('a wallet that the operator does not allow has no switch', async () => {
     const { merchantId, visitor, path } = await atNewMerchant();
     await merchants.updateMerchant({ merchantId, terms: { sandboxPaymentOptions: ['walletb_ussd'] } });
 
@@ -63,7 +63,7 @@ describe('the choice of wallets', () => {
   test.each([
     ['developer', MemberRole.DEVELOPER, 200],
     ['viewer', MemberRole.VIEWER, 403],
-  ] as const)('a %s reads it and changes nothing', async (_name, role, accounts) => {
+  ] as const)('a %s sees it and cannot change it', async (_name, role, accounts) => {
     const { visitor, walletsOf, path } = await atNewMerchant(role);
 
     const { body, status } = await visitor.get(path);
@@ -78,7 +78,7 @@ describe('the choice of wallets', () => {
 });
 
 describe('own accounts', () => {
-  test('an owner adds one, uses it when it is accepted, and removes it; its secret is never shown', async () => {
+  test('an owner adds one, uses it when it is accepted, and removes it, and its secret is never shown', async () => {
     const { merchantId, visitor, walletsOf, path } = await atNewMerchant();
     const page = `${path}/walleta`;
     const accountOf = async () => (await walletsOf())[0]?.accounts[0];
@@ -128,7 +128,7 @@ describe('own accounts', () => {
     expect(refused.body).not.toContain(secret);
   });
 
-  test('adding one needs a confirmed identity, which keeps no secret and adds nothing by itself', async () => {
+  test('adding one needs a confirmed identity, and the confirmation keeps no secret and adds nothing by itself', async () => {
     const { merchantId, visitor, walletsOf, path } = await atNewMerchant();
     await desk.age(visitor, 11 * 60_000);
 
@@ -144,7 +144,7 @@ describe('own accounts', () => {
     expect((await walletsOf())[0]?.accounts).toEqual([]);
   });
 
-  test('a wallet and an account that do not exist are not found', async () => {
+  test('an unknown wallet and an unknown account are not found', async () => {
     const { visitor, path } = await atNewMerchant();
 
     expect((await visitor.get(`${path}/walletc`)).status).toBe(404);

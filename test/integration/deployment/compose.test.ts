@@ -45,7 +45,7 @@ describe('docker-compose.yml', () => {
     return found;
   };
 
-  test('publishes every port that README.md names, and the page names all', async () => {
+  test('publishes every port that README.md names, and README.md names all', async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8');
     // The port 3000 is that of a merchant's own server.
     const named = [...readme.matchAll(/127\.0\.0\.1:([58]\d{3,4})/g)].map(([, port]) => Number(port));
@@ -56,7 +56,7 @@ describe('docker-compose.yml', () => {
   });
 
   test.each([composeFiles, composeFilesWithTls].map((files) => [files.join(' and '), files] as const))(
-    '%s mount every file that a setting names, and give no process the secrets or the key of another',
+    '%s mount every file that a setting names, and give no process a secret or key of another',
     async (_names, files) => {
       const services = await readComposeFile({}, files);
       for (const { name, environment, mounts } of services)

@@ -94,7 +94,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     },
   );
 
-  test('run each process with the arguments and the settings of its container in docker-compose.yml', async () => {
+  test('the manifests run each process with the arguments and settings of its container in docker-compose.yml', async () => {
     const services = await readComposeFile({});
     const processes = pods.filter(([name]) => name !== 'nats' && name !== 'migrate');
     expect(processes.map(([name]) => name).sort()).toEqual([
@@ -122,7 +122,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     });
   });
 
-  test('give no pod privileges, a writable image or the secrets of another process', () => {
+  test('the manifests give no pod privileges, a writable image or the secrets of another process', () => {
     for (const [name, pod] of pods) {
       expect({ name, ...pod }).toMatchObject({
         name,
@@ -150,7 +150,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     }
   });
 
-  test('have with the component `tls` the settings of docker-compose.tls.yml, and a certificate of their own', async () => {
+  test('the component `tls` has the settings of docker-compose.tls.yml, and a certificate for each process', async () => {
     const services = await readComposeFile({}, composeFilesWithTls);
     const isTls = ([setting]: readonly [string, string]): boolean => /^(GATEHOUSE|NATS)_TLS_/.test(setting);
     for (const [name, { containers, volumes = [] }] of podsOf(withTls)) {
@@ -180,7 +180,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     }
   });
 
-  test('have an example of certificates with the names that clients check, and the role of each client', () => {
+  test('the example of certificates has the names that clients check, and the role of each client', () => {
     const certificates = renderObjects('certificates').flatMap(({ kind, metadata, spec = {} }) =>
       kind === 'Certificate' && spec['isCA'] !== true ? [[metadata.name, spec] as const] : [],
     );
@@ -206,7 +206,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     }
   });
 
-  test('probe every server, keep one pod of each while a node is drained, and scale core', () => {
+  test('the manifests probe every server, keep one pod of each while a node is drained, and scale core', () => {
     const servers = pods.filter(([name]) => name !== 'migrate');
     for (const [name, { containers }] of servers)
       expect({ name, probes: Object.keys(containers[0]) }).toEqual({
@@ -221,7 +221,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     expect(named('HorizontalPodAutoscaler')).toEqual(['core']);
   });
 
-  test('route each public URL of the settings to a port of a service', () => {
+  test('the manifests route each public URL of the settings to a port of a service', () => {
     const [ingress] = objects.filter(({ kind }) => kind === 'Ingress');
     const rules = (ingress?.spec?.['rules'] ?? []) as readonly {
       readonly host: string;
@@ -251,7 +251,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
     expect(hosts).toHaveLength(4);
   });
 
-  test('allow every connection that a setting names, and no other between processes', async () => {
+  test('the manifests allow every connection that a setting names, and no other between processes', async () => {
     const wallets = await readFile(
       join(import.meta.dirname, '../../../deploy/wallets/simulated.json'),
       'utf8',

@@ -136,7 +136,7 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
   });
   afterAll(() => Promise.all([folder, withTls].map((each) => rm(each, { recursive: true }))));
 
-  test('finds no fault with the units, and would find one', async () => {
+  test('systemd finds no fault with the units, and would find one', async () => {
     const paths = [...names, 'gatehouse.target'].map((name) => `./${name}`);
     expect(analyze('verify', ...paths)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     const mistaken = join(folder, 'gatehouse-mistaken.service');
@@ -144,7 +144,7 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
     expect(analyze('verify', './gatehouse-mistaken.service').stderr).toContain('ProtectSytem');
   });
 
-  test('finds no fault with the drop-ins for TLS, and would find one', async () => {
+  test('systemd finds no fault with the drop-ins for TLS, and would find one', async () => {
     const paths = names.map((name) => `./${name}`);
     expect(analyzeIn(withTls, 'verify', ...paths)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     const nats = analyzeIn(
@@ -162,7 +162,7 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
     expect(analyzeIn(withTls, 'verify', './gatehouse@core.service').stderr).toContain('BindReadOnlyPath');
   });
 
-  test('rates the exposure of every service below 1.5 of 10', () => {
+  test('systemd rates the exposure of every service below 1.5 of 10', () => {
     for (const name of names) {
       const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', `./${name}`);
       const [rating] = /Overall exposure level.*/.exec(stdout) ?? [];

@@ -21,7 +21,7 @@ const blocksOf = (language: string): string[] =>
 /** A block may be deeper in the example than on the page. */
 const withoutIndentation = (text: string): string => text.replaceAll(/^ +/gm, '');
 
-test.each(blocksOf('ts'))('the page shows what an example has: %s', async (block) => {
+test.each(blocksOf('ts'))('the page shows the code of the example: %s', async (block) => {
   const examples = ['follow-order-events.ts', 'consume-order-stream.ts', 'register-and-refund.ts'].map(
     (name) => readFile(join(project, 'examples', name), 'utf8'),
   );

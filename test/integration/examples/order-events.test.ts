@@ -111,7 +111,7 @@ async function untilConsuming(): Promise<void> {
 }
 
 describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name) => {
-  test('prints what has happened in the sandbox, then what happens, and goes on from there after a kill', async () => {
+  test('prints what has happened in the sandbox, then what happens, and continues there after a kill', async () => {
     await register('A-1');
     await orders.registerOrder(
       registration({ merchantId, orderNumber: `${place}P-1`, environment: Environment.PRODUCTION }),

@@ -76,7 +76,7 @@ const verify = (key: string, headers: Record<string, string> = {}) =>
     body: JSON.stringify({ order_number: 'M-1' }),
   });
 
-test('requests are counted by listener, route and status, and paths of clients are no routes', async () => {
+test('requests are counted by listener, route and status, and unknown paths of clients are not routes', async () => {
   const { testKey } = await stack.createMerchant();
   await pay(testKey, 'M-1');
   await waitUntil('the payment has ended', async () => {

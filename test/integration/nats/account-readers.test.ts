@@ -18,7 +18,7 @@ describe('a reader in an account of its own', () => {
   test.each<[NatsUser, string, readonly string[]]>([
     ['sandbox-reader', 'orders.sandbox.>', [subjects.sandbox]],
     ['shop-reader', `orders.production.${shopOfTheSample}.>`, [subjects.production]],
-  ])('reads and acknowledges what %s is for: %s', async (user, filter, expected) => {
+  ])('reads and acknowledges the events that %s is for: %s', async (user, filter, expected) => {
     const connection = await desk.connectAs(user);
     await desk.publishAsCore();
     const consumer = await openConsumer(connection, user, filter);
@@ -79,7 +79,7 @@ describe('a reader in an account of its own', () => {
     expect(await desk.storedMessages()).toBe(before);
   });
 
-  test('cannot put anything into the stream, not even by having an answer sent there', async () => {
+  test('cannot write to the stream, not even by having a reply sent there', async () => {
     const connection = await desk.connectAs('sandbox-reader');
     await desk.publishAsCore();
     await openConsumer(connection, 'sandbox-reader', 'orders.sandbox.>');
@@ -109,7 +109,7 @@ describe('a reader in an account of its own', () => {
     expect(await desk.storedMessages()).toBe(before);
   });
 
-  test('hears nothing of what Gatehouse says to itself', async () => {
+  test('does not receive the internal messages of Gatehouse', async () => {
     const connection = await desk.connectAs('sandbox-reader');
     const heard: string[] = [];
     connection.subscribe('>', { callback: (_error, { subject }) => void heard.push(subject) });

@@ -45,7 +45,7 @@ describe('core', () => {
   test.each<[WakeTopic, NatsUser]>([
     ['order_events', 'core'],
     ['payment_attempts', 'wallets'],
-  ])('rings for %s, which %s hears', async (topic, listener) => {
+  ])('wakes other processes for %s, which %s receives', async (topic, listener) => {
     const core = await desk.busOf('core');
     const other = await desk.busOf(listener);
     let heard = false;
@@ -72,7 +72,7 @@ describe('core', () => {
   });
 
   test.each(['orders.>', '_INBOX_webhooks.>', '_INBOX.>', '>', '$JS.>'])(
-    'may not listen to %s',
+    'may not subscribe to %s',
     async (subject) => {
       expect(await subscribing(await desk.connectAs('core'), subject)).toBe(ErrorCode.PermissionsViolation);
     },
@@ -80,7 +80,7 @@ describe('core', () => {
 });
 
 describe('webhooks', () => {
-  test('reads all events through its consumer, acknowledges them, and is heard by its like', async () => {
+  test('reads all events through its consumer, acknowledges them, and wakes other webhooks processes', async () => {
     const bus = await desk.busOf('webhooks');
     const stop = new AbortController();
     desk.closing.push(async () => stop.abort());
@@ -126,7 +126,7 @@ describe('webhooks', () => {
     expect(await ask(await desk.connectAs('webhooks'), subject)).toBe(ErrorCode.PermissionsViolation);
   });
 
-  test.each(['orders.>', '_INBOX_core.>', '_INBOX.>', '>'])('may not listen to %s', async (subject) => {
+  test.each(['orders.>', '_INBOX_core.>', '_INBOX.>', '>'])('may not subscribe to %s', async (subject) => {
     expect(await subscribing(await desk.connectAs('webhooks'), subject)).toBe(ErrorCode.PermissionsViolation);
   });
 });
@@ -145,7 +145,7 @@ describe('wallets', () => {
     expect(await violation).toBe(ErrorCode.PermissionsViolation);
   });
 
-  test.each(['orders.>', '_INBOX_core.>', '>'])('may not listen to %s', async (subject) => {
+  test.each(['orders.>', '_INBOX_core.>', '>'])('may not subscribe to %s', async (subject) => {
     expect(await subscribing(await desk.connectAs('wallets'), subject)).toBe(ErrorCode.PermissionsViolation);
   });
 });
@@ -161,7 +161,7 @@ test.each([
   await expect(refused).rejects.toThrow(/Authorization Violation/i);
 });
 
-test("programs run with these users: an order's event goes from core to webhooks and to another team's", async () => {
+test("with these users, an order's event reaches webhooks and another team from core", async () => {
   const settings = { GATEHOUSE_NATS_URL: desk.nats.urlOf('core') };
   const stack = await startStack({ cores: 1, facades: 0, settings });
   desk.closing.push(stack.stop);

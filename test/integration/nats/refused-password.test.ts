@@ -56,7 +56,7 @@ function openBus(): EventBus {
 }
 
 test.each(['from the start', 'after it was connected'])(
-  'a process whose password the broker refuses %s connects and listens again by itself',
+  'a process whose password the broker refuses %s connects and subscribes again by itself',
   async (when) => {
     isRefusing = when === 'from the start';
     const bus = openBus();

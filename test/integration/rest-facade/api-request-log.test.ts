@@ -56,7 +56,7 @@ const read = async (merchant: TestMerchant, apiRequestId: string): Promise<ApiRe
   return request;
 };
 
-test('a request is in the log with its answer, its reason and its bodies', async () => {
+test('a request is logged with its answer, its reason and its bodies', async () => {
   const merchant = await stack.createMerchant();
   await post('/api/v1/register', merchant.testKey, body({ amount: '1.005' }), { 'x-request-id': 'mine-1' });
 
@@ -86,7 +86,7 @@ test('a request is in the log with its answer, its reason and its bodies', async
   });
 });
 
-test('what succeeds is in the log without the link that the customer pays by', async () => {
+test('a successful request is logged without the link that the customer pays by', async () => {
   const merchant = await stack.createMerchant();
   await post('/api/v1/register', merchant.testKey, body());
   const [entry] = await until(merchant, 1);
@@ -100,7 +100,7 @@ test('what succeeds is in the log without the link that the customer pays by', a
   });
 });
 
-test('no phone, no key and no checkout link that went through a facade can be found in the log', async () => {
+test('the log has no phone, no key and no checkout link that went through a facade', async () => {
   const merchant = await stack.createMerchant();
   const phones = ['0944556677', '+251 944-55 66 77', '251944556677', '+44 20 7946 0958', '٠٩٤٤٥٥٦٦٧٧'];
   const answers: string[] = [];
@@ -141,7 +141,7 @@ test('no phone, no key and no checkout link that went through a facade can be fo
   expect(answers.join('\n')).not.toBe('');
 });
 
-test('the log can be narrowed down by outcome, endpoint, order and request', async () => {
+test('the log has filters for outcome, endpoint, order and request', async () => {
   const merchant = await stack.createMerchant();
   await post('/api/v1/register', merchant.testKey, body({ order_number: 'F-1' }), { 'x-request-id': 'r-1' });
   await post('/api/v1/verify', merchant.testKey, { order_number: 'F-1' }, { 'x-request-id': 'r-2' });
@@ -177,7 +177,7 @@ test('pages follow each other without a gap', async () => {
   expect(third.nextPageToken).toBe('');
 });
 
-test('another merchant and the other environment see nothing of it', async () => {
+test('another merchant and the other environment see none of it', async () => {
   const merchant = await stack.createMerchant();
   const other = await stack.createMerchant();
   await post('/api/v1/verify', merchant.testKey, { order_number: 'X-1' });
@@ -195,7 +195,7 @@ test('another merchant and the other environment see nothing of it', async () =>
   }
 });
 
-test("a suspended merchant's 403 is in its log, a 401 in nobody's", async () => {
+test("a suspended merchant's 403 is in its log, and a 401 is in no log", async () => {
   const merchant = await stack.createMerchant();
   await stack.client(MerchantService, 'operator').suspendMerchant({ merchantId: merchant.id });
   await post('/api/v1/verify', merchant.testKey, { order_number: 'S-1' });

@@ -64,7 +64,7 @@ const refuse = (): never => {
   throw rpcError('INVALID_API_KEY', 'no such key');
 };
 
-describe('remembering what core says of a key', () => {
+describe("caching core's answer about a key", () => {
   test('a valid key is looked up again after 3 seconds', async () => {
     const { asked, verify } = await facadeKnowing(() => good);
     await verify('k');
@@ -87,7 +87,7 @@ describe('remembering what core says of a key', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('the time an answer took counts: what took 2 of the 3 seconds holds for 1 more', async () => {
+  test('the duration of the call counts: an answer that took 2 of the 3 seconds is valid for 1 more', async () => {
     const { asked, verify } = await facadeKnowing(() => {
       pass(2_000);
       return good;
@@ -98,7 +98,7 @@ describe('remembering what core says of a key', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('requests that come with one key at the same time share one call', async () => {
+  test('concurrent requests with one key share one call', async () => {
     const { asked, verify } = await facadeKnowing(() => good);
     const statuses = await Promise.all(Array.from({ length: 40 }, () => verify('k')));
     expect(new Set(statuses)).toEqual(new Set([404]));
@@ -118,7 +118,7 @@ describe('remembering what core says of a key', () => {
     ['the deadline passed', rpcError('DEADLINE_EXCEEDED', 'slow')],
     ["the facade's own token was refused", rpcError('INVALID_SERVICE_TOKEN', 'who are you')],
     ['the facade has the wrong role', rpcError('ROLE_NOT_ALLOWED', 'not you')],
-  ])('%s: 500, and asked again at once', async (_name, error) => {
+  ])('%s: the answer is 500, and core is asked again at once', async (_name, error) => {
     let answers = 0;
     const { asked, verify } = await facadeKnowing(() => {
       if (answers++ === 0) throw error;
@@ -130,10 +130,10 @@ describe('remembering what core says of a key', () => {
   });
 });
 
-describe('keys that are refused without a call to core', () => {
+describe('core is not called for', () => {
   const started = () => facadeKnowing(() => good);
 
-  test('no key', async () => {
+  test('a request without a key', async () => {
     const {
       facade: { url },
       asked,
@@ -149,7 +149,7 @@ describe('keys that are refused without a call to core', () => {
     expect(asked).toEqual([]);
   });
 
-  test('an over-long key', async () => {
+  test('a key that is too long', async () => {
     const { asked, verify } = await started();
     expect(await verify('k'.repeat(257))).toBe(401);
     expect(asked).toEqual([]);
@@ -173,7 +173,7 @@ describe('keys that are refused without a call to core', () => {
   });
 });
 
-describe('a 401 names the probable mistake, from the request alone', () => {
+describe('a 401 names the probable mistake, seen from the request only', () => {
   const random = `${'A'.repeat(43)}0000000`;
   const live = `svc_live_${random}`;
   const test_ = `svc_test_${random}`;
@@ -224,9 +224,9 @@ describe('a 401 names the probable mistake, from the request alone', () => {
   });
 });
 
-describe('a merchant that may not', () => {
+describe('a merchant without access gets', () => {
   test.each(['MERCHANT_SUSPENDED', 'PRODUCTION_NOT_ACTIVATED'] as const)(
-    '%s: 403, on direct 401 in its own words',
+    '403 for %s, and 401 at direct with its documented message',
     async (reason) => {
       const {
         facade: { url },
@@ -247,7 +247,7 @@ describe('a merchant that may not', () => {
 describe('limits', () => {
   const none = { perKeyPerSecond: 0, failedKeysPerMinute: 1_000 };
 
-  test('more requests a second than a key may make: 429 with Retry-After, other keys go on', async () => {
+  test('requests above the limit of a key get 429 with Retry-After, and other keys continue', async () => {
     const {
       facade: { url },
     } = await facadeKnowing((apiKey) => ({ merchantId: 'mer_1', apiKeyId: apiKey }), {
@@ -267,13 +267,13 @@ describe('limits', () => {
     expect((await post(`${url}/api/v1/verify`, { order_number: 'a' }, { apiKey: 'calm' })).status).toBe(404);
   });
 
-  test('0 sets no limit', async () => {
+  test('a limit of 0 turns the limit off', async () => {
     const { verify } = await facadeKnowing(() => good, { rateLimits: none });
     const statuses = await Promise.all(Array.from({ length: 50 }, () => verify('k')));
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test('too many failed keys from one address: 429 for failures, while good keys go on', async () => {
+  test('too many failed keys from one address get 429, and valid keys continue', async () => {
     const {
       facade: { url, log },
       verify,
@@ -306,7 +306,7 @@ describe('limits', () => {
     expect(statuses).toEqual(expected);
   });
 
-  test('a request without a key is no failed key', async () => {
+  test('a request without a key does not count as a failed key', async () => {
     const {
       facade: { url },
     } = await facadeKnowing(refuse, { rateLimits: { ...none, failedKeysPerMinute: 1 } });

@@ -121,7 +121,7 @@ const expected: Partial<Record<ErrorReason, { register: object; direct: object; 
 };
 const isReason = (name: string): name is ErrorReason => Object.hasOwn(errorReasons, name);
 
-describe('the merchant’s answer when core refuses', () => {
+describe('the merchant gets the documented answer when core refuses', () => {
   test.each(Object.keys(errorReasons).filter(isReason))('%s', async (reason) => {
     const told = expected[reason] ?? internal;
     const answers = await answersTo(rpcError(reason, 'a secret of core'));
@@ -143,7 +143,7 @@ describe('the merchant’s answer when core refuses', () => {
     ['UNIMPLEMENTED', Code.Unimplemented],
     ['NOT_FOUND', Code.NotFound],
     ['INVALID_ARGUMENT', Code.InvalidArgument],
-  ])('%s without a reason is our failure: 500', async (_name, code) => {
+  ])('%s without a reason is an internal error: 500', async (_name, code) => {
     const answers = await answersTo(new ConnectError('a secret of the transport', code));
 
     for (const name of ['register', 'direct', 'verify'] as const)
@@ -155,7 +155,7 @@ describe('the merchant’s answer when core refuses', () => {
     [200, '1'],
     [2_000, '2'],
     [2_001, '3'],
-  ])('OVERLOADED for %s ms says Retry-After %s', async (retryAfterMs, seconds) => {
+  ])('OVERLOADED for %s ms has Retry-After %s', async (retryAfterMs, seconds) => {
     const error = rpcError('OVERLOADED', 'busy', retryAfterMs === undefined ? {} : { retryAfterMs });
     const { register } = await answersTo(error);
 
@@ -163,7 +163,7 @@ describe('the merchant’s answer when core refuses', () => {
   });
 
   test.each(['merchant_id', 'environment'])(
-    'a problem with %s, which the facade sent, is a 500',
+    'a problem with %s, which the facade itself sent, gets 500',
     async (field) => {
       const error = invalidFields([
         { field: 'amount', issue: 'is required' },
@@ -175,7 +175,7 @@ describe('the merchant’s answer when core refuses', () => {
     },
   );
 
-  test('the log has the cause of an internal error, and the answer has not', async () => {
+  test('the log has the cause of an internal error, and the answer does not', async () => {
     failWith(rpcError('DATABASE_UNAVAILABLE', 'connection refused by 10.0.0.7'));
     const { json } = await post(`${facade.url}/api/v1/verify`, { order_number: 'INV-1' });
 
@@ -208,7 +208,7 @@ describe('all problems at once', () => {
     },
   };
 
-  test('the facade checks presence and types, core checks the rest, and the details have the order of the contract', async () => {
+  test('the facade checks presence and types, core checks the rest, and the details have the sequence of the contract', async () => {
     core = strictCore;
     const { status, json } = await post(`${facade.url}/api/v1/register`, {
       ...registration,
@@ -233,7 +233,7 @@ describe('all problems at once', () => {
     });
   });
 
-  test('a value that only the published schema forbids is a 400 in the words of the schema', async () => {
+  test('a value that only the published schema forbids gets 400 in the words of the schema', async () => {
     core = strictCore;
     const { json } = await post(`${facade.url}/api/v1/register`, {
       ...registration,
@@ -259,7 +259,7 @@ describe('all problems at once', () => {
     expect(calls).toBe(0);
   });
 
-  test('a lone surrogate is reported on its field, beside the problems of the other fields', async () => {
+  test('a lone surrogate is reported at its field, beside the problems of the other fields', async () => {
     core = strictCore;
     const body = JSON.stringify({ ...registration, amount: '2', reason: 'a\ud800b' });
     const { json } = await post(`${facade.url}/api/v1/register`, body);

@@ -37,7 +37,7 @@ async function raw(request: string): Promise<{ status: number; head: string; jso
 
 describe('404 comes before every other check', () => {
   test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'QUERY'])(
-    '%s on a merchant endpoint',
+    'for %s on a merchant endpoint',
     async (method) => {
       for (const path of ['/api/v1/register', '/api/v1/direct', '/api/v1/verify', '/payment/v1/direct']) {
         const answer = await send(facade.url + path, { method });
@@ -66,18 +66,18 @@ describe('404 comes before every other check', () => {
     '/api/v1/%ff%fe',
     '/docs/static/no-such-file',
     '/docs/static/..%2f..%2fpackage.json',
-  ])('POST %s', async (path) => {
+  ])('for POST %s', async (path) => {
     const { status, json } = await post(facade.url + path, '{"broken');
     expect(status).toBe(404);
     expect(json).toEqual(notFound);
   });
 
-  test('CONNECT', async () => {
+  test('for CONNECT', async () => {
     const { status, json } = await raw('CONNECT example.com:443 HTTP/1.1\nHost: a\n\n');
     expect({ status, json }).toEqual({ status: 404, json: notFound });
   });
 
-  test('a verb that does not exist', async () => {
+  test('for an unknown method', async () => {
     const { status, json } = await raw('BREW /api/v1/verify HTTP/1.1\nHost: a\n\n');
     expect({ status, json }).toEqual({ status: 404, json: notFound });
   });
@@ -88,7 +88,7 @@ describe('401 comes before 400', () => {
     ['broken JSON', '{"order_number', 'application/json'],
     ['the wrong content type', 'a=1', 'application/x-www-form-urlencoded'],
     ['too large a body', 'x'.repeat(1_000_000), 'application/json'],
-  ])('%s without a key', async (_name, body, type) => {
+  ])('for %s without a key', async (_name, body, type) => {
     const answer = await send(`${facade.url}/api/v1/verify`, {
       method: 'POST',
       headers: { 'content-type': type },
@@ -102,9 +102,9 @@ describe('401 comes before 400', () => {
   });
 });
 
-describe('what HTTP itself refuses is answered in the envelope too', () => {
+describe('a request that HTTP itself refuses is answered in the envelope', () => {
   test.each([
-    ['no HTTP at all', 'hello\n\n', 404],
+    ['something other than HTTP', 'hello\n\n', 404],
     ['a header without a name', 'POST /api/v1/verify HTTP/1.1\nHost: a\n: x\n\n', 400],
     ['a line break inside a header', 'POST /api/v1/verify HTTP/1.1\nHost: a\nX: a\rb\n\n', 400],
     [
@@ -112,12 +112,12 @@ describe('what HTTP itself refuses is answered in the envelope too', () => {
       'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: 2\nTransfer-Encoding: chunked\n\n',
       400,
     ],
-    ['a length that is no number', 'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: x\n\n', 400],
+    ['a length that is not a number', 'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: x\n\n', 400],
     ['headers without end', `POST /api/v1/verify HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
     ['no Host', 'POST /api/v1/verify HTTP/1.1\n\n', 400],
     ['two Hosts', 'POST /api/v1/verify HTTP/1.1\nHost: a\nHost: b\n\n', 400],
     ['two Hosts at a path that does not exist', 'POST /nowhere HTTP/1.1\nHost: a\nhost: a\n\n', 400],
-    ['a Host that is none', 'POST /api/v1/verify HTTP/1.1\nHost: a/b\n\n', 400],
+    ['an invalid Host', 'POST /api/v1/verify HTTP/1.1\nHost: a/b\n\n', 400],
     [
       'a transfer coding besides chunked',
       'POST /api/v1/verify HTTP/1.1\nHost: a\nTransfer-Encoding: gzip, chunked\n\n0\n\n',
@@ -138,7 +138,7 @@ describe('what HTTP itself refuses is answered in the envelope too', () => {
     expect(head).toContain('connection: close');
   });
 
-  test('an Expect that nobody understands is ignored', async () => {
+  test('an unknown Expect header is ignored', async () => {
     const { status } = await raw(
       'POST /api/v1/verify HTTP/1.1\nHost: a\nExpect: something\nConnection: close\nContent-Length: 0\n\n',
     );
@@ -229,7 +229,7 @@ describe('the body', () => {
     expect(answer.json).toMatchObject({ code: 400, details: [{ field: 'body' }] });
   });
 
-  test('that is missing: the answer names the required fields', async () => {
+  test('that is missing gets an answer that names the required fields', async () => {
     const answer = await send(`${facade.url}/api/v1/verify`, { method: 'POST', headers: { apiKey: 'k' } });
     expect(answer.json).toEqual({
       code: 400,
@@ -238,7 +238,7 @@ describe('the body', () => {
     });
   });
 
-  test('that is empty: the answer names the required fields', async () => {
+  test('that is empty gets an answer that names the required fields', async () => {
     expect((await verify('')).json).toMatchObject({
       details: [{ field: 'order_number', issue: 'is required' }],
     });
@@ -281,7 +281,7 @@ describe('payment_option', () => {
   });
 
   test.each(['', '?', '?payment_option', '?payment_option=', '?Payment_Option=walleta_ussd', '?other=1'])(
-    'missing or empty: %s',
+    'is refused when it is missing or empty: %s',
     async (query) => {
       expect(await problem(query)).toEqual(refused('is required, such as walleta_ussd'));
       expect((await direct(query, order)).json).toMatchObject({ details: [{ issue: 'is []' }] });
@@ -297,7 +297,7 @@ describe('payment_option', () => {
     '%00',
     'walleta_ussd%20',
     'x'.repeat(64),
-  ])('unknown, which core judges with the body: %s', async (value) => {
+  ])('is judged by core together with the body when it is unknown: %s', async (value) => {
     const query = `?payment_option=${value}`;
     const issue = `is [${decodeURIComponent(value)}]`;
     expect((await direct(query, order)).json).toMatchObject({
@@ -308,13 +308,13 @@ describe('payment_option', () => {
     );
   });
 
-  test('given twice', async () => {
+  test('is refused when it is given twice', async () => {
     expect(await problem('?payment_option=walleta_ussd&payment_option=walleta_ussd')).toEqual(
       refused('must be given once'),
     );
   });
 
-  test('good, among other parameters', async () => {
+  test('is accepted among other parameters', async () => {
     expect(await problem('?a=1&payment_option=walletb_ussd&b=%zz')).toMatchObject({
       details: [{ field: 'body' }],
     });
@@ -345,7 +345,7 @@ describe('every reply', () => {
     },
   );
 
-  test.each(['', 'a b', 'a/b', 'x'.repeat(65), 'é'])('carries a new id in place of "%s"', async (id) => {
+  test.each(['', 'a b', 'a/b', 'x'.repeat(65), 'é'])('has a new id instead of "%s"', async (id) => {
     const { headers } = await send(`${facade.url}/healthz`, { headers: { 'x-request-id': id } });
     expect(headers.get('x-request-id')).toMatch(/^request-\d+$/);
   });

@@ -43,8 +43,8 @@ function notingCore() {
   return { core, alone, batches };
 }
 
-describe('the calls of the hot path', () => {
-  test('a request that comes alone while no stream is open is a unary call under its own id', async () => {
+describe('the frequent calls', () => {
+  test('a request that arrives alone while no stream is open is a unary call under its own id', async () => {
     const { core, alone, batches } = notingCore();
 
     const response = await callsOn(core).register({ orderNumber: 'a' }, 'request-1');
@@ -54,7 +54,7 @@ describe('the calls of the hot path', () => {
     expect(batches).toEqual([]);
   });
 
-  test('requests of one turn are one batch, each under its own id and with its own answer', async () => {
+  test('requests of one turn are one batch, each with its own id and its own answer', async () => {
     const { core, alone, batches } = notingCore();
     const calls = callsOn(core);
 
@@ -70,7 +70,7 @@ describe('the calls of the hot path', () => {
     ]);
   });
 
-  test('an item that core refuses fails alone, with the reason it would have had by itself', async () => {
+  test('an item that core refuses fails alone, with the reason of a single call', async () => {
     const { core } = notingCore();
     const calls = callsOn(core);
 
@@ -101,7 +101,7 @@ describe('the calls of the hot path', () => {
     expect(failures).toMatchObject([{ reason: 'DATABASE_UNAVAILABLE' }, { reason: 'DATABASE_UNAVAILABLE' }]);
   });
 
-  test('answers that core left out are errors, not silence', async () => {
+  test('answers that core left out are errors', async () => {
     const calls = callsOn({ batchRegisterOrders: () => ({ results: [] }) });
 
     const failures = await Promise.all(
@@ -111,7 +111,7 @@ describe('the calls of the hot path', () => {
     expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
   });
 
-  test('a request that waits until its deadline is refused as overload, and not sent', async () => {
+  test('a request that waits until its deadline is refused as overload, and is not sent', async () => {
     const { core, alone } = notingCore();
     let now = 0;
     const calls = callsOn(core, () => now);
@@ -123,7 +123,7 @@ describe('the calls of the hot path', () => {
     expect(alone).toEqual([]);
   });
 
-  test('beyond what may wait, a request is refused at once', async () => {
+  test('a request above the limit of waiting requests is refused at once', async () => {
     const { core } = notingCore();
     const calls = callsOn(core);
 

@@ -102,7 +102,7 @@ const answerAll: Stream = async function* (requests) {
 };
 
 describe('batches over streams', () => {
-  test('are answered, each by what core says to it, in whatever order', async () => {
+  test('are answered in any sequence, each with its own answer of core', async () => {
     const inPairsBackwards: Stream = async function* (requests) {
       yield opened;
       let first: StreamOrderBatchesRequest | undefined;
@@ -124,7 +124,7 @@ describe('batches over streams', () => {
     expect(outcomes.map(nameIn)).toEqual(names);
   });
 
-  test('say how long their sender waits', async () => {
+  test('state how long their sender waits', async () => {
     const timeouts: unknown[] = [];
     const { send, untilOpen } = await streamsTo(async function* (requests) {
       yield opened;
@@ -138,7 +138,7 @@ describe('batches over streams', () => {
     expect(timeouts).toMatchObject([{ seconds: 1n, nanos: 500_000_000 }]);
   });
 
-  test('go round the streams that are open', async () => {
+  test('are distributed over the open streams', async () => {
     const used = new Set<AsyncIterable<StreamOrderBatchesRequest>>();
     const { send, seen, untilOpen } = await streamsTo(
       async function* (requests) {
@@ -160,13 +160,13 @@ describe('batches over streams', () => {
     [['127.0.0.1:1', '[::1]:1', '10.0.0.1:1'], 3],
     [['dns:///cores:50051'], 12],
     [['cores:50051'], 12],
-  ])('to %j have %i streams', async (addresses, count) => {
+  ])('to %j use %i streams', async (addresses, count) => {
     const { seen } = await streamsTo(answerAll, { addresses });
     await waitUntil('all are open', () => seen.opened >= count);
     expect(seen.opened).toBe(count);
   });
 
-  test('fail as a whole with the reason core gives', async () => {
+  test('fail together with the reason of core', async () => {
     const { send, untilOpen } = await streamsTo(async function* (requests) {
       yield opened;
       for await (const { batchId } of requests)
@@ -179,7 +179,7 @@ describe('batches over streams', () => {
     expect(await failureOf(send('a'))).toMatchObject({ reason: 'OVERLOADED' });
   });
 
-  test('have no stream to a core without that method, which is logged once', async () => {
+  test('use no stream to a core without that method, which is logged once', async () => {
     const { send, log } = await streamsTo(undefined);
     await waitUntil('it is said', () => log.length > 0);
     expect(await send('a')).toBeUndefined();
@@ -188,7 +188,7 @@ describe('batches over streams', () => {
     ]);
   });
 
-  test('do not travel on a stream before core has opened it', async () => {
+  test('are not sent on a stream before core has opened it', async () => {
     const { send, seen } = await streamsTo(async function* (_requests, context) {
       await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
       yield opened;
@@ -197,7 +197,7 @@ describe('batches over streams', () => {
     expect(await send('a')).toBeUndefined();
   });
 
-  test('that a stream ends without answering are given back, and the next find one that was opened anew', async () => {
+  test('that a stream ends without answering are returned, and the next use a new stream', async () => {
     let streams = 0;
     const { send, untilOpen } = await streamsTo(async function* (requests) {
       streams += 1;
@@ -212,7 +212,7 @@ describe('batches over streams', () => {
     await waitUntil('a stream answers', async () => nameIn(await send('b')) === 'b');
   });
 
-  test('fail when core hangs: its stream is cut, and another opened', async () => {
+  test('fail when core hangs, and its stream is replaced', async () => {
     let streams = 0;
     const { send, seen, untilOpen } = await streamsTo(async function* (requests) {
       streams += 1;
@@ -229,7 +229,7 @@ describe('batches over streams', () => {
     await waitUntil('a new stream answers', async () => nameIn(await send('c')) === 'c');
   });
 
-  test('lose nothing while streams are replaced', async () => {
+  test('are not lost while streams are replaced', async () => {
     const { send, seen, untilOpen } = await streamsTo(answerAll, { lifetimeMs: 20 });
     await untilOpen();
     let sent = 0;
@@ -241,7 +241,7 @@ describe('batches over streams', () => {
     await waitUntil('old ones are over', () => seen.over >= 10);
   });
 
-  test('in flight are answered when their sender closes, and none is accepted afterwards', async () => {
+  test('in flight are answered when their sender closes, and no more are accepted afterwards', async () => {
     const waiting: StreamOrderBatchesRequest[] = [];
     const answer = Promise.withResolvers<undefined>();
     const { streams, send, seen, untilOpen } = await streamsTo(async function* (requests) {

@@ -25,7 +25,7 @@ const paymentStarted = {
 const serving = { check: () => ({ status: ServingStatus.SERVING }) };
 
 describe('readyz', () => {
-  test('200 while core serves', async () => {
+  test('answers 200 while core serves', async () => {
     facade = await startFacadeOverRpc({ health: serving });
     expect(await send(`${facade.url}/readyz`)).toMatchObject({ status: 200, json: { status: 'ready' } });
   });
@@ -38,7 +38,7 @@ describe('readyz', () => {
         throw new ConnectError('gone', Code.Unavailable);
       },
     ],
-  ])('503 while core %s, and healthz is 200 all the same', async (_name, check) => {
+  ])('answers 503 while core %s, and healthz answers 200 all the same', async (_name, check) => {
     facade = await startFacadeOverRpc({ health: { check } });
     expect(await send(`${facade.url}/readyz`)).toMatchObject({
       status: 503,
@@ -47,7 +47,7 @@ describe('readyz', () => {
     expect(await send(`${facade.url}/healthz`)).toMatchObject({ status: 200, json: { status: 'ok' } });
   });
 
-  test('many probes at once are one call to core', async () => {
+  test('makes one call to core for many probes at once', async () => {
     let calls = 0;
     facade = await startFacadeOverRpc({
       health: {
@@ -64,7 +64,7 @@ describe('readyz', () => {
 });
 
 describe('while draining', () => {
-  test('readyz says 503, other requests are served, and no connection is kept', async () => {
+  test('readyz answers 503, other requests are served, and no connection is kept', async () => {
     facade = await startFacadeOverRpc({
       health: serving,
       orders: { startDirectPayment: () => paymentStarted },
@@ -83,7 +83,7 @@ describe('while draining', () => {
     expect([ready, paid].map(({ headers }) => headers.get('connection'))).toEqual(['close', 'close']);
   });
 
-  test('closing waits for the request under way and ends its connection', async () => {
+  test('closing waits for the request in progress and ends its connection', async () => {
     const { promise: atCore, resolve: reachedCore } = Promise.withResolvers<undefined>();
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<undefined>();
     const started = await startFacadeOverRpc({
@@ -113,7 +113,7 @@ describe('while draining', () => {
   });
 });
 
-test('a client that goes away leaves its write to be finished, and a line in the log', async () => {
+test('the write of a client that disconnects is completed, and the log has a line', async () => {
   const { promise: atCore, resolve: reachedCore } = Promise.withResolvers<AbortSignal>();
   const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<undefined>();
   facade = await startFacadeOverRpc({

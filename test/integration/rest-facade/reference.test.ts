@@ -36,7 +36,7 @@ describe('/openapi.json', () => {
     expect(document['openapi']).toBe('3.1.0');
   });
 
-  test('describes every path of the listener, which are the endpoints, the other paths of direct, and the probes', () => {
+  test('describes every path of the listener: the endpoints, the other paths of direct, and the probes', () => {
     expect(keysAt('paths').sort()).toEqual([
       '/api/v1/direct',
       '/api/v1/direct/payment/v1/direct',
@@ -57,7 +57,7 @@ describe('/openapi.json', () => {
     expect(operations).not.toContain(undefined);
   });
 
-  test('says of every operation whether it takes the key; neither probes nor webhooks do', () => {
+  test('says for every operation whether it needs the key, and neither probes nor webhooks do', () => {
     const security = keysAt('paths').map((path) => [
       path,
       at('paths', path, 'get', 'security') ?? at('paths', path, 'post', 'security'),
@@ -93,7 +93,7 @@ describe('/openapi.json', () => {
     expect(keysAt('paths', path, 'post', 'responses')).toEqual(statuses);
   });
 
-  test('gives an example of every error, in the words of its endpoint', () => {
+  test('has an example of every error, with the message of its endpoint', () => {
     const example = (path: string, status: string): unknown =>
       at('paths', path, 'post', 'responses', status, 'content', 'application/json', 'example');
     expect(example('/api/v1/verify', '404')).toEqual({ code: 404, message: 'Not found' });
@@ -105,7 +105,7 @@ describe('/openapi.json', () => {
     expect(example('/api/v1/direct', '400')).toMatchObject({ message: 'Invalid request parameters' });
   });
 
-  test('describes every field and gives an example of it', () => {
+  test('describes every field with an example', () => {
     for (const name of ['RegisterRequest', 'DirectPaymentRequest', 'VerifyRequest', 'PaymentOrder']) {
       for (const [field, schema] of entriesOf(at('components', 'schemas', name, 'properties'))) {
         expect([field, schema]).toEqual([
@@ -116,7 +116,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  test('describes the webhooks with their signatures, and their order or refund as the API answers it', () => {
+  test('describes the webhooks with their signatures, and their order or refund as in the API', () => {
     expect(keysAt('webhooks')).toEqual(['orderEnded', 'paymentLinkChanged', 'refundEnded']);
     for (const [webhook, schema, data] of [
       ['orderEnded', 'WebhookEvent', 'PaymentOrder'],
@@ -163,7 +163,7 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('every error is answered as the document says', () => {
+describe('every error is answered as documented', () => {
   const fail = (thrown: Error) => (): never => {
     throw thrown;
   };
@@ -322,7 +322,7 @@ describe('/docs', () => {
     expect(page.text).toContain('<code>details[].issue</code>');
   });
 
-  test('has every link target and every file that it loads, none from elsewhere, and no inline script or style', async () => {
+  test('has every link target and every file that it loads, none from another host, and no inline script or style', async () => {
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
     const [anchors, files] = [
       links.filter((link) => link.startsWith('#')),

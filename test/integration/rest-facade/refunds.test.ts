@@ -102,7 +102,7 @@ test('a refund is created with the merchant and key of the request, and answered
   ]);
 });
 
-test('without an amount, core refunds whatever is left', async () => {
+test('without an amount, core refunds the rest', async () => {
   const { amount: _amount, ...rest } = body;
 
   expect((await ask('/api/v1/refund', rest)).status).toBe(201);
@@ -136,14 +136,14 @@ const denied = {
 };
 
 describe('a key without the scope for refunds', () => {
-  test.each(paths)('is told at %s how to get it, before the body is read', async (path) => {
+  test.each(paths)('is told at %s how to get the scope, before the body is read', async (path) => {
     scopes = [];
 
     expect(await ask(path, '{"not": json')).toMatchObject({ status: 403, json: denied });
     expect([...created, ...read]).toEqual([]);
   });
 
-  test('that core knows earlier than this process is told the same', async () => {
+  test('is told the same when core knows it earlier than this process', async () => {
     failure = rpcError('API_KEY_NOT_ALLOWED', 'this API key may not refund');
 
     expect(await ask('/api/v1/refund')).toMatchObject({ status: 403, json: denied });
@@ -213,7 +213,7 @@ describe('an invalid request creates nothing, and names all problems at once', (
     expect(created.filter(({ validateOnly }) => !validateOnly)).toEqual([]);
   });
 
-  test("core's words about a field come before those of the schema", async () => {
+  test("core's message about a field comes before that of the schema", async () => {
     failure = invalidFields([{ field: 'amount', issue: 'must not have an exponent' }]);
 
     const { json } = await ask('/api/v1/refund', { ...body, amount: '1e3', reason: undefined });

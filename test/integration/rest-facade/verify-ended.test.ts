@@ -55,7 +55,7 @@ const ended = [
 ] as const;
 
 test.each(ended)(
-  'core is asked once about a %s order, and each time while it was PENDING',
+  'core is called once about a %s order, and each time while it was PENDING',
   async (name, end) => {
     status = OrderStatus.PENDING;
     const pending = [await verify(name), await verify(name)];

@@ -129,7 +129,7 @@ describe('a request that waits', () => {
     ]);
   });
 
-  test('loses no end of its order while the stream is interrupted, and none when a reading fails', async () => {
+  test('misses no end of its order while the stream is interrupted or a read fails', async () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services);
     const first = verify(facade, 'missed');
@@ -161,7 +161,7 @@ describe('a request that waits', () => {
     expect(statusIn(await verify(facade, 'late'))).toBe('PENDING');
   });
 
-  test('takes a slot until its client disconnects, and one merchant cannot take all slots', async () => {
+  test('occupies a slot until its client disconnects, and one merchant cannot use all slots', async () => {
     const core = scriptedCore();
     facade = await startFacadeOverRpc(core.services, { waitingSlots: createWaitingSlots(3) });
     const { url, log } = facade;
@@ -198,7 +198,7 @@ describe('a request that waits', () => {
     expect(log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  test('in the sandbox takes no slot of the same merchant in production', async () => {
+  test('in the sandbox occupies no slot of the same merchant in production', async () => {
     const waitingSlots = createWaitingSlots(2);
     const core = scriptedCore();
     const sandbox = await startFacadeOverRpc(core.services, { waitingSlots });
@@ -215,7 +215,7 @@ describe('a request that waits', () => {
     await sandbox.close();
   });
 
-  test('is answered at once with 404 for an unknown order, and with 400 for a bad body', async () => {
+  test('is answered at once with 404 for an unknown order, and with 400 for an invalid body', async () => {
     facade = await startFacadeOverRpc({
       orders: {
         getOrder: () => {

@@ -11,7 +11,7 @@ afterEach(async () => {
 test.each([
   ['production', 'This is production: live keys, real money.'],
   ['sandbox', 'This is the sandbox: test keys, no real money.'],
-] as const)('/ of %s says what it is and where the reference is', async (environment, words) => {
+] as const)('/ of %s says what it is, and links to the reference', async (environment, words) => {
   facade = await startFacadeOverRpc({}, { environment });
   const { url } = facade;
   const browser = await send(url, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });

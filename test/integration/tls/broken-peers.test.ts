@@ -122,14 +122,17 @@ const rawBytes: [name: string, bytes: string | Buffer][] = [
   ['the first byte of a greeting', Buffer.from([0x16])],
   ['half a greeting', hello.subarray(0, 40)],
   ['a greeting and then random bytes', Buffer.concat([hello, Buffer.alloc(300, 0x17)])],
-  ['a greeting that is longer than it says', Buffer.concat([hello.subarray(0, 20), Buffer.alloc(4000, 1)])],
-  ['a record longer than any', Buffer.concat([Buffer.from('160301ffff', 'hex'), Buffer.alloc(70_000)])],
+  [
+    'a greeting that is longer than its length',
+    Buffer.concat([hello.subarray(0, 20), Buffer.alloc(4000, 1)]),
+  ],
+  ['a record that is too long', Buffer.concat([Buffer.from('160301ffff', 'hex'), Buffer.alloc(70_000)])],
   ['SSL 2', Buffer.from('802e0100020015000000100100800200800300800400800500800600400700c0', 'hex')],
   ['an alert', Buffer.from('15030300020228', 'hex')],
   ['a heartbeat that asks for memory', Buffer.from('1803020003014000', 'hex')],
 ];
 
-describe.each(['grpc', 'connect'] as const)('the %s listener goes on serving after', (listener) => {
+describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve after', (listener) => {
   test.each(rawBytes)('%s', async (_name, bytes) => {
     await untilClosed(tcp(listener), bytes);
     await expectToServe();
@@ -168,11 +171,11 @@ describe.each(['grpc', 'connect'] as const)('the %s listener goes on serving aft
   });
 });
 
-test('no such peer is an error in the log', () => {
+test('these peers cause no error in the log', () => {
   expect(logged.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });
 
-test('half a greeting is waited for at most ten seconds, and does not hold up a server that stops', async () => {
+test('an unfinished handshake is ended after ten seconds, and does not delay the stop of a server', async () => {
   const stopping = await startServers();
   const closedBy: string[] = [];
   const greet = (listener: Listener, of: RpcServers, name: string): Socket => {

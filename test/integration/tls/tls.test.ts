@@ -291,13 +291,13 @@ describe('a caller is refused with the reason', () => {
     expect(await failureOf(list(await overConnect({ ca: authority.ca, own }, token)))).toContain(reason);
   });
 
-  test("and core's log names the certificates that do not count", () => {
+  test("and core's log names the certificates that it ignores", () => {
     const reasons = core.log.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : []));
     expect(reasons).toContain('CERT_HAS_EXPIRED');
     expect(reasons.some((reason) => /SIGNATURE|ISSUER|SELF_SIGNED|VERIFY/.test(reason))).toBe(true);
   });
 
-  test('and the metrics page needs a certificate too', async () => {
+  test('also at the page of metrics, which needs a certificate too', async () => {
     const page = await get('/metrics', { ca: authority.ca, own: undefined });
     expect(page).toEqual({
       status: 401,
@@ -341,7 +341,7 @@ describe('a server is refused, and both sides log why,', () => {
     await waitUntil('the server has logged it', said('a TLS handshake failed'));
   });
 
-  test('once, however many strangers connect without TLS', async () => {
+  test('once, however many clients without TLS connect', async () => {
     const address = await server(certificate('server'));
     const [host = '', port = ''] = address.split(':');
     lines.length = 0;
@@ -401,7 +401,7 @@ describe('a server is refused, and both sides log why,', () => {
     expect(await failureOf(client.connect())).toMatch(reason);
   });
 
-  test('and a weak mode of the database is never silent', () => {
+  test('and a weak mode of the database is always logged', () => {
     for (const mode of ['require', 'prefer', 'disable']) {
       lines.length = 0;
       databaseTls(
@@ -415,7 +415,7 @@ describe('a server is refused, and both sides log why,', () => {
   });
 });
 
-describe('certificates that change', () => {
+describe('renewed certificates', () => {
   const serialOfCore = (address = grpcAddress()): Promise<string> =>
     new Promise((resolve, reject) => {
       const [host, port] = address.split(':');
@@ -433,7 +433,7 @@ describe('certificates that change', () => {
     await rename(draft, join(authority.folder, `live-server.${name}`));
   };
 
-  test('are used for new connections without a failed call, and a pair that does not fit is not', async () => {
+  test('are used for new connections without a failed call, and a pair that does not match is not', async () => {
     const before = await serialOfCore();
     expect(await serialOfCore(connectAddress())).toBe(before);
     const { own } = certificate('renewed');

@@ -74,7 +74,7 @@ test('a refund of a payment moves the money and calls back with a transaction', 
   expect(await simulator.charges(payer)).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
 });
 
-test('parts, with or without the payment and beside reversals, never exceed what was paid', async () => {
+test('partial refunds, with or without the payment and beside reversals, never exceed what was paid', async () => {
   const outcomes = [];
   for (const answer of [
     await ofPayment({ amount: '40' }),
@@ -121,7 +121,7 @@ test('a refund of a payment to another payee is refused', async () => {
   expect(await outcome(await ofPayment(other))).toBe('404 identifierError');
 });
 
-test('one correlation id gives the money back once', async () => {
+test('requests with one correlation id give the money back once', async () => {
   const headers = { 'x-correlationid': randomUUID() };
 
   const answers = await Promise.all(Array.from({ length: 9 }, () => ofPayment({ amount: '1' }, headers)));

@@ -131,7 +131,7 @@ test('no other change can be made to a code', async () => {
   });
 });
 
-test("an account's codes are listed, newest first, by state when asked", async () => {
+test("an account's codes are listed, newest first, with a filter for the state", async () => {
   const first = await codeOf();
   const second = await codeOf();
   await simulator.call(`${path}/${first}`, cancelled);
@@ -149,8 +149,8 @@ describe('a code is refused for', () => {
   const other = (key: string) => ({ key, value: '1' });
   const withdrawal = { transactionType: 'withdrawal' };
   test.each([
-    ['more', terms, { amount: '101' }, 400, 'overPaymentNotAllowed'],
-    ['less, when the amount is exact', terms, { amount: '100' }, 400, 'underPaymentNotAllowed'],
+    ['a higher amount', terms, { amount: '101' }, 400, 'overPaymentNotAllowed'],
+    ['a smaller amount than the exact one', terms, { amount: '100' }, 400, 'underPaymentNotAllowed'],
     ['another currency', terms, { currency: 'USD' }, 400, 'currencyNotSupported'],
     ['another payer', terms, { debitParty: [other('msisdn')] }, 404, 'identifierError'],
     ['another payee', { redemptionAccountIdentifiers: [other('accountid')] }, {}, 404, 'identifierError'],
@@ -159,7 +159,7 @@ describe('a code is refused for', () => {
     expect(await redeem(await codeOf(agreed), body)).toMatchObject({ status, json: { errorCode } });
   });
 
-  test('less is fine when the amount is a maximum', async () => {
+  test('a smaller amount only when the amount is exact', async () => {
     expect((await redeem(await codeOf({ ...terms, amountType: 'maximum' }), { amount: '1' })).status).toBe(
       201,
     );
@@ -169,7 +169,7 @@ describe('a code is refused for', () => {
 test.each([
   ['an amount without currency', { amount: '1' }, 'mandatoryValueNotSupplied'],
   ['an unknown currency', { amount: '1', currency: 'XQX' }, 'currencyNotSupported'],
-  ['no lifetime to speak of', { codeLifetime: 0 }, 'formatError'],
+  ['a lifetime of zero', { codeLifetime: 0 }, 'formatError'],
 ])('no code is issued for %s', async (_name, terms, errorCode) => {
   expect(await issue(terms)).toMatchObject({ status: 400, json: { errorCategory: 'validation', errorCode } });
 });

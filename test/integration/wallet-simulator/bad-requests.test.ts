@@ -21,7 +21,7 @@ const post = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
 const payer = (key: string, value: string) => ({ debitParty: [{ key, value }] });
 const payee = (key: string, value: string) => ({ creditParty: [{ key, value }] });
 
-describe('a payment is refused, creating nothing, with', () => {
+describe('a payment is refused, and nothing is created, with', () => {
   /** What is wrong, the body, the answer with its category and code, and the parameter that is named. */
   test.each([
     ['no amount', { amount: undefined }, '400 validation mandatoryValueNotSupplied', 'amount'],
@@ -59,7 +59,12 @@ describe('a payment is refused, creating nothing, with', () => {
       '400 validation mandatoryValueNotSupplied',
       'debitParty',
     ],
-    ['a payer whose msisdn is none', payer('msisdn', '0911 22'), '400 validation formatError', 'debitParty'],
+    [
+      'a payer with an invalid msisdn',
+      payer('msisdn', '0911 22'),
+      '400 validation formatError',
+      'debitParty',
+    ],
     ['a payee nobody knows', payee('accountid', '1'), '404 identification identifierError', 'creditParty'],
     [
       'a payee who pays',
@@ -73,7 +78,7 @@ describe('a payment is refused, creating nothing, with', () => {
       '400 validation lengthError',
       'descriptionText',
     ],
-    ['a date that is none', { requestDate: 'today' }, '400 validation formatError', 'requestDate'],
+    ['an invalid date', { requestDate: 'today' }, '400 validation formatError', 'requestDate'],
     ['a code nobody issued', { oneTimeCode: '1' }, '404 identification identifierError', 'authorisationCode'],
   ])('%s', async (_name, wrong, expected, parameter) => {
     const correlationId = randomUUID();
@@ -86,7 +91,7 @@ describe('a payment is refused, creating nothing, with', () => {
     expect((await simulator.call(`/responses/${correlationId}`)).status).toBe(404);
   });
 
-  test('every problem of a body is named', async () => {
+  test('several problems, which are all named', async () => {
     const { json } = await post({ debitParty: [{ key: 'msisdn' }] });
 
     expect((json['errorParameters'] as readonly { key: string }[]).map(({ key }) => key).sort()).toEqual([
@@ -99,12 +104,12 @@ describe('a payment is refused, creating nothing, with', () => {
 
 describe('headers', () => {
   test.each([
-    ['X-CorrelationID that is no UUID', { 'x-correlationid': 'pat_1' }],
-    ['X-Callback-URL that is no URL', { 'x-callback-url': 'here' }],
+    ['X-CorrelationID that is not a UUID', { 'x-correlationid': 'pat_1' }],
+    ['X-Callback-URL that is not a URL', { 'x-callback-url': 'here' }],
     ['X-Callback-URL that is not HTTP', { 'x-callback-url': 'ftp://127.0.0.1/x' }],
-    ['X-Date that is no date', { 'x-date': 'yesterday' }],
+    ['X-Date that is not a date', { 'x-date': 'yesterday' }],
     ['X-Content-Hash of another body', { 'x-content-hash': sha256('{}') }],
-  ])('%s: refused', async (_name, headers) => {
+  ])('%s: the request is refused', async (_name, headers) => {
     expect(await post(good, headers)).toMatchObject({
       status: 400,
       json: { errorCategory: 'validation', errorCode: 'formatError' },
@@ -115,12 +120,12 @@ describe('headers', () => {
     ['X-Date as the schema writes it', { 'x-date': '2026-05-04T08:00:00.000Z' }],
     ['X-Date as the prose writes it', { 'x-date': 'Mon, 04 May 2026 08:00:00 GMT' }],
     ['the right X-Content-Hash', { 'x-content-hash': sha256(JSON.stringify(good)).toUpperCase() }],
-  ])('%s: accepted', async (_name, headers) => {
+  ])('%s: the request is accepted', async (_name, headers) => {
     expect((await post(good, headers)).status).toBe(202);
   });
 });
 
-describe('bodies that cannot be read', () => {
+describe('unreadable bodies', () => {
   test.each([
     ['broken JSON', '{"amount":', {}, 'formatError'],
     ['__proto__', '{"__proto__":{}}', {}, 'formatError'],
@@ -148,14 +153,14 @@ test.each([
   `/responses/${randomUUID()}`,
   `/requeststates/${randomUUID()}`,
   '/statemententries/UNKNOWN',
-])('%s is not there', async (path) => {
+])('%s is not found', async (path) => {
   expect(await simulator.call(path)).toMatchObject({
     status: 404,
     json: { errorCategory: 'identification', errorCode: 'identifierError' },
   });
 });
 
-test('an id that is no UUID is malformed', async () => {
+test('an id that is not a UUID is malformed', async () => {
   expect(await simulator.call('/requeststates/1')).toMatchObject({
     status: 400,
     json: { errorCategory: 'validation', errorCode: 'formatError' },

@@ -68,13 +68,13 @@ const pushBody = (over: object = {}) => ({
 const push = (over: object = {}) => post('/mpesa/stkpush/v1/processrequest', pushBody(over));
 
 describe('a token of the simulated M-Pesa', () => {
-  test('is refused to wrong keys with an empty 400', async () => {
+  test('is refused with an empty 400 for wrong keys', async () => {
     const response = await askToken('wrong');
 
     expect([response.status, await response.text()]).toEqual([400, '']);
   });
 
-  test('ends when the next one is issued', async () => {
+  test('expires when the next one is issued', async () => {
     const previous = token;
     token = await newToken();
 
@@ -151,7 +151,7 @@ describe('a request of an initiator', () => {
       return message === undefined ? undefined : (JSON.parse(message.raw) as { Result: object }).Result;
     });
 
-  test('with a wrong password is acknowledged, and its result refuses it', async () => {
+  test('with a wrong password is acknowledged, and refused in its result', async () => {
     const body = { ...common('wrong', 'guess'), CommandID: 'TransactionStatusQuery', IdentifierType: '4' };
 
     const { json } = await post('/mpesa/transactionstatus/v1/query', {
@@ -163,7 +163,7 @@ describe('a request of an initiator', () => {
     expect(await resultOf('wrong')).toMatchObject({ ResultCode: 2001 });
   });
 
-  test('pays out once, and the balance shows it', async () => {
+  test('pays out once, and the balance shows that', async () => {
     const body = {
       ...common('payout'),
       OriginatorConversationID: 'our-payout-1',

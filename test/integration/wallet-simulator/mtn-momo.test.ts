@@ -101,7 +101,7 @@ describe('the gateway', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1.1 411 /);
   });
 
-  test('answers a form with 200 and a web page, as the live one does', async () => {
+  test('answers a form with 200 and a web page, as the live gateway does', async () => {
     const answer = await send('/collection/token/', {
       body: 'grant_type=client_credentials',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -157,7 +157,7 @@ test('an API user is created once, gets a key, and then a token', async () => {
 });
 
 describe('a request to pay', () => {
-  test('is accepted with an empty body, pending, then successful, and called back without its id', async () => {
+  test('is accepted with an empty body, pending, then successful, and reported by a callback without its id', async () => {
     const receiver = await startCallbackReceiver();
     const { id, answer } = await pay('256774290781', { headers: { 'x-callback-url': receiver.url } });
     const before = await statusOf(id);
@@ -240,7 +240,7 @@ describe('a request to pay', () => {
     expect(await statusOf(id)).toMatchObject({ code: 'RESOURCE_NOT_FOUND' });
   });
 
-  test('of MTN’s number 53 succeeds after half a minute, and that of 54 never', async () => {
+  test('of MTN’s number 53 succeeds after half a minute, and that of 54 never ends', async () => {
     const ongoing = await pay('46733123453');
     const delayed = await pay('46733123454');
     simulator.time.pass(29_000);
@@ -252,7 +252,7 @@ describe('a request to pay', () => {
     expect(await statusOf(delayed.id)).toMatchObject({ status: 'PENDING' });
   });
 
-  test('is known after a restart, and ends then', async () => {
+  test('is known after a restart, and ends afterwards', async () => {
     const { id } = await pay('256774290781');
     const { time } = simulator;
     await simulator.close();

@@ -43,7 +43,7 @@ test.each([
   expect(await simulator.charges()).toMatchObject(charges);
 });
 
-test('12: callback before the acknowledgement', async () => {
+test('12: the callback arrives before the acknowledgement', async () => {
   let acknowledged = false;
   let cameFirst: boolean | undefined;
   const watching = await startCallbackReceiver(() => {
@@ -61,7 +61,7 @@ test('12: callback before the acknowledgement', async () => {
   expect(await simulator.charges()).toHaveLength(1);
 });
 
-test('a simulator that closes drops acknowledgements that hang', async () => {
+test('a simulator that closes drops hanging acknowledgements', async () => {
   const correlationId = randomUUID();
   const lost = simulator.pay(numberOf('15'), { correlationId }).then(
     () => 'answered',
@@ -77,7 +77,7 @@ test('a simulator that closes drops acknowledgements that hang', async () => {
   expect(await lost).toBe('connection lost');
 });
 
-describe('payments whose trouble comes later', () => {
+describe('payments with a later fault', () => {
   const paid = async (nn: string) => {
     const correlationId = randomUUID();
     const { json } = await simulator.pay(numberOf(nn), { correlationId });
@@ -97,7 +97,7 @@ describe('payments whose trouble comes later', () => {
     );
   };
 
-  test('24: missing from the statement, while a query finds it', async () => {
+  test('24: the payment is missing from the statement, and a query finds it', async () => {
     const { reference, correlationId } = await paid('24');
 
     expect(await onStatement('transactions', reference)).toEqual([]);
@@ -136,7 +136,7 @@ describe('payments whose trouble comes later', () => {
     expect(await simulator.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
   });
 
-  test('27: another amount is charged, and not given back', async () => {
+  test('27: another amount is charged, and is not given back', async () => {
     const { reference, correlationId } = await paid('27');
 
     const refused = await reverse(reference, randomUUID());

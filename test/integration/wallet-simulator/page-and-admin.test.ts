@@ -85,7 +85,7 @@ describe('an interactive simulator', () => {
     expect(await simulator.charges()).toHaveLength(1);
   });
 
-  test('decides once, however often the buttons are pressed', async () => {
+  test('decides once, however often the buttons are clicked', async () => {
     await simulator.pay(payer);
     const id = await idOf();
 
@@ -101,7 +101,7 @@ describe('an interactive simulator', () => {
   });
 });
 
-test('a payment that stays pending can be ended by hand; an unknown one is 404', async () => {
+test('a payment that stays pending can be ended by hand, and an unknown one gets 404', async () => {
   await simulator.pay('251900000020');
 
   expect((await decide(await idOf(), 'approve')).json).toMatchObject({ status: 'completed' });
@@ -182,7 +182,7 @@ describe('the page', () => {
     expect(after).toMatch(/Charges[^]*\+251911223344, walleta/);
   });
 
-  test('shows what clients write as text', async () => {
+  test('shows texts of clients as text', async () => {
     await simulator.pay(payer, { body: { descriptionText: '<script>alert("1")</script>' } });
 
     const { text } = await simulator.send('/live');
@@ -191,7 +191,7 @@ describe('the page', () => {
     expect(text).not.toContain('<script');
   });
 
-  test('that shows nothing yet says so, loads nothing from elsewhere and has nothing inline', async () => {
+  test('says when there are no prompts yet, loads nothing from another host, and has no inline script or style', async () => {
     const { text, headers } = await simulator.send('/');
     expect(text).toContain('No payment has been requested yet.');
     expect(text).toContain('No payer has been charged yet.');

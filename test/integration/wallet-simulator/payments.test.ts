@@ -22,7 +22,7 @@ const stateOf = (acknowledgement: { readonly json: Json }) =>
   simulator.call(`/requeststates/${String(acknowledgement.json['serverCorrelationId'])}`);
 
 describe('a payment', () => {
-  test('is accepted, pending, with a reference; completed and charged when the payer has answered', async () => {
+  test('is accepted, then pending with a reference, and completed and charged when the payer has answered', async () => {
     const accepted = await simulator.pay(payer);
     const early = await stateOf(accepted);
     const chargedEarly = await simulator.charges(payer);
@@ -114,7 +114,7 @@ describe('a payment', () => {
     });
   });
 
-  test('is in one wallet and not in the other', async () => {
+  test('exists at one wallet and not at the other', async () => {
     await simulator.close();
     simulator = await startSimulator({ gsma: ['walleta', 'walletb'] });
     const { json } = await simulator.pay(payer, { wallet: 'walletb' });
@@ -146,7 +146,7 @@ describe('a payment', () => {
 });
 
 describe('callbacks', () => {
-  test('are not repeated when the listener answers with an error, and the answer is on record', async () => {
+  test('are not repeated when the listener answers with an error, and the answer is recorded', async () => {
     const failing = await startCallbackReceiver(() => 500);
     await simulator.pay(payer, { callbackUrl: failing.url });
     simulator.time.pass(1_000);
@@ -158,7 +158,7 @@ describe('callbacks', () => {
     expect(count).toBe(1);
   });
 
-  test('that are not answered are abandoned', async () => {
+  test('without an answer are abandoned', async () => {
     const impatient = await startSimulator({ callbackTimeoutMs: 50 });
     let letGo = (): void => undefined;
     const silent = await startCallbackReceiver(() => new Promise((resolve) => (letGo = () => resolve(204))));
@@ -176,7 +176,7 @@ describe('callbacks', () => {
 });
 
 describe('X-CorrelationID', () => {
-  test('seen before: refused as a duplicate, and found through /responses', async () => {
+  test('that was used before is refused as a duplicate, and is found through /responses', async () => {
     const correlationId = randomUUID();
     const first = await simulator.pay(payer, { correlationId });
 
@@ -193,14 +193,14 @@ describe('X-CorrelationID', () => {
     });
   });
 
-  test('of a refused request is free to be used again', async () => {
+  test('of a refused request can be used again', async () => {
     const correlationId = randomUUID();
     await simulator.pay(payer, { correlationId, body: { amount: '0' } });
 
     expect((await simulator.pay(payer, { correlationId })).status).toBe(202);
   });
 
-  test('the same in twenty requests at once: one charge', async () => {
+  test('in twenty concurrent requests causes one charge', async () => {
     const correlationId = randomUUID();
 
     const answers = await Promise.all(

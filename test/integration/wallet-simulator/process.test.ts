@@ -64,7 +64,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
     ),
   );
 
-test('prints its address, serves both wallets and the page, and exits with code 0 after SIGTERM', async () => {
+test('the process prints its address, serves both wallets and the page, and exits with code 0 after SIGTERM', async () => {
   simulator = await startProcess('wallet-simulator', settings);
   const origin = String(simulator.ready['origin']);
 
@@ -85,7 +85,7 @@ test('prints its address, serves both wallets and the page, and exits with code 
   expect(JSON.stringify(simulator.log)).not.toMatch(/secret-of|key-of/);
 });
 
-test('scales its delays by the setting', async () => {
+test('the setting scales all delays', async () => {
   const scaled = await startInline('wallet-simulator', {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',
@@ -99,7 +99,7 @@ test('scales its delays by the setting', async () => {
   expect(Date.parse(expiryTime) - sentAt).toBeLessThan(60_000);
 });
 
-test('killed between the charge and the reply, it knows of the one charge when it is back', async () => {
+test('a process that was killed between the charge and the reply knows of the one charge after its restart', async () => {
   const remembering = {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.05',
@@ -128,14 +128,14 @@ test('killed between the charge and the reply, it knows of the one charge when i
   expect(await chargesOf(origin)).toEqual([charge]);
 });
 
-test('without credentials it names the missing setting and does not start', async () => {
+test('without credentials the process names the missing setting and does not start', async () => {
   const { code, stderr } = await run([], {});
 
   expect(code).toBe(2);
   expect(stderr).toContain('GATEHOUSE_SIMULATOR_CREDENTIALS is not set');
 });
 
-test('with an unknown option it names the one there is', async () => {
+test('for an unknown option the process names the existing one', async () => {
   const { code, stderr } = await run(['--approve'], settings);
 
   expect(code).toBe(2);

@@ -56,7 +56,7 @@ test('payments, failures, reversals and balances are restored', async () => {
   expect(before.charges).toMatchObject([{ amount: '101.5', reversed: '1.5' }]);
 });
 
-test('a reversal that failed is known to have failed, and the next one is done', async () => {
+test('a failed reversal is still failed, and the next one is executed', async () => {
   const first = await start();
   const paid = await first.pay('251900000026');
   first.time.pass(1_000);
@@ -93,7 +93,7 @@ test('an open payment continues from its state, and sends its callback', async (
   expect(await second.charges()).toHaveLength(1);
 });
 
-test('a payment that a person was to decide still waits, and expires when it should', async () => {
+test('a payment that a person was to decide still waits, and expires in time', async () => {
   const first = await start(undefined, true);
   await first.pay('251911223344');
 
@@ -118,7 +118,7 @@ test('a correlation id is a duplicate after a restart too', async () => {
   expect(await second.charges()).toHaveLength(1);
 });
 
-test('a reversal is not given twice by a restart in between', async () => {
+test('a restart in between does not execute a reversal twice', async () => {
   const first = await start();
   const reference = String((await first.pay('251911223344')).json['objectReference']);
   first.time.pass(1_000);
@@ -134,7 +134,7 @@ test('a reversal is not given twice by a restart in between', async () => {
   expect(await second.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
 });
 
-test('an entry that was cut off is dropped, and the next one is whole', async () => {
+test('an incomplete last entry is dropped, and the next one is complete', async () => {
   const entry: JournalEntry = { kind: 'ended', serverCorrelationId: '1', at: '2026-05-04T08:00:00.000Z' };
   openFileJournal(journalFile()).of(journalEntry).append(entry);
   await writeFile(journalFile(), '{"kind":"opened","serverCorr', { flag: 'a' });
@@ -145,7 +145,7 @@ test('an entry that was cut off is dropped, and the next one is whole', async ()
   expect(journal.entries()).toEqual([entry, entry]);
 });
 
-test('a file that is no journal is refused by line', async () => {
+test('a file that is not a journal is refused with the line', async () => {
   openFileJournal(journalFile());
   await writeFile(journalFile(), '{"kind":"other"}\n');
 
@@ -154,7 +154,7 @@ test('a file that is no journal is refused by line', async () => {
   );
 });
 
-test('only its owner may read a journal, because it has phone numbers and callback URLs', async () => {
+test('only its owner can read a journal, because it has phone numbers and callback URLs', async () => {
   const { pay } = await start();
   await pay('251911223344');
 

@@ -23,7 +23,7 @@ beforeEach(async () => {
 const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
   simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });
 
-test('returns the whole amount to the payer, sends a callback, and leaves the payment completed', async () => {
+test('a reversal returns the whole amount to the payer, sends a callback, and leaves the payment completed', async () => {
   const receiver = await startCallbackReceiver();
   const accepted = await reverse({}, { 'x-callback-url': receiver.url });
   simulator.time.pass(1_000);
@@ -48,7 +48,7 @@ test('returns the whole amount to the payer, sends a callback, and leaves the pa
   expect((await simulator.call(`/transactions/${reference}`)).json['transactionStatus']).toBe('completed');
 });
 
-test('can be of a part, and of the rest, and of no more', async () => {
+test('reversals can be of a part, then of the rest, and of no more', async () => {
   const part = await reverse({ amount: '100', currency: 'ETB' });
   const tooMuch = await reverse({ amount: '0.6' });
   const rest = await reverse();
@@ -61,7 +61,7 @@ test('can be of a part, and of the rest, and of no more', async () => {
   expect(await simulator.charges(payer)).toMatchObject([{ reversed: '100.5' }]);
 });
 
-test('twenty at once with one correlation id give the money back once', async () => {
+test('twenty concurrent reversals with one correlation id give the money back once', async () => {
   const correlationId = randomUUID();
 
   const answers = await Promise.all(
@@ -78,11 +78,11 @@ test.each([
   ['another type', { type: 'transfer' }, 'formatError'],
   ['another currency', { amount: '1', currency: 'USD' }, 'currencyNotSupported'],
   ['nothing', { amount: '0' }, 'lessThanTransactionMinValue'],
-])('with %s is refused', async (_name, body, errorCode) => {
+])('a reversal with %s is refused', async (_name, body, errorCode) => {
   expect(await reverse(body)).toMatchObject({ status: 400, json: { errorCode } });
 });
 
-test('of an open payment, of a reversal, and of nothing is refused', async () => {
+test('a reversal of an open payment, of a reversal, or of nothing is refused', async () => {
   const open = await simulator.pay(payer);
   const reversal = await reverse();
   simulator.time.pass(1);

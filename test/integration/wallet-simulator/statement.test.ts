@@ -22,7 +22,7 @@ async function list(path: string) {
 const merchant = '/accounts/accountid/2999';
 
 describe.each(['transactions', 'statemententries'])('%s of an account', (kind) => {
-  test('start with twenty, newest first', async () => {
+  test('begin with twenty, newest first', async () => {
     const { records, available, returned } = await list(`${merchant}/${kind}`);
 
     expect([records.length, available, returned]).toEqual([20, '20', '20']);
@@ -30,14 +30,14 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
     expect(records[19]).toMatchObject({ amount: '100', creationDate: '2024-01-01T09:00:00.000Z' });
   });
 
-  test('come in pages', async () => {
+  test('are listed in pages', async () => {
     const { records, available, returned } = await list(`${merchant}/${kind}?limit=5&offset=10`);
 
     expect(records.map(({ amount }) => amount)).toEqual(['109', '108', '107', '106', '105']);
     expect([available, returned]).toEqual(['20', '5']);
   });
 
-  test('end with an empty page, and there is nothing beyond', async () => {
+  test('end with an empty page', async () => {
     const end = await list(`${merchant}/${kind}?offset=20`);
     const beyond = await list(`${merchant}/${kind}?offset=21`);
 
@@ -48,7 +48,7 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
     });
   });
 
-  test('can be those of a time, both ends included', async () => {
+  test('can be limited to a period, both ends included', async () => {
     const query = 'fromDateTime=2024-01-05T09:00:00Z&toDateTime=2024-01-07T12:00:00%2B03:00';
 
     const { records } = await list(`${merchant}/${kind}?${query}`);
@@ -63,7 +63,7 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
     });
   });
 
-  test('of an unknown account: 404', async () => {
+  test('of an unknown account get 404', async () => {
     expect(await list(`/accounts/accountid/1/${kind}`)).toMatchObject({
       status: 404,
       json: { errorCategory: 'identification', errorCode: 'identifierError' },
@@ -71,7 +71,7 @@ describe.each(['transactions', 'statemententries'])('%s of an account', (kind) =
   });
 });
 
-test('one entry can be asked for by its reference', async () => {
+test('one entry is returned by its reference', async () => {
   expect(await simulator.call('/statemententries/WASEED00000001')).toMatchObject({
     status: 200,
     json: {
@@ -96,11 +96,11 @@ describe('balances', () => {
     });
   });
 
-  test('a subscriber has one too', async () => {
+  test('a subscriber also has a balance', async () => {
     expect((await simulator.call('/accounts/msisdn/+251911223344/balance')).json['currentBalance']).toBe('0');
   });
 
-  test('an account named wrongly is refused', async () => {
+  test('an account with an invalid name is refused', async () => {
     expect(await simulator.call('/accounts/2999/balance')).toMatchObject({
       status: 400,
       json: { errorCategory: 'validation', errorCode: 'formatError' },
@@ -108,7 +108,7 @@ describe('balances', () => {
   });
 });
 
-test('transactions are listed whatever became of them; statements have those that moved money', async () => {
+test('all transactions are listed, and statements have those that moved money', async () => {
   await simulator.pay('251900000003');
   await simulator.pay('251900000020');
   simulator.time.pass(1_000);
@@ -128,7 +128,7 @@ test('transactions are listed whatever became of them; statements have those tha
   expect(statement.records).toEqual([]);
 });
 
-test('both lists have fifty at most when no limit is named', async () => {
+test('both lists have at most fifty entries without a limit', async () => {
   for (let count = 0; count < 31; count++) await simulator.pay('251911223344');
   simulator.time.pass(1_000);
 

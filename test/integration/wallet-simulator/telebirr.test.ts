@@ -176,7 +176,7 @@ test('an order in the app gets a code for the phone, and is found by its prepay_
 });
 
 describe('an order', () => {
-  test('waits, is being paid, and is paid, in the words of each message', async () => {
+  test('waits, is being paid, and is paid, with the status of each message', async () => {
     const receiver = await startCallbackReceiver(() => 200);
     const created = await preOrder({ notify_url: receiver.url, callback_info: 'from web' });
     const waiting = await queryOrder();
@@ -245,7 +245,7 @@ test('a refund is made once for one number, and the order shows it', async () =>
   expect(await simulator.charges()).toMatchObject([{ amount: '12', reversed: '12' }]);
 });
 
-test('a fault is armed once, and one that the wallet does not have is refused', async () => {
+test('a fault is armed for one request, and a fault that the wallet does not have is refused', async () => {
   const arm = (fault: string) =>
     simulator.send(`/simulator/faults?wallet=telebirr&fault=${fault}`, { method: 'POST' });
   const statuses = [(await arm('rate_limit')).status, (await arm('earthquake')).status];

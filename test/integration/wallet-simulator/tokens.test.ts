@@ -22,7 +22,7 @@ const freshToken = async (): Promise<string> =>
   String((await requestToken(simulator.send, 'walleta')).json['access_token']);
 
 describe('POST /v1/oauth/accesstoken', () => {
-  test('gives a client that names itself by HTTP Basic a bearer token', async () => {
+  test('gives a bearer token to a client that authenticates by HTTP Basic', async () => {
     const answer = await requestToken(simulator.send, 'walleta');
 
     expect(answer).toMatchObject({
@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(String((answer.json['errorParameters'] as { key: string }[])[0]?.key).toLowerCase()).toBe(name);
   });
 
-  test('needs no X-Client-Id, but not a wrong one', async () => {
+  test('needs no X-Client-Id, but refuses a wrong one', async () => {
     const { 'x-client-id': _left, ...headers } = clientHeaders('walleta', await freshToken());
 
     const answers = [await balance(headers), await balance({ ...headers, 'x-client-id': 'client-b' })];
@@ -102,7 +102,7 @@ describe('a request', () => {
     expect(after.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 
-  test('is refused after all tokens were made to expire, until it has a new one', async () => {
+  test('is refused after all tokens were made to expire, until the client has a new one', async () => {
     const old = clientHeaders('walleta', await freshToken());
 
     await simulator.send('/simulator/tokens/expire', { method: 'POST' });
@@ -112,7 +112,7 @@ describe('a request', () => {
   });
 });
 
-test("a client that adds the path of the GSMA's sandbox, and sends no client id, pays by polling", async () => {
+test("a client that uses the path of the GSMA's sandbox, and sends no client id, pays by polling", async () => {
   const base = '/some/where/walleta/2/oauth/simulator/v1.2/mm';
   const { ['x-client-id']: _id, ...headers } = clientHeaders('walleta', await freshToken());
   const send = (path: string, method = 'GET', body?: object) =>

@@ -127,7 +127,7 @@ export function describeFaultTolerance(
     describe.each(supported)('%s', (operation) => {
       const subjectOfAll = shared(start, ({ close }) => close());
 
-      test('is understood when the wallet answers as it should, and what was sent and came back is kept', async () => {
+      test('is understood when the wallet answers correctly, and the exchange is kept', async () => {
         const started = await begin();
         const { route, good } = started.routes[operation];
 
@@ -147,7 +147,7 @@ export function describeFaultTolerance(
         ({ needsBody }) => !(needsBody === true && emptyAnswers.includes(operation)),
       );
 
-      test.each(possible)('settles nothing, once, on $name', async ({ behave, endless }) => {
+      test.each(possible)('decides nothing and is sent once: $name', async ({ behave, endless }) => {
         // A check of health may fetch a token, for which a later caller would wait as well.
         const subjectOfOne = operation === 'health' ? await begin() : subjectOfAll;
         const { wallet, routes } = subjectOfOne;
@@ -166,7 +166,7 @@ export function describeFaultTolerance(
         expectSafeToKeep(subjectOfOne, exchanges);
       });
 
-      test('is not sent when the caller has given up before', async () => {
+      test('is not sent when the caller has aborted before', async () => {
         const started = await begin();
 
         const { kind, why } = await callOperation(started, operation, AbortSignal.abort());
@@ -176,7 +176,7 @@ export function describeFaultTolerance(
         expect(started.wallet.requestsTo(started.routes[operation].route)).toEqual([]);
       });
 
-      test('is not sent when nobody listens at the address', async () => {
+      test('is not sent when nothing listens at the address', async () => {
         const started = await begin();
         await started.wallet.close();
 
@@ -188,7 +188,7 @@ export function describeFaultTolerance(
       });
     });
 
-    test('calls under way end when the connector is closed', async () => {
+    test('calls in progress end when the connector is closed', async () => {
       const started = await begin();
       const { route } = started.routes.initiate;
       started.wallet.on(route, () => {});
@@ -212,7 +212,7 @@ export function describeFaultTolerance(
       ['null', 'null'],
       ['brackets without end', '['.repeat(100_000)],
       ['binary', '\u0000\uFFFF\u0001'],
-    ])('a callback of %s is a reason to look and nothing more', async (_what, body) => {
+    ])('a callback of %s is a reason to query and nothing more', async (_what, body) => {
       const { connector } = await begin();
 
       const hint = connector.parseCallback({
@@ -318,7 +318,7 @@ export function describeOutcomes(
   start: (clock?: () => Date) => Promise<RealSubject>,
 ): void {
   const testOf = (ending: Ending) => (supported.includes(ending) ? test : test.skip);
-  describe(`${name}, when the wallet does business`, () => {
+  describe(`${name}, when the wallet works`, () => {
     let subject: RealSubject | undefined;
     const begin = async (): Promise<RealSubject> => (subject = await start());
     const options = { signal: new AbortController().signal };
@@ -383,7 +383,7 @@ export function describeOutcomes(
       return settle(started, payment, await send(started, payment));
     }
 
-    test('a payment completes with the amount and currency asked for, charged once', async () => {
+    test('a payment completes with the requested amount and currency, and is charged once', async () => {
       const started = await begin();
       const payment = started.paymentThat('completed');
 
@@ -585,7 +585,7 @@ export function describeOutcomes(
       expect(sameDecimal(returned, kind === 'completed' ? paid.amount : '0')).toBe(true);
     }
 
-    test('parts of a payment are given back, never more than was paid, or refused by the capability', async () => {
+    test('parts of a payment are returned, never more than was paid, unless the connector cannot return parts', async () => {
       const started = await begin();
       const payment = started.paymentThat('completed');
       const paid = requirePaid(await pay(started, payment));
@@ -611,7 +611,7 @@ export function describeOutcomes(
       expect(await started.reversedOf(payment)).toBe(paid.amount);
     });
 
-    test('a payment is given back, and the statement shows both', async () => {
+    test('a payment is returned, and the statement shows both', async () => {
       const started = await begin();
       const { connector } = started;
       const payment = started.paymentThat('completed');
@@ -738,7 +738,7 @@ export function describeOutcomes(
       expect(await started.chargesOf(payment)).toHaveLength(1);
     });
 
-    test.each([-3, 3])('a clock that is %d hours wrong changes nothing', async (hours) => {
+    test.each([-3, 3])('a clock that is wrong by %d hours changes nothing', async (hours) => {
       const started = await start(() => new Date(Date.now() + hours * 3_600_000));
       subject = started;
       const payment = started.paymentThat('completed');
@@ -749,7 +749,7 @@ export function describeOutcomes(
       expect(await started.chargesOf(payment)).toHaveLength(1);
     });
 
-    test('says that it is available', async () => {
+    test('the wallet reports that it is available', async () => {
       const { connector } = await begin();
 
       expect((await connector.health(options)).result).toEqual({ kind: 'available' });

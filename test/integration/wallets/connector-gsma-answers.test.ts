@@ -42,7 +42,7 @@ const query = async (providerReference = `requeststates/${requestStateId}`) =>
 
 describe('an acknowledgement', () => {
   test.each(['pending', 'completed', 'failed', 'whatever'])(
-    'of status %s is accepted: only a query says more',
+    'of status %s is accepted, and only a query decides',
     async (status) => {
       subject.wallet.on(routes.initiate, json(202, requestState({ status })));
 
@@ -54,7 +54,7 @@ describe('an acknowledgement', () => {
     },
   );
 
-  test('that is the finished transaction is accepted: only a query says more', async () => {
+  test('that is the finished transaction is accepted, and only a query decides', async () => {
     subject.wallet.on(routes.initiate, json(201, transaction()));
 
     expect(await initiate()).toEqual({
@@ -131,14 +131,14 @@ describe('an acknowledgement', () => {
     [202, requestState({ serverCorrelationId: 'not-a-uuid' }), 'unreadable_answer'],
     [202, requestState({ serverCorrelationId: undefined }), 'unreadable_answer'],
     [201, transaction({ transactionReference: '..' }), 'unreadable_answer'],
-  ])('of status %i with %j settles nothing', async (status, body, why) => {
+  ])('of status %i with %j decides nothing', async (status, body, why) => {
     subject.wallet.on(routes.initiate, json(status, body));
 
     expect(await initiate()).toMatchObject({ kind: 'unknown', why });
     expect(subject.wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
 
-  test('with Retry-After gives the wait', async () => {
+  test('with Retry-After returns the wait', async () => {
     subject.wallet.on(routes.initiate, json(429, {}, { 'retry-after': '7' }));
 
     expect(await initiate()).toMatchObject({ kind: 'unknown', why: 'rate_limited', retryAfterMs: 7_000 });
@@ -155,7 +155,7 @@ describe('a query', () => {
     expect(await query()).toEqual({ kind: 'pending', expiresAt: new Date(expiryTime) });
   });
 
-  test('of a completed request reads the transaction, and what it says is the outcome', async () => {
+  test('of a completed request reads the transaction, which decides the outcome', async () => {
     subject.wallet.on(routes.requestState, json(200, completed));
     subject.wallet.on(
       routes.transaction,
@@ -188,7 +188,7 @@ describe('a query', () => {
     });
   });
 
-  test('by the transaction requests the transaction only', async () => {
+  test('by the transaction reads the transaction only', async () => {
     subject.wallet.on(routes.transaction, json(200, transaction()));
 
     expect(await query('transactions/REF-1')).toMatchObject({ kind: 'completed' });
@@ -211,7 +211,7 @@ describe('a query', () => {
     [error('businessRule', 'somethingNew'), { kind: 'unknown', why: 'unrecognised_code' }],
     [error('businessRule', 'duplicateRequest'), { kind: 'unknown', why: 'duplicate_request' }],
     [{ reason: 'no' }, { kind: 'unknown', why: 'unrecognised_code' }],
-  ])('of a request that failed with %j', async (because, expected) => {
+  ])('of a request that failed with %j returns the reason', async (because, expected) => {
     subject.wallet.on(routes.requestState, json(200, requestState({ status: 'failed', error: because })));
 
     expect(await query()).toMatchObject(expected);
@@ -234,14 +234,14 @@ describe('a query', () => {
     ],
     [[{ key: 'errorCode', value: 'somethingNew' }], { kind: 'unknown', why: 'unrecognised_code' }],
     [[{ key: 'colour', value: 'blue' }], { kind: 'declined', reason: 'provider_error' }],
-  ])('of a transaction that failed, with the metadata %j', async (metadata, expected) => {
+  ])('of a transaction that failed, with the metadata %j, returns the reason', async (metadata, expected) => {
     subject.wallet.on(routes.transaction, json(200, transaction({ transactionStatus: 'failed', metadata })));
 
     expect(await query('transactions/REF-1')).toMatchObject(expected);
   });
 
   test.each([
-    ['an unheard-of status', requestState({ status: 'underReview' }), 'unrecognised_status'],
+    ['an unknown status', requestState({ status: 'underReview' }), 'unrecognised_status'],
     ['completed without a transaction', requestState({ status: 'completed' }), 'inconsistent'],
     [
       'completed with an empty reference',
@@ -249,15 +249,15 @@ describe('a query', () => {
       'inconsistent',
     ],
     ['another request', requestState({ serverCorrelationId: reversalStateId }), 'inconsistent'],
-    ['a status that is no text', requestState({ status: true }), 'unreadable_answer'],
-  ])('whose request state is %s settles nothing', async (_what, body, why) => {
+    ['a status that is not a text', requestState({ status: true }), 'unreadable_answer'],
+  ])('whose request state is %s decides nothing', async (_what, body, why) => {
     subject.wallet.on(routes.requestState, json(200, body));
 
     expect(await query()).toMatchObject({ kind: 'unknown', why });
   });
 
   test.each([
-    ['an unheard-of status', transaction({ transactionStatus: 'underReview' }), 'unrecognised_status'],
+    ['an unknown status', transaction({ transactionStatus: 'underReview' }), 'unrecognised_status'],
     ['another transaction', transaction({ transactionReference: 'REF-2' }), 'inconsistent'],
     [
       "somebody else's payment",
@@ -270,7 +270,7 @@ describe('a query', () => {
     ['a negative amount', transaction({ amount: '-100.5' }), 'unreadable_answer'],
     ['no currency', transaction({ currency: undefined }), 'unreadable_answer'],
     ['a currency in small letters', transaction({ currency: 'etb' }), 'unreadable_answer'],
-  ])('whose transaction is %s settles nothing', async (_what, body, why) => {
+  ])('whose transaction is %s decides nothing', async (_what, body, why) => {
     subject.wallet.on(routes.requestState, json(200, completed));
     subject.wallet.on(routes.transaction, json(200, body));
 
@@ -283,7 +283,7 @@ describe('a query', () => {
     [404, error('identification', 'identifierError'), 'not_found'],
     [429, {}, 'rate_limited'],
     [500, error('internal', 'genericError'), 'server_error'],
-  ])('that is itself answered %i with %j settles nothing', async (status, body, why) => {
+  ])('that is itself answered %i with %j decides nothing', async (status, body, why) => {
     subject.wallet.on(routes.requestState, json(status, body));
 
     expect(await query()).toMatchObject({ kind: 'unknown', why });
@@ -303,7 +303,7 @@ describe('a query', () => {
     ['requeststates/not-a-uuid'],
     ['transactions/..'],
     ['transactions/%2e%2e'],
-  ])('by the reference %j asks nobody', async (providerReference) => {
+  ])('by the reference %j sends no request', async (providerReference) => {
     expect(await query(providerReference)).toMatchObject({ kind: 'unknown', why: 'not_found' });
     expect(subject.wallet.requests).toEqual([]);
   });
@@ -324,7 +324,7 @@ describe('a recovery', () => {
   });
 
   test.each([['/accounts/2999'], ['/transactions/'], ['/transactions/../heartbeat/..'], ['']])(
-    'by the link %j settles nothing',
+    'by the link %j decides nothing',
     async (link) => {
       subject.wallet.on(routes.responses, json(200, { link }));
 
@@ -332,13 +332,13 @@ describe('a recovery', () => {
     },
   );
 
-  test('of a request the wallet does not know is not found', async () => {
+  test('of a request that the wallet does not know finds nothing', async () => {
     subject.wallet.on(routes.responses, json(404, error('identification', 'identifierError')));
 
     expect(await recover()).toEqual({ kind: 'not_found' });
   });
 
-  test('answered 404 in other words than the contract settles nothing', async () => {
+  test('answered with a 404 that is not that of the contract decides nothing', async () => {
     subject.wallet.on(routes.responses, json(404, { message: 'no route' }));
 
     expect(await recover()).toMatchObject({ kind: 'unknown', why: 'not_found' });
@@ -369,7 +369,7 @@ describe('a reversal', () => {
     ).result;
   };
 
-  test('is completed when its own transaction is, whether it repeats the amount or not', async () => {
+  test('is completed when its own transaction is, whether that repeats the amount or not', async () => {
     expect(await queryReversal(reversalTransaction())).toEqual({
       kind: 'completed',
       providerTransactionId: 'REV-1',
@@ -386,7 +386,7 @@ describe('a reversal', () => {
     ['that is a payment', reversalTransaction({ type: 'merchantpay' })],
     ['that is another transaction', reversalTransaction({ transactionReference: 'REV-2' })],
     ['under another id', reversalTransaction({ requestingOrganisationTransactionReference: 'rev_other' })],
-  ])('%s settles nothing', async (_what, body) => {
+  ])('%s decides nothing', async (_what, body) => {
     expect(await queryReversal(body)).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
   });
 
@@ -406,7 +406,7 @@ describe('a reversal', () => {
     expect(result).toMatchObject({ kind: 'refused', reason: 'provider_error', providerCode: 'expired' });
   });
 
-  test('of a transaction without a usable id is refused without asking the wallet', async () => {
+  test('of a transaction without a usable id is refused without a request to the wallet', async () => {
     const { result } = await subject.connector.reverse(
       { ...buildPayment(), ...reversal, providerTransactionId: '..' },
       options,
@@ -422,7 +422,7 @@ test.each([
   ['degraded', { kind: 'degraded', detail: 'the wallet says it is degraded' }],
   ['unavailable', { kind: 'unavailable', detail: 'the wallet says it is unavailable' }],
   ['asleep', { kind: 'unavailable', detail: 'the wallet says it is asleep' }],
-])('reads a heartbeat of status %s', async (serviceStatus, expected) => {
+])('a heartbeat of status %s is understood', async (serviceStatus, expected) => {
   subject.wallet.on(routes.heartbeat, json(200, { serviceStatus }));
 
   expect((await subject.connector.health(options)).result).toEqual(expected);
@@ -437,7 +437,7 @@ test.each([
   [429, 'unavailable'],
   [500, 'unavailable'],
   [503, 'unavailable'],
-])('a heartbeat answered %d is %s: not every wallet has one', async (status, expected) => {
+])('a heartbeat answered %d is %s, because not every wallet has one', async (status, expected) => {
   subject.wallet.on(routes.heartbeat, json(status, error('internal', 'genericError')));
 
   expect((await subject.connector.health(options)).result.kind).toBe(expected);

@@ -29,15 +29,15 @@ function connect(over: Partial<GsmaSettings>): GsmaConnector {
 
 test.each([
   ['a name that does not resolve', 'http://wallet.invalid/mm'],
-  ['a port nobody listens on', 'http://127.0.0.1:9/mm'],
-])('%s: nothing was sent, and the exchange says why', async (_what, baseUrl) => {
+  ['a port without a listener', 'http://127.0.0.1:9/mm'],
+])('%s: nothing is sent, and the exchange has the reason', async (_what, baseUrl) => {
   const { result, exchanges } = await connect({ baseUrl }).initiate(buildPayment(), options);
 
   expect(result.kind).toBe('not_sent');
   expect(exchanges[0]!.problem).toMatch(/^no_connection: (ENOTFOUND|EAI_AGAIN|ECONNREFUSED)/);
 });
 
-test('a wallet that issues a token and is then unreachable: the payment was not sent', async () => {
+test('a wallet that issues a token and is then unreachable gets no payment', async () => {
   const { wallet } = await start();
   const connector = connect({ tokenPath: `${wallet.origin}/mm/v1/oauth/accesstoken` });
 
@@ -50,7 +50,7 @@ test('a wallet that issues a token and is then unreachable: the payment was not 
   ]);
 });
 
-test('a wallet that speaks no TLS: nothing was sent', async () => {
+test('a wallet that speaks no TLS gets nothing', async () => {
   const { wallet } = await start();
   const baseUrl = `${wallet.origin.replace('http:', 'https:')}/mm`;
 
@@ -60,7 +60,7 @@ test('a wallet that speaks no TLS: nothing was sent', async () => {
   expect(wallet.requests).toEqual([]);
 });
 
-test('a server that hangs up before TLS is agreed on: nothing was sent', async () => {
+test('a server that disconnects during the TLS handshake gets nothing', async () => {
   const server = createServer((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -103,7 +103,7 @@ test('a payment that is cancelled while it waits for a connection is never sent'
   expect(wallet.requestsTo(routes.initiate)).toEqual([]);
 });
 
-test('a payment that was sent when the caller gave up is unknown', async () => {
+test('a payment whose caller aborts after it was sent is unknown', async () => {
   const { connector, wallet } = await start();
   wallet.on(routes.initiate, () => {});
   const arrived = wallet.nextRequest(routes.initiate);
@@ -143,7 +143,7 @@ test.each([
   expect(exchanges.at(-1)!.problem).toMatch(/^timeout: /);
 });
 
-test('connections are kept and used again', async () => {
+test('connections are kept and reused', async () => {
   const { connector, wallet } = await start({ maxConnections: 1 });
   const sockets = new Set<unknown>();
   wallet.on(routes.responses, (reply) => {

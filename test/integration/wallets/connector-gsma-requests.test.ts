@@ -43,7 +43,7 @@ test('a payment is requested with every header of the contract', async () => {
   });
 });
 
-test('a payment request has the body of the contract, with the amount without trailing zeros', async () => {
+test('a payment request has the body of the contract, and an amount without trailing zeros', async () => {
   await subject.connector.initiate(buildPayment({ amount: '100.50' }), options);
 
   expect(JSON.parse(onlyRequestTo(routes.initiate).body)).toEqual({
@@ -68,7 +68,7 @@ test.each([
   expect(JSON.parse(onlyRequestTo(routes.initiate).body)).toMatchObject({ amount: sent });
 });
 
-test('a prompt in the wallet application is a payment of the subtype wallet', async () => {
+test('a prompt in the wallet application is a payment with the subtype wallet', async () => {
   await subject.connector.initiate(buildPayment({ channel: 'wallet_app' }), options);
 
   expect(JSON.parse(onlyRequestTo(routes.initiate).body)).toMatchObject({ subType: 'wallet' });
@@ -91,10 +91,10 @@ test('a payment without a description is sent without one', async () => {
 
 test.each([
   ['a currency the wallet is not set up for', { currency: 'KES' }, 'merchant_config'],
-  ['an amount that is no decimal', { amount: '1e3' }, 'invalid_request'],
+  ['an amount that is not a decimal', { amount: '1e3' }, 'invalid_request'],
   ['more decimals than the contract has', { amount: '0.00001' }, 'invalid_request'],
   ['more digits than the contract has', { amount: '1'.repeat(19) }, 'invalid_request'],
-])('%s is refused without asking the wallet', async (_what, over, reason) => {
+])('%s is refused without a request to the wallet', async (_what, over, reason) => {
   const { result, exchanges } = await subject.connector.initiate(buildPayment(over), options);
 
   expect(result).toMatchObject({ kind: 'refused', reason });
@@ -102,7 +102,7 @@ test.each([
   expect(subject.wallet.requests).toEqual([]);
 });
 
-test('an id that stands for no UUID is a mistake of the caller, and nothing is sent', async () => {
+test('an id that contains no UUID is an error of the caller, and nothing is sent', async () => {
   const payment = buildPayment({ attemptId: 'order 17' });
 
   await expect(subject.connector.initiate(payment, options)).rejects.toThrow(
@@ -112,7 +112,7 @@ test('an id that stands for no UUID is a mistake of the caller, and nothing is s
   expect(subject.wallet.requests).toEqual([]);
 });
 
-test('a reversal names the transaction, what is to be given back, and itself', async () => {
+test('a reversal names the transaction, the returned amount, and its own id', async () => {
   await subject.connector.reverse(
     {
       reversalId,
@@ -143,7 +143,7 @@ test('a reversal names the transaction, what is to be given back, and itself', a
   });
 });
 
-test('a transaction id with a slash in it stays one step of the path', async () => {
+test('a transaction id with a slash stays one segment of the path', async () => {
   subject.wallet.on(/GET \/mm\/transactions\/A%2F\.\.%2FB/, json(404, {}));
 
   await subject.connector.query(
@@ -154,7 +154,7 @@ test('a transaction id with a slash in it stays one step of the path', async () 
   expect(subject.wallet.requestsTo(/GET \/mm\/transactions\/A%2F\.\.%2FB/)).toHaveLength(1);
 });
 
-test('a lost request is queried by the UUID with which it was sent', async () => {
+test('a lost request is queried by the UUID that it was sent with', async () => {
   await subject.connector.recover(attemptId, options);
 
   expect(onlyRequestTo(routes.responses).target).toBe(`/mm/responses/${attemptUuid}`);

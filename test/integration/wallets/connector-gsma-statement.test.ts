@@ -61,7 +61,7 @@ test.each([
   expect(idsOf(pages)).toEqual(rows(0, available).map((row) => row.transactionReference));
 });
 
-test('requests the period, one page after the other', async () => {
+test('a statement is requested for its period, one page after the other', async () => {
   subject.wallet.on(routes.statement, account(60, 50, true));
 
   await read();
@@ -140,7 +140,7 @@ test.each([
   ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
   ['sends no list', [json(200, { transactions: [] })], 0],
 ] as const)(
-  'a wallet that %s gives no statement, and says so after what it gave',
+  'a wallet that %s gives no complete statement, and the error comes after the entries',
   async (_what, behaviours, given) => {
     const [first, ...others] = behaviours;
     subject.wallet.on(routes.statement, first, ...others);
@@ -166,7 +166,7 @@ test('a page of up to a megabyte is read', async () => {
   expect(idsOf(await read())).toHaveLength(50);
 });
 
-test('reading stops asking when the reader stops reading', async () => {
+test('no further page is requested when the reader stops', async () => {
   subject.wallet.on(routes.statement, account(500, 50, true));
 
   for await (const page of subject.connector.statement(period, { signal: new AbortController().signal })) {

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 describe('an access token', () => {
-  test('is fetched once for all who need one at the same time', async () => {
+  test('is fetched once for all concurrent callers', async () => {
     await start();
 
     await Promise.all(Array.from({ length: 20 }, recover));
@@ -71,7 +71,7 @@ describe('an access token', () => {
     expect([before, tokenRequests()]).toEqual([1, 2]);
   });
 
-  test('that has no lifetime left is used for the request it was fetched for', async () => {
+  test('without lifetime is used for the request that it was fetched for', async () => {
     const { wallet } = await start();
     wallet.on(routes.token, json(200, { ...token, expires_in: 0 }));
 
@@ -81,7 +81,7 @@ describe('an access token', () => {
     expect(tokenRequests()).toBe(2);
   });
 
-  test('that another caller waits for is not lost when one caller is cancelled', async () => {
+  test('that another caller waits for is not lost when one caller aborts', async () => {
     const { wallet, connector } = await start();
     let release = (): void => {};
     wallet.on(routes.token, ({ response }) => {
@@ -110,7 +110,7 @@ describe('without an access token', () => {
     ['a fault of the wallet', json(500, {})],
     ['a web page', answer(200, 'text/html', '<html></html>')],
     ['no token in it', json(200, { token_type: 'Bearer' })],
-    ['a token that is no header value', json(200, { ...token, access_token: 'a\r\nX-Evil: 1' })],
+    ['a token that is not a header value', json(200, { ...token, access_token: 'a\r\nX-Evil: 1' })],
     ['a token of a kind we cannot use', json(200, { ...token, token_type: 'mac' })],
     ['a nonsensical lifetime', json(200, { ...token, expires_in: -1 })],
     ['far too much', json(200, { ...token, padding: 'x'.repeat(100_000) })],
@@ -127,7 +127,7 @@ describe('without an access token', () => {
     expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
 
-  test('a question is not asked and settles nothing', async () => {
+  test('no query is sent, and nothing is decided', async () => {
     const { wallet } = await start();
     wallet.on(routes.token, json(500, {}));
 
@@ -140,7 +140,7 @@ describe('an access token that is refused', () => {
     ['in the words of the contract', json(401, refusedToken)],
     ['in other words', json(401, { message: 'expired' })],
     ['by a web page', answer(401, 'text/html', '<html></html>')],
-  ])('%s is replaced, and the same request sent once more', async (_what, refusal) => {
+  ])('%s is replaced, and the same request is sent once more', async (_what, refusal) => {
     const { wallet, connector } = await start();
     wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
     wallet.on(routes.initiate, refusal, json(202, requestState()));
@@ -160,7 +160,7 @@ describe('an access token that is refused', () => {
     ]);
   });
 
-  test('that expired while our clock was set back is replaced once and then used as usual', async () => {
+  test('because our clock was set back is replaced once and then used as usual', async () => {
     const { wallet, connector } = await start();
     wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
     await recover();
@@ -176,7 +176,7 @@ describe('an access token that is refused', () => {
     expect(tokenRequests()).toBe(2);
   });
 
-  test('twice settles nothing, and there is no third time', async () => {
+  test('twice decides nothing, and there is no third try', async () => {
     const { wallet, connector } = await start();
     wallet.on(routes.initiate, json(401, refusedToken));
 
@@ -186,7 +186,7 @@ describe('an access token that is refused', () => {
     expect(wallet.requestsTo(routes.initiate)).toHaveLength(2);
   });
 
-  test('and cannot be replaced leaves the request unknown, for it was sent', async () => {
+  test('and cannot be replaced leaves the request unknown, because it was sent', async () => {
     const { wallet, connector } = await start();
     wallet.on(routes.token, json(200, token), json(500, {}));
     wallet.on(routes.initiate, json(401, refusedToken));
@@ -197,7 +197,7 @@ describe('an access token that is refused', () => {
     expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
   });
 
-  test('of many at once is replaced once', async () => {
+  test('by many requests at once is replaced once', async () => {
     const { wallet } = await start();
     await recover();
     wallet.on(routes.token, json(200, { ...token, access_token: 'the-second-token' }));

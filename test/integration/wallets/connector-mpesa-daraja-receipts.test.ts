@@ -88,11 +88,11 @@ test.each([true, false])('the statement and recovery depend on the setting pull 
   expect(mpesaDaraja.capabilities).toMatchObject({ statement: true, recovery: true });
 });
 
-describe('a payment of which no callback gave the receipt', () => {
+describe('a payment whose receipt no callback delivered', () => {
   test.each([
     ['10', 'the callback was lost'],
     ['21', 'the callback claimed a failure'],
-  ])('stays unknown after our query said paid, and is not failed (%s: %s)', async (digits) => {
+  ])('stays unknown after our query reported it as paid, and is not failed (%s: %s)', async (digits) => {
     connector = connect(false);
     const payment = paymentOf(digits);
 
@@ -103,7 +103,7 @@ describe('a payment of which no callback gave the receipt', () => {
   });
 
   test.each(['10', '21'])(
-    'is completed with the receipt of the statement, if that is granted (%s)',
+    'is completed with the receipt from the statement, if that is available (%s)',
     async (digits) => {
       connector = connect(true);
       const payment = paymentOf(digits);
@@ -115,7 +115,7 @@ describe('a payment of which no callback gave the receipt', () => {
   );
 });
 
-test('a payment request whose answer was lost is found in the statement, if that is granted', async () => {
+test('a payment request whose answer was lost is found in the statement, if that is available', async () => {
   connector = connect(true);
   const payment = paymentOf('14');
   expect(await send(payment)).toBeUndefined();
@@ -147,7 +147,7 @@ test('a status query whose answer was lost is repeated after a minute', async ()
   expect(outcome.kind).toBe('completed');
 });
 
-test('processing is pending in both forms, and too many queries settle nothing', async () => {
+test('processing is pending in both forms, and too many queries decide nothing', async () => {
   connector = connect(false);
   const [asError, limited] = [paymentOf('31'), paymentOf('34')];
   const [first, second] = [asker(asError, await send(asError)), asker(limited, await send(limited))];
@@ -192,7 +192,7 @@ describe('forged messages', () => {
       receivedAt: new Date(),
     }).note ?? '';
 
-  test('complete nothing without our query, and not without our own question', async () => {
+  test('complete nothing without our query, and none that did not answer our own query', async () => {
     connector = connect(false);
     const open = paymentOf('20');
     const paid = paymentOf('10');
@@ -219,7 +219,7 @@ describe('forged messages', () => {
     expect(chargesOf(open)).toEqual([]);
   });
 
-  test('with another receipt do not keep the genuine one from completing the payment', async () => {
+  test('with another receipt do not prevent the genuine one from completing the payment', async () => {
     connector = connect(false);
     const payment = paymentOf('00');
     const reference = (await send(payment)) ?? '';
@@ -298,7 +298,7 @@ describe('a reversal', () => {
     expect(chargesOf(payment)[0]?.reversed).toBe('100');
   });
 
-  test.each(['50', '100.5'])('of %s out of 100 is not sent as something else', async (amount) => {
+  test.each(['50', '100.5'])('of %s out of 100 is not sent with another amount', async (amount) => {
     connector = connect(false);
     const payment = paymentOf('00');
     const { providerTransactionId, currency } = await pay(payment);

@@ -39,7 +39,7 @@ const refund = () =>
   );
 
 describe('the X-Reference-Id', () => {
-  test('is a UUID of version 4, the same for the same id, and another for another id', () => {
+  test('is a UUID of version 4, the same for the same id, and another for each other id', () => {
     const ids = Array.from({ length: 1_000 }, () => newRandomId('pat', new Date('2026-01-01T00:00:00Z')));
 
     const references = ids.map(referenceId);
@@ -52,7 +52,7 @@ describe('the X-Reference-Id', () => {
 });
 
 describe('a request', () => {
-  test('to pay has the headers and the body of the API, and no plus or special characters', async () => {
+  test('to pay has the headers and the body of the API, without plus and special characters', async () => {
     await subject.connector.initiate(
       payment({ description: `Tom's "Café" <${'x'.repeat(200)}>`, amount: '5.00' }),
       options,
@@ -92,7 +92,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('to refund names the payment by its X-Reference-Id, and itself by another', async () => {
+  test('to refund names the payment by its X-Reference-Id, and has another for itself', async () => {
     await refund();
 
     const { headers, body } = subject.wallet.requestsTo(routes.reverse).at(-1)!;
@@ -222,7 +222,7 @@ describe('a query', () => {
     ['EXPIRED', { kind: 'timed_out' }],
     [{ code: 'COULD_NOT_PERFORM_TRANSACTION' }, { kind: 'timed_out' }],
     ['SOMETHING_NEW', { kind: 'unknown', why: 'unrecognised_code' }],
-  ])('of a failed payment with the reason %j', async (reason, expected) => {
+  ])('of a failed payment with the reason %j returns our reason', async (reason, expected) => {
     subject.wallet.on(routes.query, json(200, status({ status: 'FAILED', reason })));
 
     expect((await query()).result).toMatchObject(expected);
@@ -250,7 +250,7 @@ describe('a query', () => {
     expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
   });
 
-  test('keeps no phone number of the payer', async () => {
+  test('stores no phone number of the payer', async () => {
     const { exchanges } = await query();
 
     expect(JSON.stringify(exchanges)).toContain(attemptId);
@@ -276,7 +276,7 @@ describe('a refund', () => {
       { status: 'FAILED', reason: 'SOMETHING_NEW' },
       { kind: 'unknown', why: 'unrecognised_code' },
     ],
-  ])('with %j', async (over, expected) => {
+  ])('with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryReversal, json(200, status({ externalId: reversalId, ...over })));
     const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });
 

@@ -48,7 +48,7 @@ const lastBody = (route: RegExp) =>
   JSON.parse(subject.wallet.requestsTo(route).at(-1)!.body) as Record<string, unknown>;
 
 describe('an order', () => {
-  test('is signed, named by 32 letters and digits, and has the fields of the documentation', async () => {
+  test('is signed, has a name of 32 letters and digits, and has the documented fields', async () => {
     await pay({ description: 'Tea & "cakes" #42', returnUrl: 'https://shop.example/back', amount: '5.00' });
 
     const { headers } = subject.wallet.requestsTo(routes.preOrder).at(-1)!;
@@ -78,7 +78,7 @@ describe('an order', () => {
     expect(verifyMessage(body, readPublicKey(merchantKeys.publicKey))).toBe('pss');
   });
 
-  test('leads to a page whose signature covers its five fields', async () => {
+  test('leads to a page with a signature of its five fields', async () => {
     const { result } = await pay();
 
     if (result.kind !== 'accepted' || result.nextAction?.kind !== 'redirect') throw new Error(result.kind);
@@ -126,7 +126,7 @@ describe('an answer', () => {
     [299, success({ prepay_id: 'x' }), { kind: 'unknown', why: 'unexpected_status' }],
     [200, success({}), { kind: 'unknown', why: 'unreadable_answer' }],
     [200, success({ prepay_id: 'x', merch_order_id: 'other' }), { kind: 'unknown', why: 'inconsistent' }],
-  ])('of %d %j', async (status, body, expected) => {
+  ])('of %d %j has the outcome of the table', async (status, body, expected) => {
     subject.wallet.on(routes.preOrder, json(status, body));
 
     const { result } = await pay();
@@ -143,7 +143,7 @@ describe('an answer', () => {
 });
 
 describe('a token', () => {
-  test('lives as long as its two dates differ, whatever our clock and their zone', async () => {
+  test('lives for the difference of its two dates, whatever our clock and their time zone', async () => {
     const fresh = await startTelebirr({}, () => time);
     const count = () => fresh.wallet.requestsTo(routes.token).length;
     fresh.wallet.on(routes.token, json(200, token));
@@ -184,7 +184,7 @@ describe('a query', () => {
     [{ order_status: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
     [{ total_amount: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
     [{ merch_order_id: 'other' }, { kind: 'unknown', why: 'inconsistent' }],
-  ])('of an order with %j', async (over, expected) => {
+  ])('of an order with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryOrder, json(200, order(over)));
 
     expect((await query()).result).toMatchObject(expected);
@@ -215,7 +215,7 @@ describe("telebirr's signature", () => {
   test.each([
     ['is missing', unsigned],
     ['is of other values', tampered],
-  ])('that %s leaves a success undecided, unless answers are not verified', async (problem, body) => {
+  ])('that %s leaves a success undecided, unless signatures are not verified', async (problem, body) => {
     const trusting = await startTelebirr({ verify_answers: false }, () => time);
     subject.wallet.on(routes.queryOrder, json(200, body));
     trusting.wallet.on(routes.queryOrder, json(200, body));
@@ -247,7 +247,7 @@ describe('a refund', () => {
     });
   });
 
-  test('whose answer was lost is requested again under its number, because telebirr has no query for it', async () => {
+  test('whose answer was lost is requested again under the same number, because telebirr has no query for it', async () => {
     const { result, exchanges } = await subject.connector.recover('stp_01k9z3t5y8e6wbv2n4m7q1h0cd', options);
 
     expect([result, exchanges]).toEqual([{ kind: 'not_found' }, []]);
@@ -342,7 +342,7 @@ describe('a refund of a part', () => {
     expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before + (repeated === undefined ? 0 : 1));
   });
 
-  test('that telebirr called done is completed, and is not sent again', async () => {
+  test('that telebirr reported as done is completed, and is not sent again', async () => {
     const before = subject.wallet.requestsTo(routes.refund).length;
     subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
 
@@ -397,7 +397,7 @@ describe('the settings', () => {
   test.each([
     ['private_key', { private_key: 'not a key' }],
     ['telebirr_public_key', { telebirr_public_key: 'not a key' }],
-  ])('name %s when it is no key, and not its value', (name, over) => {
+  ])('name %s when it is not a key, without its value', (name, over) => {
     const create = () => createTelebirr(settings('http://127.0.0.1:1', over), 'https://gatehouse.example');
 
     expect(create).toThrow(`${name} must be an RSA key`);

@@ -126,7 +126,7 @@ test('an environment that requires PKCS#1 v1.5 works with the setting', async ()
   await connector.close();
 });
 
-test('a payer who cancels on the page is declined, without a reason', async () => {
+test('a payment that the payer cancels on the page is declined, without a reason', async () => {
   const { connector, paymentThat, close } = await startSubject();
   const request = paymentThat('completed');
   const { result } = await connector.initiate(request, options);

@@ -36,7 +36,7 @@ describe.each([
     code: '251',
     simulate: '/mpesa/b2c/simulatetransaction/v1/request',
   },
-])('payments that payers start at M-Pesa in $country', ({ simulator, kind, currency, code, simulate }) => {
+])('payer-started payments at M-Pesa in $country', ({ simulator, kind, currency, code, simulate }) => {
   let started: StartedSimulator;
   let listener: CallbackListener;
   let connector: WalletConnector;

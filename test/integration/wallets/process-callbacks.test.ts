@@ -79,7 +79,7 @@ async function expectNothingHeard(): Promise<void> {
   }
 }
 
-describe('a callback that is not authentic is 404 and changes nothing', () => {
+describe('a callback that is not authentic gets 404 and changes nothing', () => {
   test.each<[string, () => string]>([
     ['a guessed token', () => url(one.attemptId, `${one.merchantId}.${'A'.repeat(43)}`)],
     ['a token cut short', () => url(one.attemptId, tokenOf(one).slice(0, -1))],
@@ -92,7 +92,7 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
       'another merchant’s name',
       () => url(one.attemptId, tokenOf(one).replace(one.merchantId, another.merchantId)),
     ],
-    ['a wallet that nobody has heard of', () => url(one.attemptId, tokenOf(one), 'walletc-sandbox')],
+    ['an unknown wallet', () => url(one.attemptId, tokenOf(one), 'walletc-sandbox')],
     ['a wallet of the other environment', () => url(one.attemptId, tokenOf(one), 'walleta-production')],
     ['a wallet named after a property of objects', () => url(one.attemptId, tokenOf(one), 'constructor')],
     ['the token of another wallet', () => url(one.attemptId, tokenOf(one, 'walletb-sandbox'))],
@@ -140,7 +140,7 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
   });
 });
 
-describe('where a key was agreed on with the wallet, an authentic callback', () => {
+describe('where a key was agreed with the wallet, an authentic callback', () => {
   const path = () => url(another.attemptId, tokenOf(another));
 
   test.each<[string, Record<string, string>]>([
@@ -150,7 +150,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
     ['with part of it', { 'x-api-key': callbackKey.slice(0, -1) }],
     ['with more than it', { 'x-api-key': `${callbackKey}!` }],
     ['with it in another header', { authorization: `Bearer ${callbackKey}` }],
-  ])('%s is 401 and changes nothing', async (_name, headers) => {
+  ])('%s gets 401 and changes nothing', async (_name, headers) => {
     const response = await send(path(), { headers }, keyed);
 
     expect(response.status).toBe(401);
@@ -158,7 +158,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
     await expectNothingHeard();
   });
 
-  test('without it is logged, and neither key nor token is', () => {
+  test('without the key is logged, and neither key nor token is', () => {
     const refused = keyed.log.filter(({ msg }) => msg === 'callback refused');
 
     expect(refused).toContainEqual(
@@ -170,14 +170,14 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
     expect(log).not.toContain(tokenOf(another).split('.')[1] ?? 'none');
   });
 
-  test('with it, but of a guessed address, is 404 like any other', async () => {
+  test('with the key and a guessed address gets 404 like any other', async () => {
     const guessed = url(another.attemptId, `${another.merchantId}.${'A'.repeat(43)}`);
 
     expect((await send(guessed, { headers: { 'x-api-key': callbackKey } }, keyed)).status).toBe(404);
     await expectNothingHeard();
   });
 
-  test('with it causes a query, and its stored exchange has no key', async () => {
+  test('with the key causes a query, and its stored exchange has no key', async () => {
     const before = await callbacksHeard(another);
 
     const response = await send(path(), { headers: { 'x-api-key': callbackKey } }, keyed);
@@ -189,7 +189,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
     ).not.toContain(callbackKey);
   });
 
-  test('of a wallet with which none was agreed on needs none', async () => {
+  test('of a wallet without an agreed key needs none', async () => {
     const toWalletB = url(another.attemptId, tokenOf(another, 'walletb-sandbox'), 'walletb-sandbox');
 
     expect((await send(toWalletB, {}, keyed)).status).toBe(204);
@@ -230,11 +230,11 @@ describe('an authentic callback', () => {
   test.each<[string, RequestInit]>([
     ['nothing', { body: '', headers: {} }],
     ['HTML', { body: '<html>oops</html>', headers: { 'content-type': 'text/html' } }],
-    ['bytes that are no text', { body: new Uint8Array([0, 255, 254, 0]), headers: {} }],
+    ['bytes that are not a text', { body: new Uint8Array([0, 255, 254, 0]), headers: {} }],
     ['deeply nested JSON', { body: '['.repeat(30_000) }],
-    ['an unheard-of content type', { headers: { 'content-type': 'x/y; charset=klingon' } }],
+    ['an unknown content type', { headers: { 'content-type': 'x/y; charset=klingon' } }],
     ['a POST', { method: 'POST' }],
-  ])('of %s is a reason to look, and no more', async (_name, init) => {
+  ])('of %s causes a query, and nothing more', async (_name, init) => {
     const before = await callbacksHeard(another);
 
     const response = await send(url(another.attemptId, tokenOf(another)), init);
@@ -260,7 +260,7 @@ describe('an authentic callback', () => {
     ['a payment that is not on record', 'pat_01m7xnstxmevpaa4ekcx5f30ma'],
     ['a reversal, by any name it ever had,', 'stp_01m7xnstxmevpaa4ekcx5f30ma'],
   ])(
-    'about %s is thanked for, so that it is not sent again, and asks for nothing',
+    'about %s is acknowledged, so that it is not sent again, and causes no query',
     async (_what, attemptId) => {
       const before = await callbacksHeard(one);
 

@@ -64,7 +64,7 @@ const saidTime = ({ ready }: GatehouseProcess): number => Date.parse(String(read
 test.each([
   ['five hours ahead and the wallet’s five behind', 5, -5],
   ['five hours behind and the wallet’s five ahead', -5, 5],
-])('payments end right with the clock of the wallets process %s', async (_name, ours, theirs) => {
+])('payments end correctly with the clock of the wallets process %s', async (_name, ours, theirs) => {
   const simulator = await side.startSimulator(wrongBy(theirs));
   const wallets = await side.startWallets({ settings: wrongBy(ours) });
   expect(Math.round((saidTime(wallets) - saidTime(simulator)) / hourMs)).toBe(ours - theirs);

@@ -87,7 +87,7 @@ test('payments complete without the broker', async () => {
   expect(await side.charges()).toHaveLength(10);
 });
 
-test('a production payment at a wallet that is not configured is a 400 on payment_option', async () => {
+test('a production payment at a wallet that is not configured gets 400 on payment_option', async () => {
   const stack = await startStack({
     settings: { GATEHOUSE_WALLETS: walletsOfCore({ walleta: { environments: ['sandbox'] } }) },
   });

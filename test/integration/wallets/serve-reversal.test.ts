@@ -56,7 +56,7 @@ test('every request to the wallet carries the id of the reversal, not that of th
   });
 });
 
-test('what may have been sent is looked for, and sent again, under the same name', async () => {
+test('a request that may have been sent is queried, and sent again under the same name', async () => {
   subject.wallet.on(routes.responses, json(404, unheardOf));
 
   await serve({ sentBefore: true });
@@ -68,7 +68,7 @@ test('what may have been sent is looked for, and sent again, under the same name
   ]);
 });
 
-test('after a first request of which nothing was sent, the next one counts as the first, but not after a later request', async () => {
+test('the next request counts as the first when nothing of the first one was sent, but not after a later request', async () => {
   subject.wallet.on(routes.token, json(503, {}), json(200, token), json(503, {}));
   subject.wallet.on(routes.responses, json(404, unheardOf));
 
@@ -79,7 +79,7 @@ test('after a first request of which nothing was sent, the next one counts as th
   expect(later).not.toMatchObject({ value: { notSent: true } });
 });
 
-test('a no to the first request is definite', async () => {
+test('a refusal of the first request is definite', async () => {
   subject.wallet.on(routes.reverse, saysNo);
 
   const { outcome } = await serve();
@@ -93,7 +93,7 @@ test('a no to the first request is definite', async () => {
 test.each([
   ['by its acknowledgement', {}],
   ['by the reference it gave', { sentBefore: true, providerReference: `requeststates/${reversalStateId}` }],
-])('a reversal that the wallet says has failed, found %s, is refused definitely', async (_name, leased) => {
+])('a reversal that the wallet reports as failed, found %s, is definitely refused', async (_name, leased) => {
   subject.wallet.on(routes.reversalState, json(200, failed));
 
   const { outcome } = await serve(leased);
@@ -101,7 +101,7 @@ test.each([
   expect(outcome).toMatchObject({ case: 'refused', value: { definite: true } });
 });
 
-test('a no to a repeat is looked into for some time, and never definite', async () => {
+test('a refusal of a repeated request is queried for some time, and is never definite', async () => {
   subject.wallet.on(routes.responses, json(404, unheardOf));
   subject.wallet.on(routes.reverse, saysNo);
 

@@ -88,7 +88,7 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
     ['link-local with a zone', ['fe80::1%lo']],
     ['mapped loopback', ['::ffff:127.0.0.1']],
     ['several that are not public', ['10.0.0.1', '::1', '127.0.0.1', '169.254.169.254']],
-    ['what is no address', ['localhost']],
+    ['an invalid address', ['localhost']],
   ])('nothing is sent to a name that resolves to %s', async (_what, addresses) => {
     const receiver = await openReceiver();
     const sender = openSender({ ...strict, resolve: async () => addresses });
@@ -100,7 +100,7 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
     expect(receiver.connectionCount()).toBe(0);
   });
 
-  test('a name with a private address and a name that does not exist read the same, and take the same time', async () => {
+  test('a name with a private address and a name that does not exist get the same answer in the same time', async () => {
     const at = new Date();
     const unknown = (code: string) => async () => {
       throw Object.assign(new Error('query failed'), { code });
@@ -145,7 +145,7 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
 
 describe('networks allowed to the sandbox', () => {
   test.each(['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '127.1', 'LOCALHOST', 'shop.localhost'])(
-    '%s is sent to',
+    '%s receives webhooks',
     async (host) => {
       const receiver = await openReceiver();
 
@@ -155,7 +155,7 @@ describe('networks allowed to the sandbox', () => {
     },
   );
 
-  test('IPv6 loopback is sent to', async () => {
+  test('IPv6 loopback receives webhooks', async () => {
     const receiver = await openReceiver(undefined, { host: '::1' });
 
     const report = await sendTo(openSender(), `${receiver.origin}/hook`);
@@ -163,7 +163,7 @@ describe('networks allowed to the sandbox', () => {
     expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '::1' });
   });
 
-  test('only they are: another private address is not', async () => {
+  test('another private address receives nothing', async () => {
     const sender = openSender({ sandboxNetworks: ['127.0.0.2'] });
     const receiver = await openReceiver();
 
@@ -173,7 +173,7 @@ describe('networks allowed to the sandbox', () => {
     expect(receiver.connectionCount()).toBe(0);
   });
 
-  test('production gets nothing of them, over a kept connection neither', async () => {
+  test('production sends nothing to them, not even over a kept connection', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     const send = (environment: Environment) => sendTo(sender, `${receiver.origin}/hook`, { environment });
@@ -186,7 +186,7 @@ describe('networks allowed to the sandbox', () => {
   });
 });
 
-describe('names with several addresses, or changing ones', () => {
+describe('names with several or changing addresses', () => {
   const onlySecond = { sandboxNetworks: ['127.0.0.2'] };
 
   test.each([
@@ -204,7 +204,7 @@ describe('names with several addresses, or changing ones', () => {
     expect(forbidden.connectionCount()).toBe(0);
   });
 
-  test('nor when the allowed one refuses', async () => {
+  test('the addresses that are not allowed are not tried when the allowed one refuses', async () => {
     const forbidden = await openReceiver();
     const sender = openSender({ ...onlySecond, resolve: async () => ['127.0.0.2', '127.0.0.1', '::1'] });
 
@@ -214,7 +214,7 @@ describe('names with several addresses, or changing ones', () => {
     expect(forbidden.connectionCount()).toBe(0);
   });
 
-  test('of several allowed ones the next is tried when one refuses', async () => {
+  test('the next allowed address is tried when one refuses', async () => {
     const receiver = await openReceiver(undefined, { host: '127.0.0.2' });
     const sender = openSender({ resolve: async () => ['127.0.0.9', '127.0.0.2'] });
 
@@ -258,7 +258,7 @@ describe('names with several addresses, or changing ones', () => {
     expect(forbidden.connectionCount()).toBe(0);
   });
 
-  test('rebinding while a connection is kept: it stays with the address that was looked at', async () => {
+  test('rebinding while a connection is kept: the connection stays with the checked address', async () => {
     const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
     const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
     const answers = [['127.0.0.2'], ['127.0.0.1']];

@@ -43,16 +43,16 @@ describe('answers', () => {
       '200 after 103',
       raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
     ],
-    ['200 in zip that is none', answer(200, { 'content-encoding': 'gzip' }, 'not zipped')],
+    ['200 with an invalid gzip body', answer(200, { 'content-encoding': 'gzip' }, 'not zipped')],
     ['200 with a body that has no end', endless()],
-    ['200 with a bomb of zip', gzipBomb],
+    ['200 with a gzip bomb', gzipBomb],
     [
       '200 with more bytes than its length says',
       raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n'),
     ],
     ['200 with chunks', raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n')],
     ['200 with a hundred cookies', answer(200, { 'set-cookie': 'a=b; '.repeat(100) })],
-  ])('%s is delivered', async (_name, behaviour) => {
+  ])('%s counts as delivered', async (_name, behaviour) => {
     const report = await sendOnce(behaviour);
 
     expect(report).toMatchObject({ result: 'DELIVERED', detail: '', remoteAddress: '127.0.0.1' });
@@ -72,7 +72,7 @@ describe('answers', () => {
     [500, 'answered 500 Internal Server Error; only 2xx counts as received'],
     [599, 'answered 599; only 2xx counts as received'],
     [304, 'answered 304 Not Modified; only 2xx counts as received'],
-  ])('%i is refused, and what to do is said', async (status, detail) => {
+  ])('%i is refused, and the explanation says what to do', async (status, detail) => {
     const report = await sendOnce(answer(status));
 
     expect(report).toMatchObject({ result: 'REFUSED', statusCode: status, remoteAddress: '127.0.0.1' });
@@ -89,7 +89,7 @@ describe('answers', () => {
   });
 
   test.each(['1', '259200', 'Wed, 21 Oct 2026 07:28:00 GMT', 'when it suits you'])(
-    '429 with Retry-After %j is refused, and what was asked for is kept as it was sent',
+    '429 with Retry-After %j is refused, and the header is kept as it was sent',
     async (retryAfter) => {
       const report = await sendOnce(answer(429, { 'retry-after': retryAfter }));
 
@@ -97,13 +97,13 @@ describe('answers', () => {
     },
   );
 
-  test('of a Retry-After as long as a book only the beginning is kept', async () => {
+  test('only the beginning of a very long Retry-After is kept', async () => {
     const report = await sendOnce(answer(503, { 'retry-after': '9'.repeat(10_000) }));
 
     expect(report.retryAfter).toBe('9'.repeat(128));
   });
 
-  test('the first 2 kB of the body are kept, byte by byte as they were sent', async () => {
+  test('the first 2 kB of the body are kept, byte for byte', async () => {
     const page = Buffer.alloc(5_000, 'ሦስት\0\xff', 'latin1');
 
     const report = await sendOnce(answer(500, {}, page));
@@ -111,14 +111,14 @@ describe('answers', () => {
     expect(report.responseBody).toEqual(page.subarray(0, 2_048));
   });
 
-  test('a bomb of zip is not unpacked', async () => {
+  test('a compressed body is not decompressed', async () => {
     const report = await sendOnce(gzipBomb);
 
     expect(report.responseBody.subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
     expect(report.responseBody).toHaveLength(2_048);
   });
 
-  test('a refusal with a body that has no end is still that refusal', async () => {
+  test('a refusal whose body never ends is still a refusal', async () => {
     const report = await sendOnce(endless(503));
 
     expect(report).toMatchObject({ result: 'REFUSED', statusCode: 503 });
@@ -146,7 +146,7 @@ describe('redirects', () => {
     ['//evil.example', 'http://evil.example;'],
     ['file:///etc/passwd', 'a file: URL;'],
     ['http://[', 'an invalid URL;'],
-  ])('the detail tells where %s points, without path and query', async (location, words) => {
+  ])('the detail describes the target %s, without path and query', async (location, words) => {
     const report = await sendOnce(answer(302, { location }));
 
     expect(report.detail).toContain(`answered 302 Found, a redirect to ${words}`);
@@ -178,7 +178,7 @@ describe('broken answers', () => {
     ['HTTP/0.9', raw('<html>hello</html>'), 0, 'is not HTTP'],
     ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
     ['zeros', raw(Buffer.alloc(1_000)), 0, 'is not HTTP'],
-    ['a status that is no number', raw('HTTP/1.1 abc OK\r\n\r\n'), 0, 'is not HTTP'],
+    ['a status that is not a number', raw('HTTP/1.1 abc OK\r\n\r\n'), 0, 'is not HTTP'],
     ['a header without a name', raw(`${ok}: x\r\n\r\n`), 0, 'is not HTTP'],
     ['two lengths', raw(`${ok}content-length: 2\r\ncontent-length: 3\r\n\r\nok`), 0, otherLength],
     [
@@ -188,12 +188,12 @@ describe('broken answers', () => {
       '',
     ],
     ['a length below zero', raw(`${ok}content-length: -2\r\n\r\nok`), 0, ''],
-    ['chunks that are none', raw(`${chunked}nonsense`), 200, 'answered 200 OK, but the response of'],
+    ['invalid chunks', raw(`${chunked}nonsense`), 200, 'answered 200 OK, but the response of'],
     ['chunks that stop', raw(`${chunked}5\r\nab`), 200, 'answered 200 OK, but '],
     ['an upgrade', raw('HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'), 0, ''],
     ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, ''],
   ])(
-    '%s: there is no answer to go by, and the result says why',
+    '%s: there is no usable answer, and the result has the reason',
     async (_name, behaviour, statusCode, detail) => {
       const report = await sendOnce(behaviour);
 
@@ -242,8 +242,8 @@ describe('receivers that never stop sending', () => {
   });
 });
 
-describe('receivers that take their time', () => {
-  test('silence times out', async () => {
+describe('slow receivers', () => {
+  test('a receiver without an answer times out', async () => {
     const report = await sendOnce(silence, impatient);
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0, remoteAddress: '127.0.0.1' });
@@ -252,14 +252,14 @@ describe('receivers that take their time', () => {
     );
   });
 
-  test('silence after good headers times out: the body counts', async () => {
+  test('a receiver without a body after valid headers times out', async () => {
     const report = await sendOnce(silenceAfterHeaders(), impatient);
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
     expect(report.detail).toBe('answered 200 OK, but its body did not end within 1.5 s');
   });
 
-  test('a body byte by byte times out, and what came is kept', async () => {
+  test('a body that arrives byte by byte times out, and the received part is kept', async () => {
     const report = await sendOnce(byteByByte, impatient);
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
@@ -279,7 +279,7 @@ describe('receivers that take their time', () => {
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
   });
 
-  test('a server that accepts connections and does not speak TLS: TLS failed', async () => {
+  test('a server that accepts connections without TLS: TLS_FAILED', async () => {
     const server = await startTcpServer(() => {});
     closeLater(server.close);
 
@@ -289,7 +289,7 @@ describe('receivers that take their time', () => {
     expect(report.detail).toBe(`127.0.0.1:${server.port} did not complete the TLS handshake within 1 s`);
   });
 
-  test('name servers that do not answer: the name is not resolved', async () => {
+  test('name servers that do not answer: NAME_NOT_RESOLVED', async () => {
     const sender = openSender({ ...impatient, resolve: () => new Promise(() => {}) });
 
     const report = await sendTo(sender, 'https://shop.example/hook');
@@ -298,7 +298,7 @@ describe('receivers that take their time', () => {
     expect(report.detail).toBe('the DNS lookup of shop.example did not finish within 1 s');
   });
 
-  test('a connection that hung up on is not used again', async () => {
+  test('a connection whose attempt timed out is not used again', async () => {
     const receiver = await openReceiver(silence);
     const sender = openSender(impatient);
     await sendTo(sender, receiver.origin);
@@ -314,7 +314,7 @@ describe('receivers that take their time', () => {
 const noPublicAddress =
   'shop.example has no address on the public internet, so nothing was sent: check the name and its DNS records (A, AAAA)';
 
-describe('receivers that are not there', () => {
+describe('a missing receiver is reported:', () => {
   test('a port without a listener', async () => {
     const port = await closedPort();
 
@@ -347,7 +347,7 @@ describe('receivers that are not there', () => {
     ['ENOTFOUND', noPublicAddress],
     ['ENODATA', noPublicAddress],
     ['ESERVFAIL', 'the DNS lookup of shop.example failed (ESERVFAIL)'],
-  ])('a name that gives %s', async (code, detail) => {
+  ])('a name whose lookup gives %s', async (code, detail) => {
     const resolve = () => Promise.reject(Object.assign(new Error('query failed'), { code }));
 
     const report = await sendTo(openSender({ resolve }), 'https://shop.example/hook');

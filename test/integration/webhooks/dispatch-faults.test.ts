@@ -59,7 +59,7 @@ const storedAttempts = async (): Promise<number> => {
   return rows[0]!.count;
 };
 
-test('a webhook whose process was killed is sent again by another process, after the lease is over', async () => {
+test('a webhook whose process was killed is sent again by another process after the lease has expired', async () => {
   const shop = await desk.receive(silence);
   const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
   const { child } = startProcess(leases);
@@ -79,7 +79,7 @@ test('a webhook whose process was killed is sent again by another process, after
   expect(shop.webhooks).toHaveLength(5);
 });
 
-test('a lane whose attempts are under way renews its lease', async () => {
+test('a lane with attempts in progress renews its lease', async () => {
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const leases = { leaseMs: 3_000, deadlineMs: 2_500 };
@@ -97,7 +97,7 @@ test('a lane whose attempts are under way renews its lease', async () => {
   await first.stop();
 });
 
-test('a lane that was lost to another process is not written to', async () => {
+test('a lane that another process has taken is not written to', async () => {
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
@@ -174,7 +174,7 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   expect(ids).toHaveLength(4);
 });
 
-test('a stop waits for the responses to attempts under way, records them, and releases the lane', async () => {
+test('a stop waits for the answers of attempts in progress, records them, and releases the lane', async () => {
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
@@ -207,7 +207,7 @@ test('a stop interrupts an attempt without a response and records nothing, and a
 });
 
 test.each([-86_400_000, 86_400_000])(
-  'a clock that is off by %i ms changes no schedule',
+  'a clock that is wrong by %i ms changes no schedule',
   async (clockOffMs) => {
     const shop = await desk.receive(onlyFor(({ target }) => target === '/down', answer(500), answer(200)));
     await desk.startDispatcher({ clockOffMs });

@@ -11,7 +11,7 @@ const desk = sharedDispatchDesk();
 const hour = 3_600_000;
 
 describe('lanes', () => {
-  test('two dispatchers never send the same delivery at the same time, and each goes once', async () => {
+  test('are never sent by two dispatchers at the same time, and each delivery is sent once', async () => {
     const underWay = new Map<string, number>();
     let most = 0;
     const shop = await desk.receive(({ webhook, response }) => {
@@ -43,7 +43,7 @@ describe('lanes', () => {
     expect((await desk.deliveries()).every(({ attempt_count: count }) => count === 1)).toBe(true);
   });
 
-  test('a receiver that is slow for one order does not hold the others', async () => {
+  test('are not delayed by a receiver that is slow for one order', async () => {
     const shop = await desk.receive(onlyFor(({ target }) => target === '/slow', silence, answer(200)));
     await desk.startDispatcher();
     const [slow] = await desk.add({ url: `${shop.origin}/slow` });
@@ -55,7 +55,7 @@ describe('lanes', () => {
     expect(await desk.delivery(slow!.id)).toMatchObject({ state: 'PENDING', attempt_count: 0 });
   });
 
-  test('rests after five failures in a row, is probed with one delivery, and opens with its success', async () => {
+  test('open the circuit after five failures in a row, are probed with one delivery, and close it after a success', async () => {
     const shop = await desk.receive(answer(503));
     const dispatcher = await desk.startDispatcher();
     await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));
@@ -97,7 +97,7 @@ describe('lanes', () => {
     );
   });
 
-  test('one that never answers delays no other', async () => {
+  test('are not delayed by another one that never answers', async () => {
     const dead = await desk.receive(silence);
     const shop = await desk.receive();
     await desk.startDispatcher({ maxInFlight: 16 });
@@ -117,7 +117,7 @@ describe('lanes', () => {
     expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(100);
   });
 
-  test('that have never answered take half the places at most, however many hang at once', async () => {
+  test('that have never answered use at most half of the slots, however many hang at once', async () => {
     const silent = await desk.receive(silence);
     const shop = await desk.receive();
     await desk.startDispatcher({ maxInFlight: 16 });
@@ -138,7 +138,7 @@ describe('lanes', () => {
     expect(silent.webhooks).toHaveLength(8);
   });
 
-  test('with much to send make way for one that has just become due', async () => {
+  test('with much to send make room for one that has just become due', async () => {
     const shop = await desk.receive((exchange) => void setTimeout(() => answer(204)(exchange), 20));
     for (let index = 0; index < 6; index += 1)
       await desk.add(
@@ -153,7 +153,7 @@ describe('lanes', () => {
     expect((await desk.deliveries()).some(({ state }) => state === 'PENDING')).toBe(true);
   });
 
-  test('have sixteen of one merchant on their way, and all of its endpoints get their turn', async () => {
+  test('of one merchant have sixteen slots, which all of its endpoints share in turn', async () => {
     const held: (() => void)[] = [];
     const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
     const shops = await Promise.all(Array.from({ length: 20 }, () => desk.receive(slow)));
@@ -171,7 +171,7 @@ describe('lanes', () => {
     expect(most.inFlight).toBe(16);
   });
 
-  test('of the sandbox that never answer do not hold up the same merchant in production', async () => {
+  test('of the sandbox that never answer do not delay the same merchant in production', async () => {
     const silent = await Promise.all(Array.from({ length: 16 }, () => desk.receive(silence)));
     await desk.startDispatcher();
     await desk.add(...silent.map(({ origin }) => ({ url: origin })));
@@ -187,7 +187,7 @@ describe('lanes', () => {
     expect(inSandbox.map(({ attempt_count: count }) => count)).toEqual(Array(16).fill(0));
   });
 
-  test('paused keep their deliveries, record attempts in flight, and send the rest when they are resumed', async () => {
+  test('that are paused keep their deliveries, record attempts in flight, and send the rest after resume', async () => {
     const held: (() => void)[] = [];
     const shop = await desk.receive(({ response }) => void held.push(() => response.writeHead(200).end()));
     const dispatcher = await desk.startDispatcher();
@@ -216,7 +216,7 @@ describe('lanes', () => {
     expect(shop.webhooks).toHaveLength(10);
   });
 
-  test('that is unknown can be neither paused nor resumed', async () => {
+  test('that are unknown can be neither paused nor resumed', async () => {
     const { pool } = desk.database;
 
     expect(await pauseLane(pool, laneOf('https://nobody.example'), '')).toBe(false);

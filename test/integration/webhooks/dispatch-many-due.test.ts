@@ -119,7 +119,7 @@ describe.each([
   });
 });
 
-test('lanes beside one with very many due deliveries get through', async () => {
+test('lanes beside one with very many due deliveries are served', async () => {
   await desk.startDispatcher();
 
   await waitUntil('everything but the dead is delivered', async () => {

@@ -11,7 +11,7 @@ const desk = sharedDispatchDesk();
 
 const hour = 3_600_000;
 
-describe('one delivery', () => {
+describe('a delivery', () => {
   test('is sent once, with the stored bytes, and its empty lane is released', async () => {
     const shop = await desk.receive();
     const dispatcher = await desk.startDispatcher();
@@ -99,7 +99,7 @@ describe('one delivery', () => {
   });
 
   test.each([12, 6])(
-    'that is redelivered during its attempt, after %i others of its schedule, is due at once whatever comes of that',
+    'that is redelivered during its attempt, after %i others of its schedule, is due at once whatever the outcome of that attempt',
     async (attemptsBefore) => {
       let refuse = (): void => undefined;
       const shop = await desk.receive(({ response }) => {
@@ -126,7 +126,7 @@ describe('one delivery', () => {
     },
   );
 
-  test('answered with 410 pauses its lane; resuming sends it again', async () => {
+  test('answered with 410 pauses its lane, and resuming sends it again', async () => {
     const shop = await desk.receive(answer(410));
     const dispatcher = await desk.startDispatcher();
     const [gone] = await desk.add({ url: shop.origin });
@@ -153,8 +153,8 @@ describe('one delivery', () => {
   });
 });
 
-describe('the order of an order', () => {
-  test('an event is not sent before the previous one of its order is delivered, by any process', async () => {
+describe('the order of events', () => {
+  test('holds within one order: no process sends an event before the previous one is delivered', async () => {
     const held: (() => void)[] = [];
     const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
     const shop = await desk.receive(slow);
@@ -180,7 +180,7 @@ describe('the order of an order', () => {
     expect(shop.webhooks).toHaveLength(3);
   });
 
-  test('the order of events holds for each webhook endpoint of its own: one that fails holds up no other', async () => {
+  test('holds for each webhook endpoint, and one that fails delays no other', async () => {
     const [broken, working] = [await desk.receive(answer(500)), await desk.receive()];
     await desk.startDispatcher();
     const orderId = newRandomId('ord', new Date());
@@ -227,7 +227,7 @@ describe('the order of an order', () => {
     expect(moved.map(({ headers }) => headers['webhook-id'])).toEqual([made[1]!.eventId, made[4]!.eventId]);
   });
 
-  test('the next event waits for the retries of the previous one, and is sent when that is abandoned', async () => {
+  test('holds during retries: the next event waits for them, and is sent when the previous one is abandoned', async () => {
     const shop = await desk.receive(answer(500));
     await desk.startDispatcher();
     const url = shop.origin;

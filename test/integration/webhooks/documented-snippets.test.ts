@@ -182,16 +182,19 @@ describe('openssl', () => {
     ['during it, the new one', { current: old, next }, next, [true, false]],
     ['after it, the new one', { current: next }, next, [true, true]],
     ['after it, the old one', { current: next }, old, [false, false]],
-  ])('%s prints what the headers hold, or does not', (_when, secrets, secret, [isStandard, isSvc]) => {
-    const headers = signedHeaders({ eventId: id, body, at: new Date(), secrets });
+  ])(
+    'prints the signatures that the secret has in the headers: %s',
+    (_when, secrets, secret, [isStandard, isSvc]) => {
+      const headers = signedHeaders({ eventId: id, body, at: new Date(), secrets });
 
-    const [standard, svc] = printed(secret, headers['webhook-timestamp']!, body);
+      const [standard, svc] = printed(secret, headers['webhook-timestamp']!, body);
 
-    expect(headers['webhook-signature']!.split(' ').includes(`v1,${standard}`)).toBe(isStandard);
-    expect(headers['X-SVC-HMAC-Signature'] === svc).toBe(isSvc);
-  });
+      expect(headers['webhook-signature']!.split(' ').includes(`v1,${standard}`)).toBe(isStandard);
+      expect(headers['X-SVC-HMAC-Signature'] === svc).toBe(isSvc);
+    },
+  );
 
-  test('another body or another time prints something else', () => {
+  test('another body or another time prints another signature', () => {
     const [standard, svc] = printed(old, '1763631072', body);
 
     const [tampered, tamperedSvc] = printed(old, '1763631072', Buffer.concat([body, Buffer.from('\n')]));
@@ -218,7 +221,7 @@ describe('the example request', () => {
     for (const [name, value] of Object.entries(signed)) expect(headers[name.toLowerCase()]).toBe(value);
   });
 
-  test('is of the event that its headers name', () => {
+  test('has the event that its headers name', () => {
     const event: unknown = JSON.parse(exampleBody.toString());
 
     expect(event).toMatchObject({
@@ -229,7 +232,7 @@ describe('the example request', () => {
   });
 });
 
-test('the table of attempts is the schedule', () => {
+test('the table of attempts shows the real schedule', () => {
   const words: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000 };
   const rows = [...pageText().matchAll(/^\| ([0-9]+) +\| ([0-9]+) (second|minute|hour)s? +\|/gm)];
 

@@ -70,8 +70,8 @@ async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes' | 'redel
   return Number(rows[0]?.count);
 }
 
-describe('what ended before the retention', () => {
-  test('is deleted with its attempts, however much it is, and then its lane', async () => {
+describe('deleting old deliveries', () => {
+  test('deletes those that ended before the retention period with their attempts, in any number, and then their lane', async () => {
     await put('https://old.example', 1_200);
     await put('https://older.example', 5, { state: 'GIVEN_UP' });
 
@@ -82,7 +82,7 @@ describe('what ended before the retention', () => {
     expect(await left('lanes')).toBe(0);
   });
 
-  test('stays when it is pending, ended later, or was delivered again', async () => {
+  test('keeps those that are pending, ended later, or were delivered again', async () => {
     await put('https://pending.example', 2, { state: 'PENDING' });
     await put('https://recent.example', 2, { madeDaysAgo: 80, endedDaysAgo: 80 });
     await put('https://again.example', 2, { endedDaysAgo: 3 });
@@ -106,7 +106,7 @@ describe('what ended before the retention', () => {
     expect(await left('lanes')).toBe(1);
   });
 
-  test('goes with the redeliveries of that time, and leaves one that runs and one that ended lately', async () => {
+  test('deletes the redeliveries of that time, except one that runs or ended recently', async () => {
     const ends = [daysAgo(95), daysAgo(3), null];
     for (const [index, endedAt] of ends.entries()) {
       await database.pool.query(
@@ -122,7 +122,7 @@ describe('what ended before the retention', () => {
     expect(await left('redeliveries')).toBe(2);
   });
 
-  test('leaves a lane that was begun lately', async () => {
+  test('keeps a lane that began recently', async () => {
     await put('https://new.example', 1);
     await database.pool.query('update webhooks.lanes set created_at = $1', [daysAgo(1)]);
 

@@ -133,7 +133,7 @@ test.each<[name: string, answer: Answer]>([
 });
 
 test.each(['127.0.0.1', '169.254.169.254', '10.0.0.1'])(
-  'a name that changes to %s between two webhooks, without a time to live, gets only the first',
+  'a name that changes to %s between two webhooks, with a time to live of 0, gets only the first',
   async (address) => {
     const { send, reached, forbiddenConnections } = await deskWith(
       [a('127.0.0.2')],

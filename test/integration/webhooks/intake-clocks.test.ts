@@ -50,7 +50,7 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
 }
 
 describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (clockOffMs) => {
-  test('ingests events of the broker, of core while the broker is unavailable, and those that it has lost', async () => {
+  test('ingests events from the broker, from core while the broker is unavailable, and those that the broker lost', async () => {
     const desk = (opened = await openIntakeDesk());
     const { id: merchantId } = await desk.stack.createMerchant();
     startIntake(desk, clockOffMs);
@@ -69,7 +69,7 @@ describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (cl
   });
 });
 
-test('events at positions that others had before, as after a failover that lost transactions, are ingested', async () => {
+test('events at positions that earlier events had, as after a failover that lost transactions, are ingested', async () => {
   const desk = (opened = await openIntakeDesk());
   const { id: merchantId } = await desk.stack.createMerchant();
   const before = startIntake(desk);

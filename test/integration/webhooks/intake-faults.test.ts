@@ -29,7 +29,7 @@ async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => 
 }
 
 describe('the intake misses nothing', () => {
-  test('when stream and consumer are deleted under it', async () => {
+  test('when stream and consumer are deleted while it runs', async () => {
     const desk = await open();
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
@@ -72,7 +72,7 @@ describe('the intake misses nothing', () => {
     expect(intake.log.filter(({ msg }) => msg === 'ingesting events')).toHaveLength(1);
   });
 
-  test('when it begins without a broker, and when it was away itself', async () => {
+  test('when it starts without a broker, and when it was stopped itself', async () => {
     const desk = await open({ startBroker: false });
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
@@ -126,7 +126,7 @@ describe('the intake misses nothing', () => {
     await connection.close();
   });
 
-  test('when it ends between the write and the acknowledgement: the repeat makes no second delivery', async () => {
+  test('when it exits between the write and the acknowledgement, and the repeat creates no second delivery', async () => {
     const desk = await open({ ackWaitMs: 2_000 });
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
@@ -161,7 +161,7 @@ describe('the intake misses nothing', () => {
     expect(eventIdsOf(await desk.deliveries())).toEqual(eventIdsOf(rows));
   });
 
-  test('after core was restored into another database server, where events have other places', async () => {
+  test('after core was restored into another database server, where events have other positions', async () => {
     const desk = await open();
     const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
@@ -183,7 +183,7 @@ describe('the intake misses nothing', () => {
     expect(intake.log.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  test('while core is unavailable: events of the broker are ingested', async () => {
+  test('while core is unavailable, because it ingests events from the broker', async () => {
     const desk = await open({ ownProcesses: true });
     const { stack, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();

@@ -41,7 +41,7 @@ async function strike(fault: Fault, desk: IntakeDesk, intakes: RunningIntake[]):
   }
 }
 
-test(`each event gets one delivery, whatever happens meanwhile (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+test(`each event gets one delivery, whatever happens in between (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   const desk = (opened = await openIntakeDesk({ cores: 2 }));
   const { id: merchantId } = await desk.stack.createMerchant();
   const intakes = [desk.startIntake(), desk.startIntake()];

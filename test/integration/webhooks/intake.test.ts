@@ -17,7 +17,7 @@ const open = async (options?: Parameters<typeof openIntakeDesk>[0]): Promise<Int
   (opened = await openIntakeDesk(options));
 
 describe('the intake', () => {
-  test('makes one delivery of each event that ends an order with a webhook_url, and of no other', async () => {
+  test('creates one delivery for each event that ends an order with a webhook_url, and for no other', async () => {
     const { stack, desk, startIntake, untilAllTakenIn, toldEvents } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const intake = startIntake();
@@ -57,7 +57,7 @@ describe('the intake', () => {
     expect(intake.announced()).toBeLessThanOrEqual(3);
   });
 
-  test('freezes what verify says of the order, and where it goes', async () => {
+  test('stores the order as verify returns it, and the URL', async () => {
     const { stack, desk, startIntake, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     startIntake();
@@ -94,7 +94,7 @@ describe('the intake', () => {
     });
   });
 
-  test('makes a lane due for new deliveries only, and not before it has rested', async () => {
+  test('makes a lane due for new deliveries only, and not before its circuit is probed', async () => {
     const { stack, desk, expireOrders, startIntake, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const intake = startIntake();
@@ -116,7 +116,7 @@ describe('the intake', () => {
     expect(intake.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('ingests a thousand events in batches, from the broker alone after catching up', async () => {
+  test('ingests a thousand events in batches, from the broker only after it has caught up', async () => {
     const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     await expireOrders(merchantId, numbered('before', 100));
@@ -150,7 +150,7 @@ describe('the intake', () => {
   });
 });
 
-describe('of two intakes', () => {
+describe('with two intakes', () => {
   test('one process ingests, and another takes over when the session with the lock ends', async () => {
     const { stack, endIntakeSession, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();

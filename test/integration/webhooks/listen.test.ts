@@ -128,7 +128,7 @@ describe('listening', () => {
     expect(listener.events().map(({ orderNumber }) => orderNumber)).toEqual([mine.orderNumber]);
   });
 
-  test('gives signs of life while nothing happens', async () => {
+  test('sends heartbeats while nothing happens', async () => {
     const listener = await started();
     await waitUntil('there are several', () => listener.heard.length >= 4);
     expect(listener.events()).toEqual([]);
@@ -144,7 +144,7 @@ describe('listening', () => {
     expect(Buffer.from(one.body)).toEqual(Buffer.from(two.body));
   });
 
-  test('ends the call to core when its caller has gone', async () => {
+  test('ends the call to core when its caller has disconnected', async () => {
     const before = upstreamEnded();
     const listener = await started();
     await listener.leave();
@@ -153,7 +153,7 @@ describe('listening', () => {
 });
 
 describe('errors', () => {
-  test('a merchant that does not exist has no events', async () => {
+  test('an unknown merchant has no events', async () => {
     const listener = listen(desk, { merchantId: newRandomId('mer', new Date()) });
     expect(await listener.ended).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
     expect(await listen(desk, { merchantId: '' }).ended).toMatchObject({
@@ -161,7 +161,7 @@ describe('errors', () => {
     });
   });
 
-  test('a secret that cannot be opened is named', async () => {
+  test('a secret that cannot be decrypted is named', async () => {
     await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
     await desk.database.pool.query(
       `update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`,
@@ -191,7 +191,7 @@ describe('errors', () => {
   });
 });
 
-test('a core that stops is followed on another one, and nothing between is missed', async () => {
+test('the listener follows another core when one stops, and misses nothing in between', async () => {
   const listener = await started();
   const [first] = stack.cores;
   const [stopped] = await Promise.all([first!.stop(), endOrder()]);

@@ -18,7 +18,7 @@ drop index webhooks.deliveries_event_receiver, webhooks.deliveries_webhook_endpo
 create unique index deliveries_event on webhooks.deliveries (merchant_id, event_id);
 delete from webhooks.migrations where name = '005-webhook-endpoints'`;
 
-test('after the migration to webhook endpoints, deliveries exist once, and a secret that nobody was shown signs on', async () => {
+test('after the migration to webhook endpoints, deliveries exist once, and a secret that was never shown still signs', async () => {
   const { url, drop } = await createTestDatabase({ migrated: false });
   const database = await openWebhooksDatabase(url);
   try {

@@ -131,7 +131,7 @@ test('only deliveries that can be sent now are due: none behind an earlier one o
   });
 });
 
-test('what waits on endpoints that rest or are paused is pending and not due', async () => {
+test('deliveries of endpoints that are paused or have an open circuit are pending and not due', async () => {
   const [resting, paused] = ['https://resting.example', 'https://paused.example'];
   await addLane({ endpoint: resting, restingUntil: ago(-30) });
   await addLane({ endpoint: paused, pausedAt: ago(30) });
@@ -149,7 +149,7 @@ test('what waits on endpoints that rest or are paused is pending and not due', a
   });
 });
 
-test('abandoned, repaired and gaps are counted for the last 24 hours', async () => {
+test('abandoned deliveries, repaired ones and gaps are counted for the last 24 hours', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
   await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600), triedSeconds: 273_600 });
@@ -194,13 +194,13 @@ test('secrets that another key encrypted are counted', async () => {
 test.each([
   [29, true],
   [31, false],
-])('an intake that last read %i s ago ingests: %s', async (seconds, isIngesting) => {
+])('an intake that last read %i s ago is ingesting: %s', async (seconds, isIngesting) => {
   await database.pool.query(`insert into webhooks.event_readers values ('intake', 'c', $1)`, [ago(seconds)]);
 
   expect(await readStatus()).toMatchObject({ isIngesting, intakeAt: ago(seconds) });
 });
 
-test('events behind the place of the intake are counted over all pages', async () => {
+test('events after the position of the intake are counted over all pages', async () => {
   await database.pool.query(`insert into webhooks.event_readers values ('intake', 'here', $1)`, [now]);
   const entries = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -217,7 +217,7 @@ test('events behind the place of the intake are counted over all pages', async (
   expect(status).toMatchObject({ eventLag: 5, oldestEventAt: ago(99) });
 });
 
-test('without an answer of core the lag is unknown, and the status has everything else', async () => {
+test('without an answer of core the lag is unknown, and the status has all other values', async () => {
   const status = await readStatus(() => {
     throw new ConnectError('away', Code.Unavailable);
   });

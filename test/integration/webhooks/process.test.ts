@@ -162,7 +162,7 @@ test('its listeners serve health, reflection and WebhookService to those with a 
   expect(overConnect.status).toBe(200);
 });
 
-test('settings that are missing are named, all at once, and the process ends', async () => {
+test('all missing settings are named together, and the process exits', async () => {
   await expect(startProcess('webhooks', {})).rejects.toThrow(
     /ended with 2:[^]*GATEHOUSE_SERVICE_TOKEN is not set[^]*GATEHOUSE_DATABASE_URL is not set[^]*GATEHOUSE_WEBHOOK_SECRET_KEYS is not set/,
   );

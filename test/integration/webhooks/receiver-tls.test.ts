@@ -24,13 +24,13 @@ async function sendOver(tls: { readonly key: string; readonly cert: string }) {
   return { receiver, report };
 }
 
-test('a good certificate', async () => {
+test('a receiver with a valid certificate gets the webhook', async () => {
   const { report } = await sendOver(authority.issue({ names: name }));
 
   expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 204, remoteAddress: '127.0.0.1' });
 });
 
-test('a name written with its final dot', async () => {
+test('a name that is written with its final dot gets the webhook', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
   const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
 
@@ -70,14 +70,14 @@ test.each([
     () => authority.selfSigned(name),
     'the certificate of shop.example is self-signed: get one from a public certificate authority',
   ],
-])('%s: nothing is sent', async (_name, makeCertificate, detail) => {
+])('nothing is sent to a receiver with this certificate: %s', async (_name, makeCertificate, detail) => {
   const { receiver, report } = await sendOver(makeCertificate());
 
   expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, detail, remoteAddress: '' });
   expect(receiver.webhooks).toEqual([]);
 });
 
-test('one of an unknown authority', async () => {
+test('a certificate of an unknown authority is refused', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
   const sender = openSender({ resolve: async () => ['127.0.0.1'] });
 
@@ -88,7 +88,7 @@ test('one of an unknown authority', async () => {
   expect(receiver.webhooks).toEqual([]);
 });
 
-test('an address may have a certificate, too', async () => {
+test('an IP address may have a certificate, too', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: 'IP:127.0.0.1' }) });
 
   const report = await sendTo(openSender({ ca: authority.cert }), `${receiver.origin}/hook`);
@@ -96,7 +96,7 @@ test('an address may have a certificate, too', async () => {
   expect(report.result).toBe('DELIVERED');
 });
 
-test('plain HTTP on a URL that says https', async () => {
+test('a receiver with plain HTTP on an https URL is reported', async () => {
   const receiver = await openReceiver();
 
   const report = await sendTo(openSender(), receiver.origin.replace('http', 'https'));
@@ -107,7 +107,7 @@ test('plain HTTP on a URL that says https', async () => {
   );
 });
 
-test('a server that hangs up instead of agreeing on TLS', async () => {
+test('a server that disconnects during the TLS handshake is reported', async () => {
   const server = await startTcpServer((socket) => socket.destroy());
   closeLater(server.close);
 
@@ -117,7 +117,7 @@ test('a server that hangs up instead of agreeing on TLS', async () => {
   expect(report.detail).toContain('closed the connection during the TLS handshake');
 });
 
-test('TLS on a URL that says http: the connection failed', async () => {
+test('TLS on an http URL: the connection failed', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.selfSigned('IP:127.0.0.1') });
 
   const report = await sendTo(openSender(), receiver.origin.replace('https', 'http'));
@@ -126,7 +126,7 @@ test('TLS on a URL that says http: the connection failed', async () => {
   expect(receiver.webhooks).toEqual([]);
 });
 
-test('a TLS alert on a URL that says http gets the hint', async () => {
+test('a TLS alert on an http URL is explained', async () => {
   const receiver = await openReceiver(raw(Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46])));
 
   const report = await sendTo(openSender(), `${receiver.origin}/hook`);

@@ -121,7 +121,7 @@ const findings = () =>
   }>('select code, merchant_id, order_id, event_id, is_repaired, facts from webhooks.findings order by id');
 
 describe('a round of the reconciler', () => {
-  test('finds nothing when nothing is missing, and says that it has ended', async () => {
+  test('finds nothing when nothing is missing, and records its end', async () => {
     await expiredOrders(5);
 
     const { errors, woken } = await reconcile();
@@ -133,7 +133,7 @@ describe('a round of the reconciler', () => {
     expect(row?.is_recent).toBe(true);
   });
 
-  test('creates deliveries that are missing, due at once, and says so once', async () => {
+  test('creates missing deliveries, due at once, and reports them once', async () => {
     const { merchantId, rows } = await expiredOrders(6);
     const [first, second] = rows;
     await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1 and event_id = any ($2)', [
@@ -170,7 +170,7 @@ describe('a round of the reconciler', () => {
     expect(due).toHaveLength(1);
   });
 
-  test('compares each receiver: a webhook endpoint is owed what was committed after it was created, and no more', async () => {
+  test('compares each receiver: a webhook endpoint gets the events that were committed after its creation, and no more', async () => {
     const { id: merchantId } = await desk.stack.createMerchant();
     await desk.expireOrders(merchantId, ['E-1']);
     await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
@@ -214,7 +214,7 @@ describe('a round of the reconciler', () => {
     expect(await reconcile()).toEqual({ woken: 0, errors: [] });
   });
 
-  test('leaves what happened in the last minute to the next one', async () => {
+  test('leaves events of the last minute to the next round', async () => {
     const { merchantId } = await expiredOrders(2);
     await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
 
@@ -290,7 +290,7 @@ describe('a round of the reconciler', () => {
     ]);
   });
 
-  test('begins again when core does not know the place it had reached', async () => {
+  test('starts again when core does not know its last position', async () => {
     const { merchantId } = await expiredOrders(2);
     await reconcile();
     await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
@@ -303,7 +303,7 @@ describe('a round of the reconciler', () => {
     expect(await deliveriesOf(merchantId)).toHaveLength(2);
   });
 
-  test('forgets old findings', async () => {
+  test('deletes old findings', async () => {
     await desk.desk.query(
       `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail)
        values ('whf_1', now() - interval '91 days', '', '', true, 'old'), ('whf_2', now(), '', '', true, 'new')`,

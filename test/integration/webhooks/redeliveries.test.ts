@@ -82,7 +82,7 @@ const pendingIds = async (): Promise<string[]> => {
   return rows.map(({ id }) => id);
 };
 
-describe('sending many again', () => {
+describe('a redelivery', () => {
   test('selects abandoned deliveries in batches, and reports its progress', async () => {
     const givenUp = await deliver(1_200, 'GIVEN_UP');
     await deliver(600, 'DELIVERED');
@@ -142,7 +142,7 @@ describe('sending many again', () => {
     expect(rows.map(({ id }) => id)).toEqual([...late].sort());
   });
 
-  test('one at a time for a merchant and environment', async () => {
+  test('runs once at a time for a merchant and environment', async () => {
     await operator().startRedelivery(all());
     expect(await failureOf(operator().startRedelivery(all()))).toMatchObject({
       code: 'FailedPrecondition',
@@ -157,14 +157,14 @@ describe('sending many again', () => {
     expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  test('several processes share the work without doing any of it twice', async () => {
+  test('is shared by several processes, and nothing is done twice', async () => {
     await deliver(1_600, 'GIVEN_UP');
     for (let index = 0; index < 3; index += 1) startWorker();
     const { redelivery } = await operator().startRedelivery(all());
     expect((await ended(redelivery!.redeliveryId)).redeliveredCount).toBe(1_600n);
   });
 
-  test('takes turns: a small one does not wait for a large one to end', async () => {
+  test('takes turns with others: a small one does not wait for a large one to end', async () => {
     await deliver(2_000, 'GIVEN_UP');
     const large = await operator().startRedelivery(all());
     const { id: other } = await stack.createMerchant();
@@ -184,7 +184,7 @@ describe('sending many again', () => {
     await ended(large.redelivery!.redeliveryId);
   });
 
-  test('a process killed in the middle leaves no delivery out and none counted twice', async () => {
+  test('leaves no delivery out and counts none twice when its process is killed', async () => {
     const ids = await deliver(4_000, 'GIVEN_UP');
     const { redelivery } = await operator().startRedelivery(all());
     const redeliveryId = redelivery!.redeliveryId;
@@ -212,7 +212,7 @@ describe('sending many again', () => {
 });
 
 describe('errors', () => {
-  test('all bad fields are named at once', async () => {
+  test('all invalid fields are named together', async () => {
     const { issues } = await failureOf(operator().startRedelivery({ merchantId: 'x', states: [0] }));
     expect(issues).toEqual({
       merchant_id: expect.any(String),
@@ -226,7 +226,7 @@ describe('errors', () => {
     });
   });
 
-  test('that of another merchant is not found, as one that does not exist', async () => {
+  test("another merchant's redelivery is not found, like one that does not exist", async () => {
     const { redelivery } = await operator().startRedelivery(all());
     const { id: other } = await stack.createMerchant();
     for (const key of [

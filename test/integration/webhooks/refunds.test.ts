@@ -78,7 +78,7 @@ const bodies = (): Body[] => receiver.webhooks.map(({ body }) => JSON.parse(body
 const arrived = (count: number): Promise<Body[]> =>
   waitUntil(`${count} webhooks have arrived`, () => bodies().length >= count && bodies());
 
-test('an order that is refunded in parts sends its end, and then each refund as refund/verify answers it', async () => {
+test('an order that is refunded in parts sends its end, and then each refund as refund/verify returns it', async () => {
   await paidOrder('R-1');
   const first = await refund('R-1', '40.50', 'done');
   const second = await refund('R-1', '60.00', 'done');
@@ -95,7 +95,7 @@ test('an order that is refunded in parts sends its end, and then each refund as 
   );
 });
 
-test('while the end of the order is not answered 2xx, its refunds wait, and a process that takes over sends them in order', async () => {
+test('while the end of the order gets no 2xx, its refunds wait, and a process that takes over sends them in order', async () => {
   receiver.behave(answer(503));
   await paidOrder('R-2');
   await arrived(1);

@@ -65,7 +65,7 @@ function reply(question: Buffer, type: RecordType, answer: NonNullable<Answer>):
 const v4 = [198, 51, 100, 7];
 const v6 = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
 
-test('a name has the addresses of both kinds', async () => {
+test('a name has the addresses of both families', async () => {
   const { resolve, questions } = await resolveWith({ A: v4, AAAA: v6 });
 
   expect(await resolve('Shop.example')).toEqual(['198.51.100.7', '2001:db8::7']);
@@ -91,7 +91,7 @@ test.each([
   ['failure', { A: 'SERVFAIL', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
   ['failure beside no address', { A: 'NXDOMAIN', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
 ] satisfies [string, Record<RecordType, Answer>, string][])(
-  'the answer %s is passed on, and the system’s resolver is not asked',
+  'the answer %s is final, and the system’s resolver is not asked',
   async (_what, answers, code) => {
     const { resolve } = await resolveWith(answers);
 
@@ -99,7 +99,7 @@ test.each([
   },
 );
 
-test('a name that name servers do not know, and neither this machine, is not found', async () => {
+test('a name that neither the name servers nor this machine knows is not found', async () => {
   const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' });
 
   await expect(resolve('shop.invalid')).rejects.toMatchObject({ code: 'ENOTFOUND' });

@@ -73,13 +73,13 @@ async function walk(own: object, between: () => Promise<unknown> = async () => {
 }
 
 describe('listing', () => {
-  test('gives each delivery once, newest first, while others are added', async () => {
+  test('returns each delivery once, newest first, while others are added', async () => {
     const ids = await desk.deliver(merchantId, {}, 25);
     const seen = await walk({ pageSize: 10 }, () => desk.deliver(merchantId));
     expect(seen).toEqual([...ids].sort().reverse());
   });
 
-  test('gives many in pages of 500', async () => {
+  test('returns many in pages of 500', async () => {
     await desk.deliver(merchantId, {}, 1_100);
     const seen = await walk({ pageSize: 1000 });
     expect(new Set(seen).size).toBe(1_100);
@@ -87,7 +87,7 @@ describe('listing', () => {
     expect((await reader().listDeliveries({ merchantId })).deliveries).toHaveLength(50);
   });
 
-  test('finds by environment, state, order, endpoint and time', async () => {
+  test('filters by environment, state, order, endpoint and time', async () => {
     const [live] = await desk.deliver(merchantId, { environment: 'PRODUCTION' });
     const [delivered, givenUp] = await desk.deliver(merchantId, {}, 2);
     const orderId = newRandomId('ord', new Date());
@@ -127,7 +127,7 @@ describe('listing', () => {
     });
   });
 
-  test('names all bad fields at once', async () => {
+  test('names all invalid fields together', async () => {
     const { issues } = await failureOf(
       reader().listDeliveries({
         merchantId: 'mer_x',
@@ -156,8 +156,8 @@ describe('listing', () => {
   });
 });
 
-describe('one delivery', () => {
-  test('is given with its exact body and its attempts, newest first', async () => {
+describe('a delivery', () => {
+  test('is returned with its exact body and its attempts, newest first', async () => {
     const body = Buffer.from('{"amount":"100.50","name":"ሰላም"}');
     const [deliveryId = ''] = await desk.deliver(merchantId, { body });
     await attempted(deliveryId, 1);
@@ -195,7 +195,7 @@ describe('one delivery', () => {
     ]);
   });
 
-  test('says how its latest attempt ended, in a list as well', async () => {
+  test('has the result of its latest attempt, also in a list', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     const before = await reader().getDelivery({ merchantId, deliveryId });
     await attempted(deliveryId, 1, { result: 'DELIVERED' });
@@ -208,7 +208,7 @@ describe('one delivery', () => {
     expect(deliveries).toMatchObject([{ deliveryId, lastAttemptResult: DeliveryAttemptResult.TIMED_OUT }]);
   });
 
-  test('shows the latest 200 attempts', async () => {
+  test('has its latest 200 attempts', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await Promise.all(Array.from({ length: 203 }, (_, index) => attempted(deliveryId, index + 1)));
     const { attempts } = await reader().getDelivery({ merchantId, deliveryId });
@@ -248,7 +248,7 @@ describe('one delivery', () => {
     ]);
   });
 
-  test('of an order with more than 20: the latest 20 are read, and the answer says that there are older ones', async () => {
+  test('of an order with more than 20 is read with the latest 20, and the answer says that there are older ones', async () => {
     const orderId = newRandomId('ord', new Date());
     const ids: string[] = [];
     for (let sequence = 1n; sequence <= 21n; sequence += 1n)
@@ -262,7 +262,7 @@ describe('one delivery', () => {
   });
 
   test.each(['getDelivery', 'explainDelivery', 'redeliverDelivery'] as const)(
-    '%s: that of another merchant is not found, as one that does not exist',
+    'of another merchant is not found, like one that does not exist: %s',
     async (method) => {
       const { id: other } = await stack.createMerchant();
       const [deliveryId = ''] = await desk.deliver(other);
@@ -320,7 +320,7 @@ describe('one delivery', () => {
     expect(due.nextAttemptTime).toBeDefined();
   });
 
-  test('is explained without making the secret that is not there yet', async () => {
+  test('is explained without creating the missing secret', async () => {
     const { id } = await stack.createMerchant();
     const [deliveryId = ''] = await desk.deliver(id);
 
@@ -331,7 +331,7 @@ describe('one delivery', () => {
     expect(rows).toHaveLength(0);
   });
 
-  test('whose secret has no key is explained, not failed', async () => {
+  test('is explained when the key of its secret is missing', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
     await sql(`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`, [merchantId]);
@@ -349,9 +349,9 @@ describe('one delivery', () => {
   });
 });
 
-describe('redelivering one', () => {
+describe('redelivering one delivery', () => {
   test.each(['DELIVERED', 'GIVEN_UP'] as const)(
-    'that is %s makes it due now with a whole schedule, its id and bytes as before',
+    'that is %s makes it due now with a full schedule, and keeps its id and bytes',
     async (state) => {
       const [deliveryId = ''] = await desk.deliver(merchantId);
       const before = await reader().getDelivery({ merchantId, deliveryId });
@@ -374,7 +374,7 @@ describe('redelivering one', () => {
     },
   );
 
-  test('that waits for its next attempt has it now; a resting endpoint keeps resting', async () => {
+  test('that waits for its next attempt makes it due now, and an open circuit stays open', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await sql(
       `update webhooks.deliveries set due_at = now() + interval '1 hour', round_attempts = 5 where id = $1`,
@@ -393,7 +393,7 @@ describe('redelivering one', () => {
     expect(rows).toEqual([{ is_due: true, rests: true }]);
   });
 
-  test('is in the outbox of the audit log, without more of the URL than the endpoint', async () => {
+  test('is in the outbox of the audit log, with the host of the URL only', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await operator().redeliverDelivery(
       { merchantId, deliveryId },

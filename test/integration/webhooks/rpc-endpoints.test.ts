@@ -53,7 +53,7 @@ async function walk(own: object, between: () => Promise<unknown> = async () => {
 }
 
 describe('listing', () => {
-  test('gives paused ones, then resting ones, then open ones, each once, while others are added', async () => {
+  test('returns paused ones, then those with an open circuit, then active ones, each once, while others are added', async () => {
     for (let index = 0; index < 7; index += 1)
       await desk.deliver(merchantId, { endpoint: endpointAt(index) });
     await operator().pauseEndpoint(lane(endpointAt(5)));
@@ -79,7 +79,7 @@ describe('listing', () => {
     expect(await walk({ onlyInTrouble: true })).toEqual([endpointAt(2)]);
   });
 
-  test('has its state and the number of pending deliveries', async () => {
+  test('shows its state and the number of pending deliveries', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) }, 12);
     await rest(endpointAt(1));
     const { endpoints } = await reader().listEndpoints({ merchantId });
@@ -94,7 +94,7 @@ describe('listing', () => {
     ]);
   });
 
-  test('has the start of its failures, and the result of the latest attempt', async () => {
+  test('shows the start of its failures, and the result of the latest attempt', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await desk.deliver(merchantId, { endpoint: endpointAt(2) });
     await desk.database.pool.query(
@@ -148,7 +148,7 @@ describe('listing', () => {
     }
   });
 
-  test('names all bad fields at once', async () => {
+  test('names all invalid fields together', async () => {
     const bad = { merchantId: 'x', environment: 7 as Environment, pageSize: -1, pageToken: 'x' };
     const { issues } = await failureOf(reader().listEndpoints(bad));
     expect(Object.keys(issues).sort()).toEqual(['environment', 'merchant_id', 'page_size', 'page_token']);
@@ -156,7 +156,7 @@ describe('listing', () => {
 });
 
 describe('pausing and resuming', () => {
-  test('has a reason, keeps the deliveries, and wakes the dispatchers', async () => {
+  test('have a reason, keep the deliveries, and wake the dispatchers', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId, { endpoint: endpointAt(1) });
 
     const paused = await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: 'moving house' });
@@ -176,14 +176,14 @@ describe('pausing and resuming', () => {
     );
   });
 
-  test('without a reason says at least who did it', async () => {
+  test('record at least who did it when there is no reason', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     const headers = { 'x-gatehouse-actor': 'abebe' };
     const { endpoint } = await operator().pauseEndpoint(lane(endpointAt(1)), { headers });
     expect(endpoint?.pauseReason).toBe('paused by operator:abebe');
   });
 
-  test('resuming ends a rest', async () => {
+  test('close an open circuit', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await rest(endpointAt(1));
     const { endpoint } = await operator().resumeEndpoint(lane(endpointAt(1)));
@@ -209,7 +209,7 @@ describe('pausing and resuming', () => {
   });
 
   test.each(['pauseEndpoint', 'resumeEndpoint'] as const)(
-    '%s: that of another merchant or environment is not found',
+    "do not find another merchant's or environment's endpoint: %s",
     async (method) => {
       const { id: other } = await stack.createMerchant();
       await desk.deliver(other, { endpoint: endpointAt(1) });
@@ -233,7 +233,7 @@ describe('pausing and resuming', () => {
     },
   );
 
-  test('a reason has 200 characters at most', async () => {
+  test('accept a reason of at most 200 characters', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: '😀'.repeat(200) });
     const long = { ...lane(endpointAt(1)), reason: 'x'.repeat(201) };
@@ -286,7 +286,7 @@ describe('a test event', () => {
   });
 });
 
-test('returns the status of the pipeline', async () => {
+test('the status of the pipeline is returned', async () => {
   expect(await reader().getPipelineStatus({})).toMatchObject({
     isTakingIn: true,
     eventLag: 3n,

@@ -19,7 +19,7 @@ const sandbox = () => ({ merchantId, environment: Environment.SANDBOX });
 const listed = async () => (await desk.client('reader').listSigningSecrets({ merchantId })).signingSecrets;
 
 describe('rotating', () => {
-  test('shows the secret once, and lists it without', async () => {
+  test('shows the secret once, and lists it without its value', async () => {
     const { signingSecret, secret } = await operator().rotateSigningSecret(sandbox());
 
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -36,10 +36,10 @@ describe('rotating', () => {
   });
 
   test.each([
-    ['24 hours when nothing is said', undefined, 24 * 3600],
-    ['as long as it says', { seconds: 90n, nanos: 0 }, 90],
+    ['24 hours by default', undefined, 24 * 3600],
+    ['the requested time', { seconds: 90n, nanos: 0 }, 90],
     ['30 days at most', { seconds: 2_592_000n }, 2_592_000],
-  ])('the next one becomes current after %s', async (_name, promoteAfter, seconds) => {
+  ])('makes the next secret current after %s', async (_name, promoteAfter, seconds) => {
     await operator().rotateSigningSecret(sandbox());
     const request = promoteAfter === undefined ? sandbox() : { ...sandbox(), promoteAfter };
     const { signingSecret } = await operator().rotateSigningSecret(request);
@@ -47,7 +47,7 @@ describe('rotating', () => {
     expect(timestampDate(promoteTime!).getTime() - timestampDate(createTime!).getTime()).toBe(seconds * 1000);
   });
 
-  test('at once when that is zero', async () => {
+  test('makes the next secret current at once when the delay is zero', async () => {
     await operator().rotateSigningSecret(sandbox());
     const { signingSecret } = await operator().rotateSigningSecret({ ...sandbox(), promoteAfter: {} });
     expect(await listed()).toEqual([signingSecret]);
@@ -70,7 +70,7 @@ describe('rotating', () => {
 });
 
 describe('errors', () => {
-  test('a merchant that does not exist gets no secret', async () => {
+  test('an unknown merchant gets no secret', async () => {
     const nobody = newRandomId('mer', new Date());
     expect(
       await failureOf(
@@ -80,7 +80,7 @@ describe('errors', () => {
     expect((await operator().listSigningSecrets({ merchantId: nobody })).signingSecrets).toEqual([]);
   });
 
-  test('there is nothing to promote', async () => {
+  test('a missing next secret cannot be promoted', async () => {
     await operator().rotateSigningSecret(sandbox());
     expect(await failureOf(operator().promoteSigningSecret(sandbox()))).toMatchObject({
       code: 'FailedPrecondition',
@@ -91,7 +91,7 @@ describe('errors', () => {
   test.each([
     [{ seconds: -1n }, 'must be 0s to 2592000s'],
     [{ seconds: 2_592_001n }, 'must be 0s to 2592000s'],
-  ])('all bad fields are named at once, with %o', async (promoteAfter, issue) => {
+  ])('all invalid fields are named together, with %o', async (promoteAfter, issue) => {
     const failure = await failureOf(operator().rotateSigningSecret({ merchantId: 'x', promoteAfter }));
     expect(failure).toEqual({
       code: 'InvalidArgument',
@@ -104,7 +104,7 @@ describe('errors', () => {
     });
   });
 
-  test('core that does not answer is named, and nothing is made', async () => {
+  test('a core that does not answer is named, and no secret is created', async () => {
     const lonely = await openWebhookDesk(stack, { coreAddresses: ['127.0.0.1:1'] });
     try {
       expect(await failureOf(lonely.client('operator').rotateSigningSecret(sandbox()))).toMatchObject({

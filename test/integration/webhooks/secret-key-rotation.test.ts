@@ -73,7 +73,7 @@ const makeSecret = async (process: GatehouseProcess): Promise<string> => {
   return (await client.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX })).secret;
 };
 
-test('a key is replaced step by step, and the same secret signs all the while', async () => {
+test('a key is replaced step by step, and the same secret signs all the time', async () => {
   const [oldKey, freshKey] = [newKey('old'), newKey('new')];
   const secret = await makeSecret(await restartWith(oldKey));
   await endOrder('K-1');

@@ -12,8 +12,8 @@ afterEach(close);
 
 const never = new AbortController().signal;
 
-describe('what arrives', () => {
-  test('a POST of the exact bytes to the exact URL, with the headers that were given and who it is from', async () => {
+describe('sending a webhook', () => {
+  test('transmits the exact bytes by POST to the exact URL, with the given headers and a User-Agent', async () => {
     const receiver = await openReceiver();
     const body = Buffer.from('{"data":{"reason":"ሦስት መጻሕፍት"}}');
 
@@ -30,7 +30,7 @@ describe('what arrives', () => {
     });
   });
 
-  test('nothing else: no cookie of an answer before, no credentials', async () => {
+  test('transmits nothing else: no cookie of an earlier answer, and no credentials', async () => {
     const receiver = await openReceiver(answer(204, { 'set-cookie': 'session=1' }));
     const sender = openSender();
 
@@ -52,7 +52,7 @@ describe('what arrives', () => {
     }
   });
 
-  test('standardwebhooks verifies what arrived', async () => {
+  test('transmits a request that standardwebhooks verifies', async () => {
     const receiver = await openReceiver();
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const delivery = buildDelivery(receiver.origin);
@@ -72,7 +72,7 @@ describe('what arrives', () => {
     expect(new Webhook(secret).verify(webhook!.body, arrived)).toEqual(JSON.parse(delivery.body.toString()));
   });
 
-  test('the report says when it began and how long it took, by the clock it was given', async () => {
+  test('reports its start and duration by the given clock', async () => {
     const times = [1_000, 1_000, 1_250, 1_250].map((ms) => new Date(ms));
     const receiver = await openReceiver(answer(200, {}, 'thanks'));
 
@@ -92,7 +92,7 @@ describe('what arrives', () => {
 });
 
 describe('connections', () => {
-  test('one is kept for the next webhook to the same origin', async () => {
+  test('one connection is kept for the next webhook to the same origin', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
 
@@ -101,7 +101,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(1);
   });
 
-  test('concurrent webhooks have one each, so none waits for another', async () => {
+  test('concurrent webhooks have a connection each, so none waits for another', async () => {
     const receiver = await openReceiver(silence);
     const sender = openSender();
     const held: (() => void)[] = [];
@@ -116,7 +116,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(20);
   });
 
-  test('a reused one that is closed during a webhook is replaced, and the webhook arrives', async () => {
+  test('a reused connection that is closed during a webhook is replaced, and the webhook arrives', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -131,7 +131,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(2);
   });
 
-  test('that is done once: a receiver that always hangs up has failed', async () => {
+  test('a connection is replaced once, and a receiver that always disconnects has failed', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -143,7 +143,7 @@ describe('connections', () => {
     expect(receiver.webhooks).toHaveLength(3);
   });
 
-  test('a new one that is closed is not tried again', async () => {
+  test('a new connection that is closed is not tried again', async () => {
     const receiver = await openReceiver(({ socket }) => socket.resetAndDestroy());
 
     const report = await sendTo(openSender(), receiver.origin);
@@ -152,7 +152,7 @@ describe('connections', () => {
     expect(receiver.webhooks).toHaveLength(1);
   });
 
-  test('a webhook whose answer broke off is not repeated on another connection', async () => {
+  test('a webhook whose answer breaks off is not repeated on another connection', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -166,7 +166,7 @@ describe('connections', () => {
     expect(receiver.webhooks).toHaveLength(2);
   });
 
-  test('one whose server is gone in between is replaced', async () => {
+  test('a connection whose server has stopped in between is replaced', async () => {
     const predecessor = await startReceiver();
     const sender = openSender();
     await sendTo(sender, predecessor.origin);
@@ -178,7 +178,7 @@ describe('connections', () => {
     expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 200 });
   });
 
-  test('an idle one is closed before the time that the server announced', async () => {
+  test('an idle connection is closed before the time that the server announced', async () => {
     const receiver = await openReceiver(answer(204, { connection: 'keep-alive', 'keep-alive': 'timeout=3' }));
 
     await sendTo(openSender(), receiver.origin);
@@ -186,7 +186,7 @@ describe('connections', () => {
     await waitUntil('it is closed', () => receiver.openConnectionCount() === 0);
   });
 
-  test('one that has served for a minute is closed, so that a new address of the name is found', async () => {
+  test('a connection is closed after a minute of use, so that a new address of the name is found', async () => {
     let clock = 0;
     const receiver = await openReceiver();
     const sender = openSender({ now: () => new Date(clock) });
@@ -200,7 +200,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(2);
   });
 
-  test('to however many origins, 512 are kept at most', async () => {
+  test('at most 512 connections are kept, to any number of origins', async () => {
     const receiver = await openReceiver();
     const sender = openSender({ resolve: async () => ['127.0.0.1'] });
 
@@ -213,7 +213,7 @@ describe('connections', () => {
     expect(receiver.connectionCount()).toBe(600);
   });
 
-  test('closing the sender closes them', async () => {
+  test('all connections are closed with the sender', async () => {
     const receiver = await openReceiver();
     const sender = openSender();
     await sendTo(sender, receiver.origin);
@@ -224,7 +224,7 @@ describe('connections', () => {
   });
 });
 
-describe('stopping', () => {
+describe('a stop', () => {
   test.each([
     ['while it is waiting for the answer', silence],
     [
@@ -232,7 +232,7 @@ describe('stopping', () => {
       ({ socket }) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n'),
     ],
   ] satisfies [string, Behaviour][])(
-    '%s: there is no report, and the connection is closed',
+    '%s leaves no report, and closes the connection',
     async (_when, behaviour) => {
       const receiver = await openReceiver(behaviour);
       const stop = new AbortController();
@@ -246,7 +246,7 @@ describe('stopping', () => {
     },
   );
 
-  test('while the name is looked up', async () => {
+  test('during the name lookup leaves no report', async () => {
     const stop = new AbortController();
     const sender = openSender({ resolve: () => new Promise(() => {}) });
     const sent = sender.send(buildDelivery('http://shop.example/'), {}, stop.signal);
@@ -256,7 +256,7 @@ describe('stopping', () => {
     await expect(sent).rejects.toThrow('the process ends');
   });
 
-  test('before it begins: nothing is sent', async () => {
+  test('before the start sends nothing', async () => {
     const receiver = await openReceiver();
     const stopped = AbortSignal.abort(new Error('the process ends'));
 
@@ -266,7 +266,7 @@ describe('stopping', () => {
     expect(receiver.connectionCount()).toBe(0);
   });
 
-  test('closing the sender ends attempts in flight', async () => {
+  test('of the sender ends attempts in flight', async () => {
     const receiver = await openReceiver(silence);
     const sender = openSender();
     const sent = sender.send(buildDelivery(receiver.origin), {}, never);
@@ -275,7 +275,7 @@ describe('stopping', () => {
     await Promise.all([expect(sent).rejects.toThrow('the sender was closed'), sender.close()]);
   });
 
-  test('what was answered before counts', async () => {
+  test('does not discard an answer that arrived before', async () => {
     const receiver = await openReceiver();
     const stop = new AbortController();
 

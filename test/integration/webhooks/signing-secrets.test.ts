@@ -35,7 +35,7 @@ const stored = async (): Promise<unknown[]> => {
 };
 
 describe('the first secret', () => {
-  test('does not exist before it is shown, and signs within the next call, in every process', async () => {
+  test('does not exist before it is shown, and signs the next call in every process', async () => {
     const [one, other] = [openSecrets(), openSecrets()];
 
     expect(await Promise.all([one.live(sandbox()), other.live(sandbox())])).toEqual([undefined, undefined]);
@@ -52,7 +52,7 @@ describe('the first secret', () => {
     expect(await one.problem(sandbox())).toBeUndefined();
   });
 
-  test('is one, however many create it at once in several processes', async () => {
+  test('is created once, however many processes create it at once', async () => {
     const processes = [openSecrets(), openSecrets(), openSecrets(), openSecrets()];
 
     const made = await Promise.all(
@@ -99,7 +99,7 @@ describe('the first secret', () => {
 });
 
 describe('rotation', () => {
-  test('both sign until the time has come, then the new one alone, to the millisecond and before any sweep', async () => {
+  test('signs with both secrets until its time, and then with the new one only, to the millisecond and before any sweep', async () => {
     const secrets = openSecrets();
     const first = await secrets.rotate(sandbox(), day, by);
     const second = await secrets.rotate(sandbox(), day, by);
@@ -116,7 +116,7 @@ describe('rotation', () => {
     ]);
   });
 
-  test('the sweep removes the one before, and once is enough', async () => {
+  test('ends with a sweep that removes the previous secret once', async () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     const second = await secrets.rotate(sandbox(), day, by);
@@ -129,7 +129,7 @@ describe('rotation', () => {
     expect(await stored()).toMatchObject([{ id: second.secret.id, is_current: true, promote_at: null }]);
   });
 
-  test('a second rotation replaces the next secret; after its time has passed, it is the current one that stays', async () => {
+  test('that is repeated replaces the next secret, or keeps it when its time has passed and it is the current one', async () => {
     const secrets = openSecrets();
     const first = await secrets.rotate(sandbox(), day, by);
     await secrets.rotate(sandbox(), day, by);
@@ -140,7 +140,7 @@ describe('rotation', () => {
     expect(await secrets.live(sandbox())).toEqual({ current: third.text, next: fourth.text });
   });
 
-  test('at once on request', async () => {
+  test('happens at once on request', async () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     await secrets.rotate(sandbox(), day, by);
@@ -150,7 +150,7 @@ describe('rotation', () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  test('promotion by hand ends the rotation, once', async () => {
+  test('ends once with a manual promotion', async () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     expect(await secrets.promote(sandbox(), by)).toBeUndefined();
@@ -161,7 +161,7 @@ describe('rotation', () => {
     expect(await secrets.promote(sandbox(), by)).toBeUndefined();
   });
 
-  test('two at once leave one current and one next, both of them among those that were given out', async () => {
+  test('twice at once leaves one current and one next secret, both of those that were returned', async () => {
     const secrets = openSecrets();
     const first = await secrets.rotate(sandbox(), day, by);
     const made = await Promise.all([
@@ -175,7 +175,7 @@ describe('rotation', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test('another process signs with the new secret after at most 5 seconds', async () => {
+  test('reaches another process after at most 5 seconds', async () => {
     const [here, there] = [openSecrets(), openSecrets()];
     const first = await here.rotate(sandbox(), day, by);
     expect(await there.live(sandbox())).toEqual({ current: first.text });
@@ -232,7 +232,7 @@ describe('encryption at rest', () => {
     }
   });
 
-  test('a new first key takes over, in batches, while both are known', async () => {
+  test('a new first key re-encrypts all secrets in batches while both keys are known', async () => {
     const old = openSecrets();
     const owners = Array.from({ length: 250 }, (_, index) => ({
       ...sandbox(),
@@ -252,7 +252,7 @@ describe('encryption at rest', () => {
     expect(after).toEqual(before.map(({ text }) => ({ current: text })));
   });
 
-  test('a secret of an unknown key is named, holds up no other, and can be replaced at once', async () => {
+  test('a secret with an unknown key is named, delays no other, and can be replaced at once', async () => {
     await openSecrets().rotate(sandbox(), day, by);
     const other = { ...sandbox(), merchantId: newRandomId('mer', new Date()) };
     const without = openSecrets({ keys: [namedKey('k2')] });

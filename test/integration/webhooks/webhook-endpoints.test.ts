@@ -49,7 +49,7 @@ const abandon = () =>
 const deliver = (endpoint: WebhookEndpoint | undefined, count = 1) =>
   desk.deliver(merchantId, { endpoint: endpoint?.webhookEndpointId ?? '', url }, count);
 
-describe('creating', () => {
+describe('creating an endpoint', () => {
   test('shows the secret once, and the list shows the endpoint without it', async () => {
     const { webhookEndpoint, secret } = await create({ eventTypes: ['refund.failed', 'order.completed'] });
 
@@ -97,7 +97,7 @@ describe('creating', () => {
     });
   });
 
-  test('a URL is accepted once in an environment, and ten endpoints at most, however many are created at once', async () => {
+  test('accepts a URL once in an environment, and ten endpoints at most, however many are created at once', async () => {
     const first = await create();
     expect(await failureOf(create())).toMatchObject({ reason: 'WEBHOOK_ENDPOINT_EXISTS' });
     await create({ environment: Environment.PRODUCTION });
@@ -115,8 +115,8 @@ describe('creating', () => {
   });
 });
 
-describe('changing', () => {
-  test('keeps values that are not given, and pending deliveries have the new URL', async () => {
+describe('changing an endpoint', () => {
+  test('keeps values that are not given, and gives pending deliveries the new URL', async () => {
     const { webhookEndpoint } = await create({ eventTypes: ['order.failed'] });
     const key = keyOf(webhookEndpoint);
     const [deliveryId = ''] = await deliver(webhookEndpoint);
@@ -146,7 +146,7 @@ describe('changing', () => {
     });
   });
 
-  test('pausing and resuming stop and start this endpoint, and no other on its host', async () => {
+  test('stops and starts this endpoint, and no other on its host', async () => {
     const { webhookEndpoint } = await create();
     const other = await create({ url: `${url}/other` });
     const key = keyOf(webhookEndpoint);
@@ -174,7 +174,7 @@ describe('changing', () => {
     expect(other.webhookEndpoint?.status?.state).toBe(EndpointState.OPEN);
   });
 
-  test('a secret is rotated and promoted for its endpoint alone', async () => {
+  test('rotates and promotes a secret of this endpoint only', async () => {
     const { webhookEndpoint } = await create();
     const other = await create({ url: `${url}/other` });
     const key = keyOf(webhookEndpoint);
@@ -199,7 +199,7 @@ describe('changing', () => {
     expect(webhookEndpoints[1]?.signingSecrets).toEqual(other.webhookEndpoint?.signingSecrets);
   });
 
-  test('every change is in the audit log with its person, and no secret or path of a URL is', async () => {
+  test('is in the audit log with the person, without secrets and paths of URLs', async () => {
     const { webhookEndpoint, secret } = await create();
     const key = keyOf(webhookEndpoint);
     await operator().updateWebhookEndpoint({ ...key, types: { eventTypes: ['order.failed'] } });
@@ -227,7 +227,7 @@ describe('changing', () => {
   });
 });
 
-describe('deleting', () => {
+describe('deleting an endpoint', () => {
   test('abandons pending deliveries in batches, keeps them visible, and sends nothing more', async () => {
     const { webhookEndpoint } = await create();
     const kept = await create({ url: `${url}/kept` });
@@ -279,7 +279,7 @@ describe('deleting', () => {
   });
 });
 
-test('an endpoint of another merchant does not exist', async () => {
+test('an endpoint of another merchant is not found', async () => {
   const { webhookEndpoint } = await create();
   const { id: thief } = await stack.createMerchant();
   const key = { ...keyOf(webhookEndpoint), merchantId: thief };

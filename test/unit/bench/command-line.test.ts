@@ -26,7 +26,7 @@ test.each([
   [['--minutes', '0'], /argument '0' is invalid\. It must be a number above 0\./],
   [['--parts', 'load,lod'], /argument 'load,lod' is invalid\. There is no lod\. Choose from load, size\./],
   [['now'], /too many arguments/],
-])('a benchmark refuses %j, says why, and leads to --help', (args, reason) => {
+])('a benchmark refuses %j with a reason, and mentions --help', (args, reason) => {
   let errors = '';
   const command = benchmark('bench', 'Measures.')
     .option('--seconds <numbers>', '', wholeNumbers)

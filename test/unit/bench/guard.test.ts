@@ -3,8 +3,8 @@ import { judgeCosts, judgeRatios } from '../../../bench/judgement/guard.ts';
 
 const expected = { 'register / pgbench @ 64': 1.2, 'verify / bare Fastify @ 64': 0.6 };
 
-describe('what the short benchmark says of its ratios', () => {
-  test('a ratio just above half of what is expected may be noise', () => {
+describe('the result of the short benchmark', () => {
+  test('accepts a ratio just above half of the expected one, because that may be noise', () => {
     const verdicts = judgeRatios({ 'register / pgbench @ 64': 1.2 }, [
       { name: 'register / pgbench @ 64', value: 0.61 },
     ]);
@@ -13,7 +13,7 @@ describe('what the short benchmark says of its ratios', () => {
     ]);
   });
 
-  test('a ratio below half of what is expected is halved, whatever the others are', () => {
+  test('reports a ratio below half of the expected one as halved, whatever the others are', () => {
     const verdicts = judgeRatios(expected, [
       { name: 'register / pgbench @ 64', value: 0.59 },
       { name: 'verify / bare Fastify @ 64', value: 0.6 },
@@ -21,12 +21,12 @@ describe('what the short benchmark says of its ratios', () => {
     expect(verdicts.map(({ verdict }) => verdict)).toEqual(['halved', 'as expected']);
   });
 
-  test('a better ratio than expected is as expected', () => {
+  test('reports a better ratio than expected as expected', () => {
     const verdicts = judgeRatios({ a: 1 }, [{ name: 'a', value: 5 }]);
     expect(verdicts.map(({ verdict }) => verdict)).toEqual(['as expected']);
   });
 
-  test('a ratio that was not measured never passes', () => {
+  test('never passes without a measured ratio', () => {
     const verdicts = judgeRatios(expected, [{ name: 'register / pgbench @ 64', value: Number.NaN }]);
     expect(verdicts.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured']);
   });

@@ -51,14 +51,14 @@ test('one client waits for its own batch at every process, and for one sync', ()
   expect(Math.abs(perSecond - 1_000 / expectedMs)).toBeLessThan(20);
 });
 
-test('requests in flight are rate times latency, as Little has it', () => {
+test("the number of requests in flight is rate times latency, by Little's law", () => {
   const item = { batch: 0, item: 100 };
   const even = { facade: item, core: item, postgres: item, nats: item, generator: 0 };
   const { perSecond, p50_ms } = simulate({ ...setup, costs: even, clients: 320 });
   expect(((perSecond * p50_ms) / 1_000 / 320).toFixed(1)).toBe('1.0');
 });
 
-test('no machine gives more than its CPUs, its threads and its disk', () => {
+test('no machine delivers more than its CPUs, its threads and its disk', () => {
   const full = simulate({ ...setup, clients: 256 });
   expect(full.perSecond * cpuOfRequest(costs, 500)).toBeLessThanOrEqual(2.02e6);
   expect(full.busy.CPUs).toBeLessThanOrEqual(1.01);
@@ -91,7 +91,7 @@ test('collections of the heap make the p99 longer and not the p50', () => {
   expect(withPauses.p50_ms).toBeLessThan(without.p50_ms * 1.2);
 });
 
-test('PostgreSQL is full when its CPUs or its log are', () => {
+test('PostgreSQL is at its limit when its CPUs or its log are', () => {
   const walls = wallsOfPostgres(
     4,
     { ...costs, postgres: { batch: 0, item: 50 } },
@@ -100,7 +100,7 @@ test('PostgreSQL is full when its CPUs or its log are', () => {
   expect(walls).toEqual({ cpu: 80_000, log: 100_000 });
 });
 
-test('a list of CPUs is read as taskset prints it', () => {
+test('a list of CPUs is parsed as taskset prints it', () => {
   expect(cpusIn('0-2,5')).toEqual([0, 1, 2, 5]);
   expect(cpusIn('')).toEqual([]);
 });

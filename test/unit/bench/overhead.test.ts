@@ -16,7 +16,7 @@ test.each([
 const pairs = (count: number, pairOf: (index: number) => readonly [number, number]) =>
   Array.from({ length: count }, (_, index) => pairOf(index));
 
-test('what slows down both values of a pair does not widen the interval', () => {
+test('a slowdown of both values of a pair does not widen the interval', () => {
   const { ratio, low, high } = ratioOfPairs(pairs(100, (index) => [1.5 * (index + 1), index + 1]));
   expect(ratio).toBeCloseTo(1.5, 10);
   expect(high - low).toBeCloseTo(0, 10);
@@ -28,7 +28,7 @@ test('the interval is that of a mean: 1.96 standard errors on each side', () => 
   expect([ratio, low, high].map((each) => each.toFixed(3))).toEqual(['1.100', '1.061', '1.139']);
 });
 
-test('the largest pairs count most, as their requests do', () => {
+test('the largest pairs count most, like their requests', () => {
   expect(
     ratioOfPairs([
       [1, 1],

@@ -44,7 +44,7 @@ function stageIn({
   return stageOf(checkout, order, nowMs);
 }
 
-describe('what a customer is shown', () => {
+describe('the checkout shows the right stage', () => {
   test.each<[string, Situation, string]>([
     ['nothing was tried', {}, 'pay'],
     ['the last try was declined', { attempt: DECLINED }, 'pay'],
@@ -52,9 +52,9 @@ describe('what a customer is shown', () => {
     ['a try waits to be sent', { attempt: REQUESTED }, 'confirm'],
     ['a wallet was asked', { attempt: SENT }, 'confirm'],
     ['the outcome is unknown', { attempt: UNKNOWN }, 'confirm'],
-    ['the money is there and the order is about to be', { attempt: SUCCEEDED }, 'confirm'],
+    ['the payment has succeeded and the order is not COMPLETED yet', { attempt: SUCCEEDED }, 'confirm'],
     ['the session is over', { secondsLeft: 0 }, 'expired'],
-    ['the session is over after a no', { attempt: DECLINED, secondsLeft: -5 }, 'expired'],
+    ['the session is over after a decline', { attempt: DECLINED, secondsLeft: -5 }, 'expired'],
     ['the session is over, and a wallet was asked', { attempt: SENT, secondsLeft: -5 }, 'confirm'],
     ['the session is over, and the outcome is unknown', { attempt: UNKNOWN, secondsLeft: -9_999 }, 'confirm'],
     ['a wallet has money of an earlier try', { attempt: DECLINED, notReturned: true }, 'not_returned'],
@@ -67,9 +67,9 @@ describe('what a customer is shown', () => {
     ['another browser has it', { usableHere: false, attempt: SENT }, 'in_use'],
     ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],
     ['it was paid in another browser', { status: COMPLETED, usableHere: false }, 'paid'],
-    ['it was given up', { status: FAILED }, 'cancelled'],
-    ['it was given up after a no', { status: FAILED, attempt: DECLINED }, 'cancelled'],
-    ['the last no was the fifth', { status: FAILED, attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
+    ['it was cancelled', { status: FAILED }, 'cancelled'],
+    ['it was cancelled after a decline', { status: FAILED, attempt: DECLINED }, 'cancelled'],
+    ['the fifth try was declined', { status: FAILED, attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
     ['it expired', { status: EXPIRED, attempt: TIMED_OUT }, 'expired'],
   ])('when %s', (_name, situation, stage) => {
     expect(stageIn(situation).name).toBe(stage);
@@ -79,7 +79,7 @@ describe('what a customer is shown', () => {
     ['a prompt just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
     ['a prompt of three minutes', { attempt: SENT, startedSecondsAgo: 180 }, true],
     ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
-  ])('says that the payment takes longer than usual, or not: %s', (_name, situation, slow) => {
+  ])('and whether the payment takes longer than usual: %s', (_name, situation, slow) => {
     expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
   });
 });

@@ -11,12 +11,12 @@ function textsOf(value: unknown, path = ''): [string, string][] {
 
 const [english, amharic] = [textsOf(messagesIn('en')), textsOf(messagesIn('am'))];
 
-test('every text is there in both languages', () => {
+test('every text exists in both languages', () => {
   expect(amharic.map(([path]) => path)).toEqual(english.map(([path]) => path));
   expect([...english, ...amharic].filter(([, text]) => text.trim() === '')).toEqual([]);
 });
 
-test('a text has the same values in both languages', () => {
+test('a text has the same placeholders in both languages', () => {
   const placeholders = (text: string) => [...text.matchAll(/\[[12]\]/g)].map(([found]) => found).sort();
 
   for (const [index, [path, text]] of english.entries()) {
@@ -24,7 +24,7 @@ test('a text has the same values in both languages', () => {
   }
 });
 
-test('Amharic is written in Ethiopic, but for names', () => {
+test('Amharic is written in Ethiopic script, except for names', () => {
   const names = /English|Gatehouse|Wallet [AB]|USSD|QR|Pay Bill|cookie|\[[12]\]/g;
 
   expect(amharic.filter(([, text]) => /[a-z]{2}/i.test(text.replace(names, '')))).toEqual([]);

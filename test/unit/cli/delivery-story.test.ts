@@ -89,7 +89,7 @@ test.each<[StateName, EndpointName, boolean, string]>([
   },
 );
 
-describe('what came of an attempt', () => {
+describe('the outcome of an attempt', () => {
   test.each<[keyof typeof DeliveryAttemptResult, Attempt, string]>([
     ['DELIVERED', { statusCode: 204 }, 'answered 204 in 12 ms'],
     ['REFUSED', {}, 'answered 500 in 12 ms'],
@@ -126,7 +126,7 @@ describe('what came of an attempt', () => {
 });
 
 describe('attempts', () => {
-  test('are listed as they come, each with when, what and by whom', () => {
+  test('are listed in sequence, each with its time, result and sender', () => {
     expect(showDeliveryAttempts(story([refused])).split('\n')).toEqual([
       'Attempts, newest first',
       '#1  2026-11-21T12:00:00Z  answered 500 in 12 ms by 203.0.113.7',
@@ -135,7 +135,7 @@ describe('attempts', () => {
     ]);
   });
 
-  test('hold nothing that a terminal would obey, however the receiver answers', () => {
+  test('have no control characters that a terminal would obey, however the receiver answers', () => {
     const evil = '\u001b]0;owned\u0007\u009b2J\u202e\u0000\u007f';
 
     const shown = showDeliveryAttempts(story([{ responseBody: evil, detail: evil, retryAfter: evil }]));
@@ -145,7 +145,7 @@ describe('attempts', () => {
     expect(shown).toContain(String.raw`\u001b]0;owned\u0007`);
   });
 
-  test('are counted where they are more than fit a screen', () => {
+  test('are counted when there are more than fit a screen', () => {
     const attempts = Array.from({ length: 25 }, (_, index) => ({ number: 25 - index }));
 
     const shown = showDeliveryAttempts(story(attempts));
@@ -156,13 +156,13 @@ describe('attempts', () => {
     expect(shown).toContain('… and 5 before that');
   });
 
-  test('of which there are none yet are a sentence', () => {
+  test('of which there are none yet are described by a sentence', () => {
     expect(showDeliveryAttempts(story([]))).toBe('It has not been sent yet');
   });
 });
 
 describe('a body', () => {
-  test('is laid out for people, escapes kept', () => {
+  test('is formatted for people, and its escapes are kept', () => {
     const body = Buffer.from('{"data":{"reason":"\\u001b[2J ቡና \u009b"}}');
 
     expect(showBody(body)).toBe(
@@ -178,7 +178,7 @@ describe('a body', () => {
     expect(showBody(Buffer.from('so \u0007 what'))).toBe(String.raw`so \u0007 what`);
   });
 
-  test('is exact text for scripts', () => {
+  test('is the exact text for scripts', () => {
     expect(storyJson(story([], '{"a": 1}'))).toMatchObject({ body: '{"a": 1}', attempts: [] });
   });
 });

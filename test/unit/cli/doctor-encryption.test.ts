@@ -8,7 +8,7 @@ test.each([
   ['127.0.0.1:50051', true, ['ok healthy']],
   ['127.0.0.1:50051', false, []],
   ['[::1]:50051', false, []],
-])('doctor finds for calls to %s with TLS %s: %j', (address, hasTls, expected) => {
+])('doctor reports for calls to %s with TLS %s: %j', (address, hasTls, expected) => {
   const findings = checkEncryption('core', address, hasTls);
   expect(findings.map(({ result, code }) => `${result} ${code}`)).toEqual(expected);
   for (const { result, advice } of findings) expect(advice.includes('tls.md')).toBe(result === 'warning');

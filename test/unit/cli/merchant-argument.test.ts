@@ -79,7 +79,7 @@ describe('a command about a merchant', () => {
     ['webhook pause https://shop.example/hook', { merchantId: one, endpoint: 'https://shop.example' }],
     ['user invite sara@shop.example --role owner', { merchantId: one }],
     ['user invite you@pay.example --operator', { merchantId: '' }],
-  ])('is about the only one when none is named: %s', async (line, request) => {
+  ])('uses the only merchant when none is named: %s', async (line, request) => {
     expect((await run([one], line)).asked).toEqual([request]);
   });
 
@@ -88,7 +88,7 @@ describe('a command about a merchant', () => {
     [`key revoke ${two} key_1`, { merchantId: two, apiKeyId: 'key_1' }],
     ['payment show another-form pat_1', { merchantId: 'another-form', paymentAttemptId: 'pat_1' }],
     [`user invite sara@shop.example --merchant ${two} --role owner`, { merchantId: two }],
-  ])('is about the one that is named: %s', async (line, request) => {
+  ])('uses the named merchant: %s', async (line, request) => {
     expect((await run([one, two], line)).asked).toEqual([request]);
   });
 
@@ -100,7 +100,7 @@ describe('a command about a merchant', () => {
       'user invite sara@shop.example --role owner',
       'gatehouse user invite sara@shop.example --merchant <merchant_id> --role <role>',
     ],
-  ])('lists them when there are several, and says what to type: %s', async (line, typed) => {
+  ])('lists the merchants when there are several, and says what to type: %s', async (line, typed) => {
     expect(await run([one, two], line)).toEqual({
       exitCode: 2,
       asked: [],
@@ -114,7 +114,7 @@ describe('a command about a merchant', () => {
     });
   });
 
-  test('says how to make one when there is none', async () => {
+  test('says how to create a merchant when there is none', async () => {
     const { exitCode, stderr } = await run([], 'key list');
 
     expect(exitCode).toBe(3);
@@ -140,7 +140,7 @@ describe('a command about a merchant', () => {
     ['key revoke', "missing required argument 'api_key_id'"],
     [`key revoke ${one} key_1 more`, 'too many arguments'],
     [`webhook pause ${one} shop`, "command-argument value 'shop' is invalid for argument 'host'"],
-  ])('still refuses what is not whole or not right: %s', async (line, message) => {
+  ])('still refuses incomplete or invalid input: %s', async (line, message) => {
     const { exitCode, stderr, asked } = await run([one], line);
 
     expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });
@@ -148,7 +148,7 @@ describe('a command about a merchant', () => {
   });
 });
 
-test('a link is made only when the address of the dashboard is known', async () => {
+test('a link is created only when the address of the dashboard is known', async () => {
   const { GATEHOUSE_DASHBOARD_BASE_URL: _, ...others } = settings;
   for (const line of ['user invite sara@shop.example --role owner', 'user approve sara@shop.example']) {
     const { exitCode, stderr, asked } = await run([one], line, others);

@@ -18,6 +18,6 @@ test.each([
   ['90s', '2026-11-21T11:58:30.000Z'],
   ['7d', '2026-11-14T12:00:00.000Z'],
   ['0s', '2026-11-21T12:00:00.000Z'],
-])('%s is %s', (text, time) => {
+])('%s is parsed as %s', (text, time) => {
   expect(read(text)).toBe(time);
 });

@@ -50,7 +50,7 @@ test.each([
   ],
   [event(OrderEventType.FAILED, 1), 'failed  failed'],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
-])('the timeline tells what happened: %#', (happened, told) => {
+])('the timeline describes the events: %#', (happened, told) => {
   const [, line = ''] = showTimeline(order, [happened], 100).split('\n');
 
   expect(line).toBe(`2026-01-31T08:30:01Z  1  ${told}`);
@@ -62,7 +62,7 @@ test('the timeline names the request that caused an event', () => {
   expect(timeline).toMatch(/\n +request req-1$/);
 });
 
-test('the timeline says so when the order has newer events than can be listed', () => {
+test('the timeline says that the order has newer events than can be listed', () => {
   const newer = create(OrderSchema, { ...order, lastEventSequence: 2n });
 
   expect(showTimeline(newer, [event(OrderEventType.CREATED, 1)], 100)).toContain(
@@ -70,7 +70,7 @@ test('the timeline says so when the order has newer events than can be listed', 
   );
 });
 
-test('each payment attempt is as the latest event about it left it', () => {
+test('each payment attempt is in the state of its latest event', () => {
   const attempts = attemptsOf([
     event(OrderEventType.CREATED, 1),
     event(OrderEventType.PAYMENT_STARTED, 2, {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
 describe('a message as JSON', () => {
-  test('has every field of the contract by its name there, null where there is no value', () => {
+  test('has every field of the contract under its name there, and null without a value', () => {
     const json = plainJson(OrderEventSchema, create(OrderEventSchema, { sequence: 1n }));
 
     expect(json).toEqual({
@@ -27,7 +27,7 @@ describe('a message as JSON', () => {
     });
   });
 
-  test('has enums as lower-case words, in messages inside of it too', () => {
+  test('has enums as lower-case words, also in nested messages', () => {
     const event = create(OrderEventSchema, {
       previousStatus: OrderStatus.PENDING,
       order: { status: OrderStatus.COMPLETED, paymentOption: 'walleta_ussd', amount: '1.50' },
@@ -39,7 +39,7 @@ describe('a message as JSON', () => {
     });
   });
 
-  test('has times and free-form details as ProtoJSON writes them', () => {
+  test('has times and free-form details as in ProtoJSON', () => {
     const createTime = timestampFromDate(new Date('2026-01-31T08:30:15.250Z'));
     const entry = create(AuditEntrySchema, { createTime, details: { reason: 'fraud', count: 2 } });
 
@@ -61,7 +61,7 @@ describe('the words of an enum', () => {
     expect(valueOf(OrderStatusSchema, 'Expired')).toBe(OrderStatus.EXPIRED);
   });
 
-  test('are the number for a value that a newer core has added', () => {
+  test('are the number of a value that a newer core has added', () => {
     expect(wordOf(OrderStatusSchema, 99)).toBe('99');
   });
 });

@@ -30,7 +30,7 @@ const key = newSigningKey();
 const file = signReport(report, key);
 
 describe('a report', () => {
-  test('is verified as it was signed, with the key that signed it', () => {
+  test('is verified with the key that signed it', () => {
     expect(verifyReport(file)).toEqual({ report, publicKey: publicKeyOf(key) });
     expect(fingerprintOf(publicKeyOf(key))).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
   });
@@ -63,11 +63,11 @@ describe('--only', () => {
       ['core:kill', 'broker:kill', 'broker:stop', 'broker:freeze', 'broker:network', 'broker:disk'],
     ],
     ['disk,database:disk', allFaults.filter(({ kind }) => kind === 'disk').map(faultName)],
-  ])('%s chooses these faults once', (text, chosen) => {
+  ])('%s selects these faults once', (text, chosen) => {
     expect(readFaults(text)?.map(faultName)).toEqual(chosen);
   });
 
-  test.each(['', 'cores', 'core:burn', 'kill:core', 'core:kill:kill', 'core,'])('%j is no choice', (text) => {
+  test.each(['', 'cores', 'core:burn', 'kill:core', 'core:kill:kill', 'core,'])('%j is refused', (text) => {
     expect(readFaults(text)).toBeUndefined();
   });
 });

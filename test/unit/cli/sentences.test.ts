@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { explanationSentences, showSentences } from '../../../src/cli/sentences.ts';
 import { ExplainDeliveryResponseSchema } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
-test('a command has a line of its own and is never broken, and prose is wrapped between words', () => {
+test('a command has its own line and is never wrapped, and prose is wrapped between words', () => {
   const command = `gatehouse webhook resume mer_1 https://${'long.'.repeat(20)}example`;
 
   const shown = showSentences([
@@ -16,7 +16,7 @@ test('a command has a line of its own and is never broken, and prose is wrapped 
   expect(shown.split('\n')).toHaveLength(5);
 });
 
-test('nothing in a text or a command is obeyed by a terminal', () => {
+test('a terminal obeys nothing in a text or a command', () => {
   const shown = showSentences([{ text: 'a\u001b[2J', command: 'b\u001b[2J' }]);
 
   expect(shown).toBe('a\\u001b[2J\n  b\\u001b[2J');

@@ -3,7 +3,7 @@ import { fields, printable, table } from '../../../src/cli/table.ts';
 
 const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 
-test('columns stand under their heads, with no blanks at the ends of lines', () => {
+test('columns are aligned with their heads, without blanks at the ends of lines', () => {
   const text = table(
     [{ head: 'A' }, { head: 'NAME' }, { head: 'C' }],
     [
@@ -15,7 +15,7 @@ test('columns stand under their heads, with no blanks at the ends of lines', () 
   expect(text).toBe('A  NAME          C\n1  short         x\n2  a bit longer');
 });
 
-test('the column that wraps is wrapped between words until the table fits 100 columns', () => {
+test('the wrapping column is wrapped between words until the table fits 100 columns', () => {
   const words = 'a fairly ordinary sentence '.repeat(8).trim();
 
   const text = table([{ head: 'ID' }, { head: 'TEXT', wraps: true }], [['x'.repeat(30), words]]);
@@ -24,7 +24,7 @@ test('the column that wraps is wrapped between words until the table fits 100 co
   expect(text.replace(/\s+/g, ' ')).toContain(words);
 });
 
-test('of two columns that wrap, the second keeps the width that the first has given up', () => {
+test('the second of two wrapping columns keeps the width that the first has given up', () => {
   const words = (count: number): string => 'word '.repeat(count).trim();
 
   const text = table(
@@ -58,7 +58,7 @@ const people = {
 };
 
 test.each([20, 40, 60, 80, 100, 120, 200])(
-  'ids, e-mail addresses and URLs are whole on a terminal that is %i columns wide',
+  'ids, e-mail addresses and URLs are not wrapped on a terminal that is %i columns wide',
   (width) => {
     const url = `https://shop.example/${'0123456789'.repeat(3)}`;
     const shown = [
@@ -79,7 +79,7 @@ test.each([20, 40, 60, 80, 100, 120, 200])(
   },
 );
 
-test('a table is as wide as its terminal at most, and a list of values where it would be wider', () => {
+test('a table is at most as wide as its terminal, and becomes a list of values otherwise', () => {
   expect(widest(table(people.columns, people.rows, 120))).toBeLessThanOrEqual(120);
   expect(table(people.columns, people.rows, 60)).toBe(
     [
@@ -108,13 +108,13 @@ test('characters that are two columns wide count as two', () => {
   expect(text).toBe('NAME  NEXT\n日本  a\nabcd  b');
 });
 
-test('amounts stand on the right', () => {
+test('amounts are aligned to the right', () => {
   const text = table([{ head: 'AMOUNT', right: true }], [['1.00 ETB'], ['1000.00 ETB']]);
 
   expect(text.split('\n')).toEqual(['     AMOUNT', '   1.00 ETB', '1000.00 ETB']);
 });
 
-test('values stand behind their names, and what has none is left out', () => {
+test('values are aligned behind their names, and names without a value are left out', () => {
   expect(
     fields([
       ['Name', 'Shop'],
@@ -129,12 +129,12 @@ test.each([
   ['a carriage return', 'paid\rfree', 'paid\\u000dfree'],
   ['a C1 control', 'a\u009bb', 'a\\u009bb'],
   ['a change of direction', 'abc\u202edef', 'abc\\u202edef'],
-])('%s is shown, not obeyed', (_what, text, shown) => {
+])('%s is shown as text', (_what, text, shown) => {
   expect(printable(text)).toBe(shown);
   expect(table([{ head: 'X' }], [[text]])).toContain(shown);
 });
 
-test('letters of any script, emoji and line breaks stay as they are', () => {
+test('letters of any script, emoji and line breaks stay unchanged', () => {
   const text = 'ቡና ☕ 咖啡\nقهوة';
 
   expect(printable(text)).toBe(text);

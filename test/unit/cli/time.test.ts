@@ -16,7 +16,7 @@ describe('time spans', () => {
     expect(parseDuration(text)).toBe(seconds);
   });
 
-  test.each(['', '30', 'm', '30 m', '1.5h', '-1h', '30m1h', '1w', '1h1h', '1H'])('%j is none', (text) => {
+  test.each(['', '30', 'm', '30 m', '1.5h', '-1h', '30m1h', '1w', '1h1h', '1H'])('%j is refused', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 
@@ -38,22 +38,22 @@ describe('points in time', () => {
     ['2026-01-31T08:30:15.25Z', '2026-01-31T08:30:15.250Z'],
     ['2026-01-31T02:00:00+03:00', '2026-01-30T23:00:00.000Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-  ])('%s is %s', (text, iso) => {
+  ])('%s is parsed as %s', (text, iso) => {
     expect(parseTime(text)?.toISOString()).toBe(iso);
   });
 
   test.each([
     ...['', 'today', '2026', '2026-1-1', '31.01.2026', '2026-13-01', '2026-02-30', '2025-02-29'],
     ...['2026-02-30T10:00:00Z', '2026-01-31T25:00:00Z', '2026-01-31 08:30:00Z', '1769846400'],
-  ])('%j is none', (text) => {
+  ])('%j is refused', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 
-  test('a time of day without a zone is none: it would be another one on each machine', () => {
+  test('a time of day without a zone is refused, because it would differ on each machine', () => {
     expect(parseTime('2026-01-31T08:30:00')).toBeUndefined();
   });
 
-  test('is shown to the second, in UTC', () => {
+  test('are shown to the second, in UTC', () => {
     expect(showTime(timestampFromDate(new Date('2026-01-31T08:30:15.999+03:00')))).toBe(
       '2026-01-31T05:30:15Z',
     );

@@ -45,7 +45,7 @@ describe('help', () => {
     [['webhook', '--help']],
     [['listen', '--help']],
     [['certify', '--help']],
-  ])('is printed to stdout and is no error: %j', async (args) => {
+  ])('is printed to stdout without an error: %j', async (args) => {
     const { exitCode, stdout, stderr } = await run(...args);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -77,14 +77,14 @@ describe('help', () => {
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
 
-  test('of a command names the global options', async () => {
+  test('of a command has the global options', async () => {
     const { stdout } = await run('key', 'issue', '--help');
 
     for (const option of ['--environment', '--label', '--address', '--json', '--verbose'])
       expect(stdout).toContain(option);
   });
 
-  test('answers a command that is not whole, on stderr with exit code 2', async () => {
+  test('answers an incomplete command, on stderr with exit code 2', async () => {
     const { exitCode, stdout, stderr } = await run('merchant');
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -167,7 +167,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     expect(stderr).toContain(message);
   });
 
-  test('--json makes it JSON, wherever it stands', async () => {
+  test('--json prints it as JSON, at any position', async () => {
     const { stdout, stderr } = await run('--json', 'merchnt');
 
     expect(stdout).toBe('');
@@ -183,7 +183,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     });
   });
 
-  test('a command that is not whole is JSON with --json, too', async () => {
+  test('an incomplete command is JSON with --json, too', async () => {
     const { exitCode, stderr } = await run('merchant', '--json');
 
     expect(exitCode).toBe(2);
@@ -196,7 +196,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
 describe('a command that calls a webhooks process', () => {
   const token = { GATEHOUSE_SERVICE_TOKEN: 'any' };
 
-  test('needs no core to be known', async () => {
+  test('needs no address of core', async () => {
     const settings = {
       ...token,
       GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
@@ -208,7 +208,7 @@ describe('a command that calls a webhooks process', () => {
     expect(stderr).toContain('error: a webhooks process was called');
   });
 
-  test('does not take the one of npm start for one beside another core', async () => {
+  test('does not use the webhooks process of npm start beside another core', async () => {
     const settings = { ...token, GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_DATA_DIR: '/nowhere' };
 
     const { exitCode, stderr } = await runWith(settings, 'webhook', 'endpoints');
@@ -229,7 +229,7 @@ describe('a command that calls a webhooks process', () => {
   });
 });
 
-test('a mistake of the program itself ends with exit code 1, and says how to see more of it', async () => {
+test('an internal error ends with exit code 1, and says how to get more details', async () => {
   const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'any' };
 
   const { exitCode, stderr } = await runWith(settings, 'merchant', 'list');

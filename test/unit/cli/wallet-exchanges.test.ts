@@ -18,14 +18,14 @@ const asked = (count: number): WalletExchange[] =>
   Array.from({ length: count }, (_, index) => exchange(index === 0 ? 'initiate' : 'query', index));
 
 describe('the exchanges of a payment', () => {
-  test('are all there while they are few', () => {
+  test('are all shown while they are few', () => {
     const shown = showExchanges(asked(9), 'ends');
 
     expect(heads(shown)).toHaveLength(9);
     expect(shown).not.toContain('…');
   });
 
-  test('are the first and the last when they are many, and what lies between is counted', () => {
+  test('are reduced to the first and the last when they are many, and the others are counted', () => {
     const many = [...asked(20), exchange('callback', 20), ...asked(6).slice(1)];
 
     const shown = heads(showExchanges(many, 'ends'));
@@ -54,7 +54,7 @@ describe('the exchanges of a payment', () => {
     expect(shown.match(/x/g)).toHaveLength(16_000);
   });
 
-  test('are cut in width when only the ends are', () => {
+  test('are cut in width when only the first and last are shown', () => {
     const [, , ...answer] = showExchanges(
       [exchange('query', 1, `{\n "a": "${'x'.repeat(500)}"}`)],
       'ends',

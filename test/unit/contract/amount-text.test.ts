@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { amountText } from '../../../src/contract/amount-text.ts';
 import { languages } from '../../../src/platform/language/language.ts';
 
-describe('an amount is written as readers of the language write it', () => {
+describe('an amount is written by the rules of the language', () => {
   test.each([
     ['100.5', 'ETB', 'en', 'ETB\u00a0100.50'],
     ['100', 'ETB', 'en', 'ETB\u00a0100.00'],
@@ -30,6 +30,6 @@ test('every digit of every amount is kept, in every language', () => {
   );
 });
 
-test('more decimals than the currency has are shown, not rounded away', () => {
+test('more decimals than the currency has are shown and not rounded', () => {
   expect(amountText('1.239', 'ETB', 'en')).toContain('1.239');
 });

@@ -30,7 +30,7 @@ const full = () =>
   });
 
 test.each(Object.entries(errorReasons) as [ErrorReason, ReasonStatus][])(
-  '%s comes under its code, with the domain',
+  '%s has its code and the domain',
   (reason, { code }) => {
     const error = rpcError(reason, 'a message');
     expect(error).toMatchObject({ code, rawMessage: 'a message' });
@@ -64,17 +64,17 @@ describe('a round trip through google.rpc.Status', () => {
     expect(reasonOf(error)).toBe('OVERLOADED');
   });
 
-  test('and one more changes nothing', () => {
+  test('changes nothing the second time', () => {
     expect(toStatus(received())).toEqual(toStatus(full()));
   });
 
-  test('leaves the cause behind', () => {
+  test('omits the cause', () => {
     expect(received().cause).toBeUndefined();
     expect(encodeStatus(toStatus(full())).toString('latin1')).not.toContain('canary');
   });
 });
 
-test('the types of the details are named as google.protobuf.Any does', () => {
+test('the types of the details are named as in google.protobuf.Any', () => {
   expect(toStatus(full()).details.map(({ typeUrl }) => typeUrl)).toEqual([
     'type.googleapis.com/google.rpc.ErrorInfo',
     'type.googleapis.com/google.rpc.BadRequest',
@@ -82,7 +82,7 @@ test('the types of the details are named as google.protobuf.Any does', () => {
   ]);
 });
 
-test('invalidFields names every issue in its message too', () => {
+test('invalidFields names every issue in its message, too', () => {
   const error = invalidFields([
     { field: 'amount', issue: 'is required' },
     { field: 'reason', issue: 'is too long' },
@@ -98,6 +98,6 @@ test.each([
       { desc: ErrorInfoSchema, value: { reason: 'THEIRS', domain: 'example.com' } },
     ]),
   ],
-])('%s has no reason of ours', (_what, error) => {
+])('%s has none of our reasons', (_what, error) => {
   expect(reasonOf(fromStatus(toStatus(error)))).toBeUndefined();
 });

@@ -138,7 +138,7 @@ test.each<[string, Own, readonly string[]]>([
       'Once the receiver works, send it again: $ gatehouse webhook redeliver mer_1 whd_1',
     ],
   ],
-])('the text of an explanation: %s', (_name, own, texts) => {
+])('the text explains a delivery: %s', (_name, own, texts) => {
   const [event, attempt, ...others] = textsOf(own);
 
   expect(event).toBe(
@@ -148,7 +148,7 @@ test.each<[string, Own, readonly string[]]>([
   expect(others).toEqual(texts);
 });
 
-test('the text of an explanation tells the latest attempt', () => {
+test('the text of an explanation describes the latest attempt', () => {
   const [, attempt, due] = textsOf({
     cause: DeliveryCause.NOT_DUE,
     dueTime: minutes(2),
@@ -176,7 +176,7 @@ test('every cause has a text', () => {
     expect(textsOf({ cause: number }).slice(2).join('')).toMatch(/\.$/);
 });
 
-test('texts of checks: one object is singular, and a failure has advice', () => {
+test('texts of checks use the singular for one object, and a failure has advice', () => {
   const text = (init: MessageInitShape<typeof CheckSchema>) => checkText(create(CheckSchema, init));
 
   const strays = text({
@@ -213,7 +213,7 @@ test('texts of checks: one object is singular, and a failure has advice', () => 
       expect(text({ subject, finding, result: CheckResult.FAILED }).detail).not.toBe('');
 });
 
-test('findings of the reconciler in words', () => {
+test('findings of the reconciler have texts', () => {
   const text = (init: MessageInitShape<typeof ReconcilerFindingSchema>) =>
     findingText(create(ReconcilerFindingSchema, init));
 

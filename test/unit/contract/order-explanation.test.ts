@@ -25,7 +25,7 @@ const facts = {
   subjectId: 'stp_1',
 };
 
-test('every fact, next step and holder has short sentences of its own, with and without a time', () => {
+test('every fact, next step and holder has short sentences, with and without a time', () => {
   const nextTime = timestampFromDate(new Date('2026-03-01T12:30:05.700Z'));
   const ofFacts = numbersOf(OrderFactSchema).map((waitingFor) =>
     orderExplanationText({ ...facts, waitingFor, next: OrderNextStep.NONE }),
@@ -56,7 +56,7 @@ const explanation = (waitingFor: OrderFact) =>
   create(OrderExplanationSchema, { waitingFor, orderStatus: OrderStatus.COMPLETED });
 const nothing = explanation(OrderFact.NOTHING);
 
-test("core's fact counts while there is one, then the webhooks' fact", async () => {
+test("core's fact takes precedence over that of webhooks", async () => {
   const ofWebhooks = { ...explanation(OrderFact.WEBHOOK_SECRET), orderStatus: OrderStatus.UNSPECIFIED };
   const unread = (): never => {
     throw new Error('the webhooks were read');
@@ -71,7 +71,7 @@ test("core's fact counts while there is one, then the webhooks' fact", async () 
   });
 });
 
-test('webhooks that do not answer are unknown, and another failure is not hidden', async () => {
+test('a webhooks process that does not answer makes the fact unknown, and another failure is not hidden', async () => {
   const fail = (code: Code) => () => Promise.reject(new ConnectError('no', code));
 
   expect(await explainOrder(nothing, fail(Code.Unavailable))).toMatchObject({
@@ -82,7 +82,7 @@ test('webhooks that do not answer are unknown, and another failure is not hidden
   await expect(explainOrder(nothing, fail(Code.Internal))).rejects.toThrow('no');
 });
 
-test('an ended order waits until `webhooks` has read its last event, as far as both tell', async () => {
+test('an ended order waits until `webhooks` has read its last event, as far as both report', async () => {
   const at = (xid: string, position: string) => formatCursor({ xid, position });
   const join = async (last: string, read: string) => {
     const ended = { ...nothing, eventCursor: last };

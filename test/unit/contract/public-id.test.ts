@@ -43,14 +43,14 @@ describe('an id', () => {
   });
 
   test.each(['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])(
-    'may be the UUID %s',
+    'accepts the UUID %s',
     (uuid) => {
       expect(publicId('ord', uuid)).toBe(TypeID.fromUUID('ord', uuid).toString());
       expect(storedId('ord', publicId('ord', uuid))).toBe(uuid);
     },
   );
 
-  test('is one exactly when its bits are a UUID', () => {
+  test('is valid exactly when its bits are a UUID', () => {
     fc.assert(
       fc.property(suffixes, (suffix) => {
         expect(isPublicId('ord', `ord_${suffix}`)).toBe(byTheLibrary(`ord_${suffix}`) !== undefined);
@@ -59,7 +59,7 @@ describe('an id', () => {
   });
 });
 
-describe('what is no id', () => {
+describe('an invalid id', () => {
   const good = publicId('ord', '01939c00-0000-7000-8000-00000000abcd');
   test.each([
     ['nothing', ''],
@@ -73,12 +73,12 @@ describe('what is no id', () => {
     ['more than 128 bits', good.replace('_0', '_8')],
     ['a letter beyond ASCII', `${good.slice(0, -1)}é`],
     ['a line break at the end', `${good}\n`],
-  ])('%s is refused', (_what, text) => {
+  ])('is refused: %s', (_what, text) => {
     expect(isPublicId('ord', text)).toBe(false);
     expect(() => storedId('ord', text)).toThrow('is not an id of the form ord_');
   });
 
-  test('any text is refused as the library refuses it', () => {
+  test('is refused for any text that the library refuses', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(isPublicId('ord', `ord_${text}`)).toBe(byTheLibrary(`ord_${text}`) !== undefined);

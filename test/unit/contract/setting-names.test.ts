@@ -25,17 +25,17 @@ test.each([
   ['GATEHOUSE_REST_SANBOX_PORT', '; did you mean GATEHOUSE_REST_SANDBOX_PORT?'],
   ['GATEHOUSE_COLOUR', ''],
   ['GATEHOUSE_', ''],
-])('%s has no effect, and is said so%s', (name, advice) => {
+])('%s has no effect, and is reported%s', (name, advice) => {
   const environment = { [name]: 'x', GATEHOUSE_TEST_ORDERS: '1', GATEHOUSE_HOST: '::', HOME: '/' };
   expect(unknownSettings(environment)).toEqual([`${name} is not a setting and has no effect${advice}`]);
 });
 
-test('known settings are silent, also with their values in files', () => {
+test('known settings are not reported, also with their values in files', () => {
   const all = settingNames.flatMap((name) => [name, `${name}_FILE`]);
   expect(unknownSettings(Object.fromEntries(all.map((name) => [name, 'x'])))).toEqual([]);
 });
 
-test('names that the operator chose for the secrets of wallets are silent, also in files', () => {
+test('names that the operator chose for the secrets of wallets are not reported, also in files', () => {
   const environment = { GATEHOUSE_ACME_KEY: 'x', GATEHOUSE_ACME_PIN_FILE: 'x', GATEHOUSE_OTHER_KEY: 'x' };
   expect(unknownSettings(environment, ['GATEHOUSE_ACME_KEY', 'GATEHOUSE_ACME_PIN'])).toEqual([
     'GATEHOUSE_OTHER_KEY is not a setting and has no effect',

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { withNote } from '../../../src/core/payments/attempts/callback-notes.ts';
 
-test('keeps the last sixteen different notes of a callback, oldest first', () => {
+test('an attempt keeps the last sixteen different notes of callbacks, oldest first', () => {
   const all = Array.from({ length: 20 }, (_, index) => `note ${index}`);
   const kept = all.flatMap((note) => [note, note]).reduce<readonly string[]>(withNote, []);
 

@@ -46,7 +46,7 @@ test.each<[string, Partial<StoredMoney>, readonly string[]]>([
     { refunds: [completed!, { ...open!, state: 'completed' }], refunded: 10_050n },
     ['refund_without_event rfd_2'],
   ],
-])('money of an order: %s', (_what, change, faults) => {
+])('the money of an order has the expected faults: %s', (_what, change, faults) => {
   const found = moneyFaults({ ...money, ...change });
 
   expect(found.map(({ fault, refundId = '' }) => `${fault} ${refundId}`.trim())).toEqual(faults);

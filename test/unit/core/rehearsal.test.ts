@@ -134,7 +134,7 @@ describe('with the same rules', () => {
     );
   });
 
-  test('no decision differs when the list has events of an order in another order', () => {
+  test('no decision differs when the list has events of an order in another sequence', () => {
     fc.assert(
       fc.property(histories, ({ events }) => {
         const [first, ...rest] = events.map(stored);
@@ -164,7 +164,7 @@ describe('with the same rules', () => {
     expect(counts.decisions).toBe(3);
   });
 
-  test('no copy of a phone or a text is in the recorded decision', () => {
+  test('the recorded decision contains no copy of a phone or a text', () => {
     const events = recorded([start(1), send, confirm]);
 
     const texts = events

@@ -35,13 +35,13 @@ describe('days', () => {
       '2026-04-25T21:00Z',
       ['2026-04-23T22:00', '2026-04-24T21:00'],
     ],
-  ])('%s begin where the midnights are', (what, from, to, starts) => {
+  ])('%s begin at local midnight', (what, from, to, starts) => {
     const timeZone = what.split(' ').at(-1) ?? '';
 
     expect(isoOf(stepStarts({ ...between(from, to), step: 'day', timeZone }))).toEqual(starts);
   });
 
-  test('begin with the span, whatever time it is there', () => {
+  test('begin with the period, whatever the local time is', () => {
     const span = between('2026-11-20T09:15Z', '2026-11-21T06:00Z');
 
     expect(isoOf(stepStarts({ ...span, step: 'day', timeZone: 'UTC' }))).toEqual([
@@ -55,11 +55,14 @@ test.each([
   ['Asia/Kathmandu', '2026-11-19T18:15Z', '2026-11-20T18:15Z', 24],
   ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-25T23:00Z', 25],
   ['Europe/Berlin', '2026-03-28T23:00Z', '2026-03-29T22:00Z', 23],
-])('hours of a day in %s are 60 minutes each: from %s to %s, %i of them', (timeZone, from, to, count) => {
-  const starts = stepStarts({ ...between(from, to), step: 'hour', timeZone });
+])(
+  'the hours of a day in %s have 60 minutes each: from %s to %s, %i of them',
+  (timeZone, from, to, count) => {
+    const starts = stepStarts({ ...between(from, to), step: 'hour', timeZone });
 
-  expect(starts).toHaveLength(count);
-  expect(
-    new Set(starts.slice(1).map((start, index) => start.getTime() - (starts[index]?.getTime() ?? 0))),
-  ).toEqual(new Set([3_600_000]));
-});
+    expect(starts).toHaveLength(count);
+    expect(
+      new Set(starts.slice(1).map((start, index) => start.getTime() - (starts[index]?.getTime() ?? 0))),
+    ).toEqual(new Set([3_600_000]));
+  },
+);

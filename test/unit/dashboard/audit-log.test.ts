@@ -10,11 +10,11 @@ import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb
 
 const entry = (own: object) => create(AuditEntrySchema, { targetId: 'usr_1', ...own });
 
-describe('a sentence', () => {
+describe('a sentence of the audit log', () => {
   test.each([
     ['English', english],
     ['Amharic', amharic],
-  ])('in %s leaves nothing open, whatever an entry has or has not', (_name, words) => {
+  ])('in %s has no open placeholder, whatever an entry has', (_name, words) => {
     for (const action of knownActions) {
       const sentence = auditSentence(entry({ action }), words);
       expect(sentence).not.toMatch(/undefined|null|\[object/);
@@ -22,7 +22,7 @@ describe('a sentence', () => {
     }
   });
 
-  test('names roles and environments in the words of its language, and others’ words as they are', () => {
+  test('names roles and environments in its own language, and quotes the words of others', () => {
     const change = { email: 'sara@shop.example', from: 'VIEWER', to: 'OWNER' };
     const changed = entry({ action: 'user.change_role', details: change });
     expect(auditSentence(changed, english)).toBe(
@@ -33,7 +33,7 @@ describe('a sentence', () => {
     expect(auditSentence(odd, english)).toContain('to constructor');
   });
 
-  test('of an action that is newer than these pages is the action and what it was done to', () => {
+  test('about an action that these pages do not know yet names the action and its object', () => {
     expect(auditSentence(entry({ action: 'order.refund' }), english)).toBe('order.refund: usr_1');
   });
 });
@@ -45,7 +45,7 @@ test.each([
   [{ actor: 'operator' }, 'A program'],
   [{ actor: 'dashboard' }, 'The user, by a link or a password'],
   [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who could not sign in'],
-])('names the actor: %j', (own, text) => {
+])('the actor is named: %j', (own, text) => {
   expect(auditActor(entry(own), english)).toBe(text);
 });
 
@@ -58,7 +58,7 @@ describe('a filter', () => {
       { kind: 'api_key', from: '2026-01-31', to: '2026-02-01' },
       '?kind=api_key&from=2026-01-31&to=2026-02-01',
     ],
-  ])('is read from what an address says, and what makes no sense is left out: %j', (query, text) => {
+  ])('is read from the address, and invalid values are ignored: %j', (query, text) => {
     expect(auditQuery(readAuditFilter(query), '')).toBe(text);
   });
 
@@ -66,13 +66,13 @@ describe('a filter', () => {
     ['Africa/Addis_Ababa', '2026-01-30T21:00:00.000Z', '2026-01-31T21:00:00.000Z'],
     ['UTC', '2026-01-31T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
     ['America/New_York', '2026-01-31T05:00:00.000Z', '2026-02-01T05:00:00.000Z'],
-  ])('takes a day from its beginning to its end in %s', (timeZone, from, to) => {
+  ])('includes a whole day in %s', (timeZone, from, to) => {
     const filter = readAuditFilter({ from: '2026-01-31', to: '2026-01-31' });
     const { fromTime, toTime } = auditTimes(filter, timeZone);
     expect([fromTime, toTime].map((time) => time && timestampDate(time).toISOString())).toEqual([from, to]);
   });
 
-  test('knows that a day on which clocks are set is not 24 hours', () => {
+  test('includes a day of 23 or 25 hours when clocks change', () => {
     const filter = readAuditFilter({ from: '2026-03-08', to: '2026-03-08' });
     const { fromTime, toTime } = auditTimes(filter, 'America/New_York');
     expect(Number(toTime?.seconds) - Number(fromTime?.seconds)).toBe(23 * 3600);

@@ -61,11 +61,11 @@ describe('a field of a CSV file', () => {
     ['1,5', '"\'1,5"'],
     ['A-007', 'A-007'],
     ['', ''],
-  ])('that names something stays a text: %j is written as %j', (text, field) => {
+  ])('that is an identifier stays a text: %j is written as %j', (text, field) => {
     expect(csvName(text)).toBe(field);
   });
 
-  test('begins no formula, wherever and however a spreadsheet splits the line, and is read back by one that splits right', () => {
+  test('begins no formula, wherever a spreadsheet splits the line, and is read back unchanged by a correct reader', () => {
     const letters = '=+-@＝＠;,|\t\r\n"\' \u200Bx1';
     const text = fc.string({ unit: fc.constantFrom(...letters), maxLength: 12 });
     fc.assert(

@@ -42,7 +42,7 @@ const explained = (own: MessageInitShape<typeof DeliveryExplanationSchema>) => (
   }),
 });
 
-test('an earlier delivery is linked, and what a viewer may not do is not recommended', () => {
+test('an earlier delivery is linked, and nothing is recommended that a viewer may not do', () => {
   const answer = explained({
     cause: DeliveryCause.EARLIER_EVENT_PENDING,
     nextSteps: [DeliveryNextStep.EXPLAIN_EARLIER],
@@ -62,7 +62,7 @@ test('an earlier delivery is linked, and what a viewer may not do is not recomme
   expect(shown(paused, { mayChange: false }).steps).toEqual([]);
 });
 
-test('an open circuit has the time of the next attempt and the way to close it', () => {
+test('an open circuit is shown with the time of the next attempt and the way to close it', () => {
   const { sentences, steps } = shown({
     ...explained({
       cause: DeliveryCause.CIRCUIT_OPEN,
@@ -81,7 +81,7 @@ test('an open circuit has the time of the next attempt and the way to close it',
 });
 
 describe.each(['en', 'am'] as const)('in %s', (language) => {
-  test('every cause has a sentence, and no page shows a command or the server’s own words', () => {
+  test('every cause has a sentence, and no page shows a command or the text of the server', () => {
     const nextSteps = DeliveryNextStepSchema.values.map(({ number }) => number as DeliveryNextStep);
     for (const { number } of DeliveryCauseSchema.values) {
       const { sentences, steps } = shown(explained({ cause: number, nextSteps }), { language });
@@ -94,17 +94,20 @@ describe.each(['en', 'am'] as const)('in %s', (language) => {
   test.each([
     [DeliveryState.DELIVERED, EndpointState.OPEN, 'delivered'],
     [DeliveryState.PENDING, EndpointState.PAUSED, 'paused'],
-  ] as const)('a server of the version before tells by its states: %i, %i', (state, endpointState, why) => {
-    const { sentences, steps } = shown(
-      { sentences: ['not shown'], delivery: { state }, endpoint: { state: endpointState } },
-      { language },
-    );
+  ] as const)(
+    'a server of the previous version is explained by its states: %i, %i',
+    (state, endpointState, why) => {
+      const { sentences, steps } = shown(
+        { sentences: ['not shown'], delivery: { state }, endpoint: { state: endpointState } },
+        { language },
+      );
 
-    expect({ sentences, steps }).toEqual({
-      sentences: [dictionaries[language].delivery.why[why]],
-      steps: [],
-    });
-  });
+      expect({ sentences, steps }).toEqual({
+        sentences: [dictionaries[language].delivery.why[why]],
+        steps: [],
+      });
+    },
+  );
 });
 
 test.each([

@@ -23,7 +23,7 @@ test.each([
   ['whatBecameOfIt', 'STATUS_DIFFERS', { ...attempt, ourStatus: 'succeeded', walletStatus: 'failed' }],
   ['nothingLeft', 'STATUS_DIFFERS', { ...stray, ourStatus: 'reversal_refused', walletStatus: 'reversed' }],
   ['whatBecameOfIt', 'STATUS_DIFFERS', { ...stray, ourStatus: 'reversed', walletStatus: 'completed' }],
-] as const)('%s is what there is to do about %s with %j', (advice, kind, facts) => {
+] as const)('%s is the advice about %s with %j', (advice, kind, facts) => {
   const difference = create(DifferenceSchema, { kind: DifferenceKind[kind], ...facts });
 
   expect(adviceOn(difference)).toBe(advice);

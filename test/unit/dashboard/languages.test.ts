@@ -45,7 +45,7 @@ function textsOfOne(words: unknown): string[] {
   return typeof words === 'object' && words !== null ? Object.values(words).flatMap(textsOfOne) : [];
 }
 
-test.each(areas)('%s: one thing in English is no plural', async (area) => {
+test.each(areas)('%s: English texts use the singular for one', async (area) => {
   const texts = textsOfOne(await wordsOf('english', area));
 
   expect(
@@ -58,7 +58,7 @@ test('each area has its words in both languages', () => {
 });
 
 describe.each(areas)('%s', (area) => {
-  test('has the same texts in both but for what core says in English, and none of them empty', async () => {
+  test('has the same texts in both languages except for texts of core in English, and none is empty', async () => {
     const [english, amharic] = await Promise.all([wordsOf('english', area), wordsOf('amharic', area)]);
 
     const paths = (words: Words): string[] => textsOf(words).map(([path]) => path);

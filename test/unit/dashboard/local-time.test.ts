@@ -5,11 +5,11 @@ describe('a day', () => {
   test.each([
     ['2026-11-21', 'Africa/Addis_Ababa', '2026-11-20T21:00:00.000Z', '2026-11-21T21:00:00.000Z'],
     ['2026-03-08', 'America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
-  ])('%s in %s is from its beginning to the next one', (text, zone, from, to) => {
+  ])('%s in %s lasts from its beginning to that of the next one', (text, zone, from, to) => {
     expect(dayNamed(text, zone)).toEqual({ from: new Date(from), to: new Date(to) });
   });
 
-  test.each(['', '2026-02-30', '21.11.2026', '2026-11-21T00:00'])('is not %j', (text) => {
+  test.each(['', '2026-02-30', '21.11.2026', '2026-11-21T00:00'])('cannot be %j', (text) => {
     expect(dayNamed(text, 'UTC')).toBeUndefined();
   });
 
@@ -26,12 +26,12 @@ describe('a day', () => {
   });
 });
 
-describe('a time of a form', () => {
-  test.each(['2026-11-21T08:49', '2026-11-21T08:49:00'])('%s is read where it is', (text) => {
+describe('a time in a form', () => {
+  test.each(['2026-11-21T08:49', '2026-11-21T08:49:00'])('%s is read in the local time zone', (text) => {
     expect(timeNamed(text, 'Africa/Addis_Ababa')).toEqual(new Date('2026-11-21T05:49:00.000Z'));
   });
 
-  test.each(['', '2026-11-21', '2026-13-01T00:00', '2026-11-21T08:49Z'])('is not %j', (text) => {
+  test.each(['', '2026-11-21', '2026-13-01T00:00', '2026-11-21T08:49Z'])('cannot be %j', (text) => {
     expect(timeNamed(text, 'UTC')).toBeUndefined();
   });
 });

@@ -97,6 +97,6 @@ test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
       'My Wallet cannot return payments through Gatehouse. Return the money to the customer in another way.',
     ],
   ],
-])('the page of a paid order offers a refund or says why not: %s', (_case, got, wanted) => {
+])('the page of a paid order offers a refund, or says why not: %s', (_case, got, wanted) => {
   expect(got).toEqual(wanted);
 });

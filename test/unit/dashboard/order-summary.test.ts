@@ -79,7 +79,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     'The order expired on 22 Nov 2026, 09:05 unpaid. The last payment failed: Wrong PIN.',
   ],
 ])(
-  'of an order of status %i with an attempt of status %p (%s) it is said: %s',
+  'an order of status %i with an attempt of status %p (%s) is described as: %s',
   (status, attempted, reason, sentence) => {
     const latestAttempt = attempted === undefined ? undefined : attemptOf(attempted, reason);
     const order = create(OrderSchema, {

@@ -4,7 +4,7 @@ import { readCarriedForm, writeCarriedForm } from '../../../src/dashboard/sessio
 
 const keys = '/m/mer_1/sandbox/keys';
 
-describe('a path of ours', () => {
+describe('a path of the dashboard', () => {
   test.each([
     ['/', '/'],
     ['/account', '/account'],
@@ -15,7 +15,7 @@ describe('a path of ours', () => {
     ['/m/mer_1/x/../sandbox/keys#top', keys],
     ['/m/mer_1\\sandbox\\keys', keys],
     ['/m/mer_1/sandbox/k\teys', keys],
-  ])('%p is one', (text, path) => {
+  ])('may be %p', (text, path) => {
     expect(ownPath(text, 'GET')).toBe(path);
   });
 
@@ -27,11 +27,11 @@ describe('a path of ours', () => {
     // Nobody is sent to sign in from a page that is open to everyone.
     '/sign-in?next=/',
     ...[`${keys}?${'x'.repeat(2000)}`, ['/account', '/account'], undefined],
-  ])('%p is none, whatever is done there', (text) => {
+  ])('cannot be %p, with any method', (text) => {
     expect([ownPath(text, 'GET'), ownPath(text, 'POST')]).toEqual([undefined, undefined]);
   });
 
-  test('takes a form only where one of our routes takes one', () => {
+  test('accepts a form only where a route does', () => {
     const carried = (action: string) => readCarriedForm(writeCarriedForm({ action, fields: [] }));
 
     expect(carried(keys)).toEqual({ action: keys, fields: [] });

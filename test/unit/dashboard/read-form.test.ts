@@ -17,7 +17,7 @@ const read = (body: Readonly<Record<string, string | string[]>>) =>
 const right = { amount: '12', overlap: 'day', password: ' x y ', options: ['a', 'b'] };
 
 describe('a form', () => {
-  test('gives its values: blanks around them do not count, but in passwords', () => {
+  test('returns its values without blanks around them, except in passwords', () => {
     const form = read({ ...right, amount: ' 12 ', label: ' tea ', other: 'ignored' });
 
     expect(form).toMatchObject({
@@ -26,7 +26,7 @@ describe('a form', () => {
     });
   });
 
-  test('counts an empty field as left out, and one value of several as a list', () => {
+  test('treats an empty field as missing, and one value of several as a list', () => {
     expect(read({ ...right, label: '  ', options: 'a' })).toMatchObject({
       ok: true,
       value: { options: ['a'] },
@@ -50,7 +50,7 @@ describe('a form', () => {
   });
 
   test.each([[undefined], [null], ['text'], [{ amount: { nested: 'x' } }], [Object.create(null)]])(
-    'of another shape (%p) has every field missing',
+    'of another type (%p) has every field missing',
     (body) => {
       expect(readForm(Form, body, shell.forms).errors).toEqual({
         amount: 'Fill in this field.',

@@ -38,7 +38,7 @@ const view = reportView(report, 'hour', new Date(hour(6).getTime() + 1), {
   timeZone: 'UTC',
 });
 
-test('payments that were tried make the rate, the same as in the table; abandoned orders are counted apart', () => {
+test('the rate counts attempted payments as in the table, and abandoned orders are counted separately', () => {
   expect(view).toMatchObject({
     successRate: '75%',
     successOf: '3 of 4 payment attempts',
@@ -52,7 +52,7 @@ test('payments that were tried make the rate, the same as in the table; abandone
   ]);
 });
 
-test('a step that has not begun is ahead, and each step separates failed from abandoned', () => {
+test('a step that has not begun is in the future, and each step separates failed from abandoned', () => {
   expect(view.intervals.map(({ isAhead }) => isAhead)).toEqual([false, false, true]);
   expect(view.intervals[0]?.numbers.map(({ name, value }) => [name, value])).toEqual([
     ['registered', 20],
@@ -62,7 +62,7 @@ test('a step that has not begun is ahead, and each step separates failed from ab
   ]);
 });
 
-test('refunded money stands beside collected money, in all and by payment option', () => {
+test('refunded money is shown beside collected money, in total and by payment option', () => {
   const plain = (amounts: readonly string[]) => amounts.map((text) => text.replaceAll('\u00A0', ' '));
 
   expect([view.collected, view.refunded, view.options[0]?.refunded ?? []].map(plain)).toEqual([

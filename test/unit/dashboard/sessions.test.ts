@@ -22,7 +22,7 @@ describe('a session ends', () => {
   });
 });
 
-describe('what a session holds', () => {
+describe('the data of a session', () => {
   test('is read as it was written', () => {
     const full = {
       ...data,
@@ -34,7 +34,7 @@ describe('what a session holds', () => {
     expect(readSessionData(writeSessionData(full))).toEqual(full);
   });
 
-  test('holds no target of an older version that is not ours', () => {
+  test('has no target of an older version outside of the dashboard', () => {
     const stored = { ...data, next: '/\\evil.example', carried: { action: '/\\evil.example', fields: [] } };
 
     expect(readSessionData(writeSessionData(stored))).toEqual(data);
@@ -47,13 +47,13 @@ describe('what a session holds', () => {
     '[]',
     '{"stage":"in"}',
     '{"stage":"other","signedInAt":0,"provedAt":0,"seenAt":0}',
-  ])('is nothing when it is %p: its user signs in again', (text) => {
+  ])('is invalid when it is %p, and the user signs in again', (text) => {
     expect(readSessionData(Buffer.from(text))).toBeUndefined();
   });
 });
 
-describe('a form that a browser brings back', () => {
-  test('is read as it was given to it', () => {
+describe('a form that a browser returns', () => {
+  test('is read as it was written', () => {
     const form = { action: '/m/mer_1/sandbox/keys', fields: [['label', 'ሱቅ']] as [string, string][] };
 
     expect(readCarriedForm(writeCarriedForm(form))).toEqual(form);
@@ -65,12 +65,12 @@ describe('a form that a browser brings back', () => {
     ['another place', Buffer.from('{"action":"https://evil.example","fields":[]}').toString('base64url')],
     ['another host', Buffer.from('{"action":"//evil.example","fields":[]}').toString('base64url')],
     ['fields of another shape', Buffer.from('{"action":"/m","fields":[["a"]]}').toString('base64url')],
-  ])('is none when it is %s', (_name, text) => {
+  ])('is invalid when it is %s', (_name, text) => {
     expect(readCarriedForm(text)).toBeUndefined();
   });
 });
 
-test('each role may do what those before it may', () => {
+test('each role has the permissions of the roles before it', () => {
   const table = memberRoles.map((role) => memberRoles.filter((least) => isAtLeast(role, least)));
 
   expect(table).toEqual([['viewer'], ['viewer', 'developer'], ['viewer', 'developer', 'owner']]);

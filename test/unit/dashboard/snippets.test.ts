@@ -11,7 +11,7 @@ const titles: Readonly<Record<SnippetLanguage, string>> = {
 };
 
 test.each(Object.entries(titles))(
-  'the quick start in %s checks signatures as docs/webhooks.md does, whose code is tested',
+  'the quick start in %s verifies signatures with the tested code of docs/webhooks.md',
   async (language, title) => {
     const { verify } = await readSnippets(language as SnippetLanguage, 'https://api.example');
 

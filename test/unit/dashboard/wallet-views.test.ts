@@ -7,7 +7,7 @@ import { walletRow } from '../../../src/dashboard/wallets/wallet-views.ts';
 import { MerchantWalletSchema } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 
-test('the amounts that a wallet takes are written like all other amounts: the currency first, with separators', () => {
+test('the amounts that a wallet accepts are written like all other amounts: the currency first, with separators', () => {
   const currencies = [
     { currency: 'KES', leastAmount: '1', greatestAmount: '250000', decimals: 0 },
     { currency: 'ETB', leastAmount: '150.00' },

@@ -11,7 +11,7 @@ const servers = {
 };
 
 describe('the secrets of a deployment', () => {
-  test('are all different, stay the same at the next start, and are completed by what a newer version needs', () => {
+  test('are all different, stay the same at the next start, and are completed when a newer version needs more', () => {
     const first = completeSecrets({}, {}, randomBytes);
     const values = Object.values(first);
     expect(new Set(values).size).toBe(values.length);
@@ -24,7 +24,7 @@ describe('the secrets of a deployment', () => {
     expect(Object.keys(completed)).toEqual(Object.keys(first));
   });
 
-  test('are those of .env where it sets them, so that an older deployment goes on', () => {
+  test('are those of .env where it sets them, so that an older deployment continues', () => {
     const given = {
       GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
       POSTGRES_PASSWORD: 'chosen-by-hand',
@@ -47,7 +47,7 @@ describe('the secrets of a deployment', () => {
     },
   );
 
-  test('let every caller in, and only callers', () => {
+  test('admit every caller, and no one else', () => {
     const secrets = completeSecrets({}, {}, randomBytes);
     const files = filesOfProcesses(secrets, servers);
     const { GATEHOUSE_SERVICE_TOKENS: accepted } = readCoreSettings(files['core'] ?? {});
@@ -63,7 +63,7 @@ describe('the secrets of a deployment', () => {
     expect(files['webhooks']?.['GATEHOUSE_SERVICE_TOKENS']).not.toContain(secrets['CHECKOUT_TOKEN']);
   });
 
-  test('name the database and the broker in URLs, with TLS where the servers have it', () => {
+  test('are part of the URLs of database and broker, with TLS where the servers have it', () => {
     const secrets = completeSecrets({}, {}, randomBytes);
     const urlsOf = (hasTls: boolean) => {
       const { database, nats } = servers;

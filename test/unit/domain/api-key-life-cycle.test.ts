@@ -62,7 +62,7 @@ test('a rotation without overlap ends the key at that instant', () => {
   expect(rotated.ok && apiKeyState(rotated.value.replaced, at(0))).toBe('EXPIRED');
 });
 
-test('a key is issued beside nineteen usable ones and not beside twenty; others do not count', () => {
+test('a key is issued beside nineteen usable ones and not beside twenty, and other keys do not count', () => {
   const usable = Array.from({ length: maxUsableKeys - 1 }, () => key({ expiresAt: at(101) }));
   const unusable = [key({ expiresAt: at(100) }), key({ revokedAt: at(1) })];
 
@@ -75,12 +75,12 @@ test('a key is issued beside nineteen usable ones and not beside twenty; others 
   expect(issueApiKey([...usable, key()], at(101)).ok).toBe(true);
 });
 
-test('scopes change on a key that authenticates, and on no other', () => {
+test('scopes change on a valid key only', () => {
   expect(setScopes(key(), [], at(0))).toEqual({ ok: true, value: { ...key(), scopes: [] } });
   expect(setScopes(key({ revokedAt: at(0) }), [], at(1))).toEqual({ ok: false, error: 'not_usable' });
 });
 
-test('the last use is noted once a minute', () => {
+test('the last use is recorded once a minute', () => {
   const used = recordKeyUse({ lastUsedAt: null }, at(0));
 
   expect(used).toEqual({ lastUsedAt: at(0) });
@@ -88,7 +88,7 @@ test('the last use is noted once a minute', () => {
   expect(recordKeyUse(used, at(60))).toEqual({ lastUsedAt: at(60) });
 });
 
-test('a key never expires later than it would have, and what cannot be used is never used again', () => {
+test('a key never expires later than before, and a key that became invalid stays invalid', () => {
   const commands = fc.array(
     fc.record({
       seconds: fc.integer({ min: 0, max: 100 }),

@@ -62,11 +62,11 @@ describe('a lease', () => {
   const promptOver = { promptUntil: now };
   test.each<[string, State, string]>([
     ['of a new attempt sends it', { attempt: 'REQUESTED' }, 'PENDING SENT send'],
-    ['at the instant of its time', { attempt: 'SENT', work: { dueAt: now } }, 'PENDING SENT send'],
-    ['before its time', { attempt: 'SENT', work: { dueAt: after } }, 'not_due'],
+    ['at its due time', { attempt: 'SENT', work: { dueAt: now } }, 'PENDING SENT send'],
+    ['before its due time', { attempt: 'SENT', work: { dueAt: after } }, 'not_due'],
     ['of a settled attempt', { attempt: 'SUCCEEDED', order: 'COMPLETED', work: { dueAt: null } }, 'not_due'],
-    ['while another holds', { attempt: 'SENT', work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
-    ['once another has lapsed', { attempt: 'SENT', work: lapsed }, 'PENDING SENT ask first'],
+    ['while another is valid', { attempt: 'SENT', work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
+    ['after another has expired', { attempt: 'SENT', work: lapsed }, 'PENDING SENT ask first'],
     [
       'after the wallet was reached',
       { attempt: 'SENT', work: { maybeSent: true } },
@@ -117,7 +117,7 @@ describe('a lease', () => {
     expect(summaryOf(state)).toBe(expected);
   });
 
-  test('lasts as long as asked, and lets a request be sent again until the prompt ends or money turns up', () => {
+  test('lasts as long as requested, and allows a repeated request until the prompt ends or money is found', () => {
     const foundAt = new Date('2026-03-01T12:06:00.000Z');
     const sent = { attempt: 'SENT', work: { maybeSent: true } } as const;
 

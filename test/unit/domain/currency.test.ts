@@ -34,7 +34,7 @@ describe('Currency.of', () => {
     expect(Currency.of(code)).toEqual({ code, exponent: Number(exponent) });
   });
 
-  test('knows no code that is not active, metals and test codes included', () => {
+  test('does not know inactive codes, metals and test codes', () => {
     const known = threeLetterCodes.filter(isKnown);
 
     expect(known).toEqual(listOne.map(([code]) => code).sort());
@@ -48,14 +48,14 @@ describe('Currency.of', () => {
 });
 
 describe('Currency.parse', () => {
-  test('gives an accepted currency', () => {
+  test('returns an accepted currency', () => {
     expect(Currency.parse('USD', 'currency', ['ETB', 'USD'])).toEqual({
       ok: true,
       value: { code: 'USD', exponent: 2 },
     });
   });
 
-  test('asks for a missing code', () => {
+  test('requires a code', () => {
     expect(Currency.parse('', 'currency', ['ETB'])).toEqual({
       ok: false,
       error: { field: 'currency', issue: 'is required' },
@@ -63,7 +63,7 @@ describe('Currency.parse', () => {
   });
 
   test.each(['etb', 'Etb', ' ETB', 'ETB ', 'ETB\n', 'ETBB', 'ET', 'EUR', 'XXX', 'ＥＴＢ', 'constructor'])(
-    'refuses %j and lists what is accepted',
+    'refuses %j and lists the accepted codes',
     (text) => {
       expect(Currency.parse(text, 'currency', ['ETB', 'USD'])).toEqual({
         ok: false,

@@ -172,7 +172,7 @@ describe('money and payments of one order', () => {
     isOfAttempt,
   });
 
-  test('money of an attempt keeps a PENDING order from being paid, and money that a payer sent does not', () => {
+  test('money of an attempt prevents payments of a PENDING order, and money that a payer sent does not', () => {
     const attempt = {
       attempt: buildAttempt({ status: 'DECLINED' }),
       dueAt: null,

@@ -79,7 +79,7 @@ describe('HttpUrl.parse', () => {
     ['no host but a path', 'https:///shop.example', wrongHost],
     ['no host but a query', 'https://?a=b', wrongHost],
     ['no host but a port', 'https://:443/', wrongHost],
-    ['a port that is no number', 'https://shop.example:http/', wrongHost],
+    ['a port that is not a number', 'https://shop.example:http/', wrongHost],
     ['a port out of range', 'https://shop.example:65536/', wrongHost],
     ['an empty port', 'https://shop.example:/', wrongHost],
     ['an empty label', 'https://shop..example/', wrongHost],
@@ -107,14 +107,14 @@ describe('HttpUrl.parse', () => {
     expect(HttpUrl.parse(text, 'webhook_url', 'SANDBOX')).toEqual({ ok: true, value: text });
   });
 
-  test.each(['http://shop.example/', 'HTTP://shop.example/'])('wants https in production: %s', (text) => {
+  test.each(['http://shop.example/', 'HTTP://shop.example/'])('requires https in production: %s', (text) => {
     expect(HttpUrl.parse(text, 'webhook_url', 'PRODUCTION')).toEqual({
       ok: false,
       error: { field: 'webhook_url', issue: 'must start with https:// in production' },
     });
   });
 
-  test('gives only texts whose host and scheme the WHATWG parser finds where they are written', () => {
+  test('returns only texts whose host and scheme the WHATWG parser finds at the same position', () => {
     const pieces = fc.constantFrom(...'s:/\\@a.?#%0-\t', '0x7f', '://', '.a');
     const nearlyUrls = fc.array(pieces, { maxLength: 12 }).map((tail) => `https://${tail.join('')}`);
     fc.assert(

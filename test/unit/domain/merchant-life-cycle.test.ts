@@ -30,7 +30,7 @@ const inProduction = { ...merchant, productionActivated: true };
 const suspended = { ...merchant, status: 'SUSPENDED' as const };
 const suspendedInProduction = { ...inProduction, status: 'SUSPENDED' as const };
 
-describe('each standing answers each command', () => {
+describe('each state answers each command', () => {
   test.each([
     // standing, suspended, resumed, activated (- changes nothing), sandbox, production
     [merchant, suspended, '-', inProduction, 'ok', 'production_not_activated'],
@@ -59,7 +59,7 @@ describe('an update', () => {
     ['the same name', { name: 'Suq' }],
     ['an equal list', { currencies: ['ETB', 'USD'] }],
     ['an equal record in another order', { largestAmounts: { USD: '5', ETB: '10' } }],
-  ])('that sets %s is no change', (_name, fields) => {
+  ])('that sets %s changes nothing', (_name, fields) => {
     const result = updateMerchant(merchant, fields, undefined, at(9));
 
     expect(result.ok && result.value).toBe(merchant);
@@ -72,7 +72,7 @@ describe('an update', () => {
     ['another amount', { largestAmounts: { ETB: '11', USD: '5' } }],
     ['another currency of an amount', { largestAmounts: { ETB: '10', EUR: '5' } }],
     ['no amounts', { largestAmounts: {} }],
-  ])('that sets %s is a new version', (_name, fields) => {
+  ])('that sets %s creates a new version', (_name, fields) => {
     const value = { ...merchant, ...fields, updatedAt: at(9) };
 
     expect(updateMerchant(merchant, fields, undefined, at(9))).toEqual({ ok: true, value });
@@ -86,7 +86,7 @@ describe('an update', () => {
   });
 });
 
-test('each change is a later version, whatever the clock says, and production is never revoked', () => {
+test('each change creates a later version, whatever the clock says, and production is never revoked', () => {
   const commands = fc.array(
     fc.record({
       now: fc.integer({ min: 0, max: 3 }),

@@ -139,7 +139,7 @@ function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, s
 }
 
 describe('in every history of an order and its stray money', () => {
-  test('at most one attempt holds money of the payer, with a wallet that keeps to its no', () => {
+  test('at most one attempt holds money of the payer, if the wallet never revokes a refusal', () => {
     fc.assert(
       fc.property(moves, (sequence) => {
         live(sequence, true, ({ holds }) => expect(holds.size).toBeLessThanOrEqual(1));
@@ -159,7 +159,7 @@ describe('in every history of an order and its stray money', () => {
     );
   });
 
-  test('an order whose attempts have ended can always end, money or not', () => {
+  test('an order whose attempts have ended can always end, with or without money', () => {
     fc.assert(
       fc.property(moves, (sequence) => {
         const { order } = live(sequence, false, () => undefined);
@@ -171,7 +171,7 @@ describe('in every history of an order and its stray money', () => {
     );
   });
 
-  test('the histories reach a second attempt after money came back, and orders that end while it has not', () => {
+  test('the histories reach a second attempt after money was returned, and orders that end before', () => {
     const lives = fc
       .sample(moves, { numRuns: 3_000, seed: 1 })
       .map((sequence) => live(sequence, true, () => undefined));

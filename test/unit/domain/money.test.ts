@@ -61,7 +61,7 @@ describe('Money.parse', () => {
       '１００',
     ],
     ...['−1', '0000000000001'],
-  ])('refuses %j, which is no decimal text', (text) => {
+  ])('refuses %j, which is not a decimal', (text) => {
     for (const code of ['ETB', 'JPY'])
       expect(Money.parse(text, 'amount', Currency.of(code))).toEqual({
         ...{ ok: false, error: { field: 'amount', issue: notDecimalText } },
@@ -106,7 +106,7 @@ describe('Money.parse', () => {
     );
   });
 
-  test('gives a value for exactly the texts of its grammar', () => {
+  test('returns a value for exactly the texts of its grammar', () => {
     const nearlyAmounts = fc.string({ unit: fc.constantFrom(...'0019.-+e, '), maxLength: 16 });
     fc.assert(
       fc.property(nearlyAmounts, (text) => {
@@ -149,7 +149,7 @@ describe('Money.equal', () => {
     ['100', 'ETB', '100.01', 'ETB', false],
     ['100', 'ETB', '100', 'USD', false],
     ['100', 'JPY', '1', 'ETB', false],
-  ])('%s %s and %s %s: %s', (a, aCode, b, bCode, expected) => {
+  ])('of %s %s and %s %s is %s', (a, aCode, b, bCode, expected) => {
     expect(Money.equal(parsed(a, aCode), parsed(b, bCode))).toBe(expected);
   });
 });
@@ -170,7 +170,7 @@ describe('Money.formatMinorUnits', () => {
     expect(Money.formatMinorUnits(minorUnits, Currency.of(code))).toBe(expected);
   });
 
-  test('throws on less than zero', () => {
+  test('throws on a negative amount', () => {
     expect(() => Money.formatMinorUnits(-1n, Currency.of('ETB'))).toThrow(RangeError);
   });
 });

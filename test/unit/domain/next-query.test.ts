@@ -18,17 +18,17 @@ const waitOf = (own: Partial<OpenAttempt> = {}): number => {
   return (nextQueryTime(now, attempt).getTime() - now.getTime()) / 1000;
 };
 
-describe('a wallet that asks for a pause', () => {
+describe('a wallet that requests a pause', () => {
   test.each([
     ['less than we would wait anyway', 0.5, 2],
     ['a while', 20, 20],
     ['longer than the request can be sent again', 170, 150],
     ['a day', 86_400, 150],
-  ])('for %s is asked after as many seconds as is good', (_name, seconds, expected) => {
+  ])('of %s is queried after the expected number of seconds', (_name, seconds, expected) => {
     expect(waitOf({ retryAfterMs: seconds * 1000 })).toBe(expected);
   });
 
-  test('for a day is queried after five minutes once the prompt is over', () => {
+  test('of a day is queried after five minutes when the prompt has ended', () => {
     expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(-1) })).toBe(300);
     expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(20) })).toBe(300);
   });
@@ -37,14 +37,14 @@ describe('a wallet that asks for a pause', () => {
     expect(waitOf({ retryAfterMs: 120_000, sessionEndsAt: inSeconds(60) })).toBe(60);
   });
 
-  test('is not queried sooner for it than an old attempt would be', () => {
+  test('is not queried sooner because of it than an old attempt', () => {
     const old = { leases: 50, createdAt: inSeconds(-7_200), promptUntil: inSeconds(-7_020) };
 
     expect(waitOf({ ...old, retryAfterMs: 5_000 })).toBe(720);
   });
 });
 
-test('by default, the first queries are soon and the later ones a tenth of the age apart', () => {
+test('by default, the first queries follow quickly, and the interval of later ones is a tenth of the age', () => {
   const first = [1, 2, 3, 4, 5, 6, 7, 8].map((leases) => waitOf({ leases }));
 
   expect(first).toEqual([2, 3, 3, 5, 5, 10, 15, 30]);

@@ -22,7 +22,7 @@ describe('OrderNumber.parse', () => {
     expect(OrderNumber.parse(text, 'order_number')).toEqual(refused);
   });
 
-  test('asks for a missing one', () => {
+  test('requires a number', () => {
     expect(OrderNumber.parse('', 'order_number')).toEqual({
       ok: false,
       error: { field: 'order_number', issue: 'is required' },

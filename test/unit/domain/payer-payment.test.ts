@@ -44,7 +44,7 @@ describe('the order that a typed reference names', () => {
     expect(orderNamed(orders, 'INV-7')).toBeUndefined();
   });
 
-  test('is the only one that differs in nothing but capitals, whatever the references', () => {
+  test('is the only one that differs in capitals only, whatever the references', () => {
     const number = fc.stringMatching(/^[a-cA-C1]{1,3}$/);
     fc.assert(
       fc.property(fc.array(number, { maxLength: 6 }), number, (numbers, reference) => {
@@ -61,7 +61,7 @@ describe('the order that a typed reference names', () => {
     );
   });
 
-  test('is looked for as typed, in capitals and in small letters; a missing reference is not', () => {
+  test('is looked up as typed, in capitals and in small letters, and a missing reference is not', () => {
     expect(spellingsOf('Inv-7')).toEqual(['Inv-7', 'INV-7', 'inv-7']);
     expect(spellingsOf('77')).toEqual(['77']);
     expect(spellingsOf('')).toEqual([]);
@@ -75,16 +75,23 @@ const attempted = (status: PaymentAttemptStatus) => ({
 
 describe('before money moves, a payment is', () => {
   test.each<[string, Partial<OrderInFull>, typeof exact, boolean, Date, string]>([
-    ['taken for an open order of this amount', {}, exact, true, inTime, 'ACCEPT'],
-    ['taken with the amount in another notation', {}, { ...exact, amount: '100.5' }, true, inTime, 'ACCEPT'],
-    ['taken after a decline', attempted('DECLINED'), exact, true, inTime, 'ACCEPT'],
+    ['accepted for an open order of this amount', {}, exact, true, inTime, 'ACCEPT'],
+    [
+      'accepted with the amount in another notation',
+      {},
+      { ...exact, amount: '100.5' },
+      true,
+      inTime,
+      'ACCEPT',
+    ],
+    ['accepted after a decline', attempted('DECLINED'), exact, true, inTime, 'ACCEPT'],
     ['refused with less', {}, { ...exact, amount: '100.49' }, true, inTime, 'WRONG_AMOUNT'],
     ['refused with more', {}, { ...exact, amount: '100.51' }, true, inTime, 'WRONG_AMOUNT'],
     ['refused in another currency', {}, { ...exact, currency: 'KES' }, true, inTime, 'WRONG_AMOUNT'],
     ['refused with an unreadable amount', {}, { ...exact, amount: 'a lot' }, true, inTime, 'WRONG_AMOUNT'],
     ['refused when the session has ended', {}, exact, true, expiresAt, 'NOT_PAYABLE'],
-    ['refused when the merchant may not take it', {}, exact, false, inTime, 'NOT_PAYABLE'],
-    ['refused while an attempt is under way', attempted('SENT'), exact, true, inTime, 'NOT_PAYABLE'],
+    ['refused when the merchant may not accept it', {}, exact, false, inTime, 'NOT_PAYABLE'],
+    ['refused while an attempt is in progress', attempted('SENT'), exact, true, inTime, 'NOT_PAYABLE'],
     ['refused while an attempt is unknown', attempted('UNKNOWN'), exact, true, inTime, 'NOT_PAYABLE'],
     [
       'refused while money of an attempt is not returned',
@@ -147,13 +154,13 @@ describe('confirmed money', () => {
     ['is stray when the order is cancelled', { status: 'FAILED' }, exact, { type: 'stray', kind: 'LATE' }],
     ['is stray with another amount', {}, { ...exact, amount: '1' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
     ['is stray as garbage', {}, { ...exact, amount: '' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
-    ['waits for an attempt under way', attempted('SENT'), exact, { type: 'wait' }],
+    ['waits for an attempt in progress', attempted('SENT'), exact, { type: 'wait' }],
   ])('%s', (_name, own, money, settlement) => {
     expect(settle(own, money, expiresAt)).toMatchObject(settlement);
   });
 });
 
-test('the wallet is queried less and less often, and a person is needed after three days', () => {
+test('the wallet is queried less and less often, and after three days a person must decide', () => {
   const now = new Date(0);
   const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((tries) => nextConfirmation(tries, now).getTime() / 1000);
 

@@ -28,14 +28,14 @@ describe('PhoneNumber.parse', () => {
     expect(PhoneNumber.parse(text, 'phone')).toEqual({ ok: false, error: { field: 'phone', issue } });
   });
 
-  test('asks for a missing number', () => {
+  test('requires a number', () => {
     expect(PhoneNumber.parse('', 'phone')).toEqual({
       ok: false,
       error: { field: 'phone', issue: 'is required' },
     });
   });
 
-  test('gives all four spellings of one Ethiopian mobile number the same E.164 form', () => {
+  test('returns the same E.164 form for all four spellings of one Ethiopian mobile number', () => {
     const nationalNumber = fc.stringMatching(/^[79][0-9]{8}$/);
     fc.assert(
       fc.property(nationalNumber, fc.constantFrom('+251', '251', '0', ''), (national, prefix) => {
@@ -46,7 +46,7 @@ describe('PhoneNumber.parse', () => {
     );
   });
 
-  test('gives only E.164 forms, and reads each as itself', () => {
+  test('returns only E.164 forms, and parses each as itself', () => {
     const nearlyNumbers = fc.string({ unit: fc.constantFrom(...'+02579 '), maxLength: 17 });
     fc.assert(
       fc.property(nearlyNumbers, (text) => {

@@ -58,11 +58,11 @@ const full = times(share, prompt(bad, 'COMMON', 400));
 
 describe('a phone', () => {
   test.each<[string, PromptRequester, readonly PastPrompt[], PromptDecision]>([
-    ['that was not asked is free to a stranger', stranger, [], allowed('COMMON')],
-    ['that was not asked is free to a page', page('n1'), [], allowed('COMMON')],
-    ['gives a merchant that it has paid a place of its own', known, [], allowed('OWN')],
+    ['allows the prompt of a stranger if it had none', stranger, [], allowed('COMMON')],
+    ['allows the prompt of a page if it had none', page('n1'), [], allowed('COMMON')],
+    ['allows a prompt of the kind OWN to a merchant that it has paid', known, [], allowed('OWN')],
     [
-      'gives a page of a merchant that it has paid one too',
+      'allows a prompt of the kind OWN_PAGE to a page of such a merchant',
       page('n1', 'mine', true),
       [],
       allowed('OWN_PAGE'),
@@ -70,66 +70,86 @@ describe('a phone', () => {
     ['has one prompt of a merchant at a time', stranger, [prompt(stranger, 'COMMON', 30, 150)], busy(150)],
     ['has one prompt of its own merchant at a time', known, [prompt(known, 'OWN', 30, 150)], busy(150)],
     [
-      'is free for the same merchant once that has ended',
+      'allows another prompt of a merchant when the previous one has ended',
       stranger,
       [prompt(stranger, 'COMMON', 1)],
       allowed('COMMON'),
     ],
-    ['keeps a new merchant waiting for a stranger 25 s', stranger, [prompt(bad, 'COMMON', 5, 175)], busy(20)],
-    ['keeps its own merchant waiting for a stranger 15 s', known, [prompt(bad, 'COMMON', 5, 175)], busy(10)],
     [
-      'is free to its own merchant then, though the stranger is not answered',
+      'blocks a new merchant for 25 s after the prompt of a stranger',
+      stranger,
+      [prompt(bad, 'COMMON', 5, 175)],
+      busy(20),
+    ],
+    [
+      'blocks its own merchant for 15 s after the prompt of a stranger',
+      known,
+      [prompt(bad, 'COMMON', 5, 175)],
+      busy(10),
+    ],
+    [
+      'allows its own merchant after 15 s, although the other prompt is open',
       known,
       [prompt(bad, 'COMMON', 15, 165)],
       allowed('OWN'),
     ],
     [
-      'is free to a new merchant as soon as a stranger has ended',
+      'allows a new merchant as soon as the prompt of a stranger has ended',
       stranger,
       [prompt(bad, 'COMMON', 1)],
       allowed('NEW_MERCHANT'),
     ],
     [
-      'keeps one stranger from following another at once',
+      'blocks a stranger directly after another one',
       bad,
       [prompt(bad, 'COMMON', 90), prompt(other, 'COMMON', 1)],
       limit(59),
     ],
-    ['has had its share of a merchant', bad, full, limit(200)],
-    ['has a place for a new merchant then', other, full, allowed('NEW_MERCHANT')],
-    ['has a place for a new network then', page('n1'), full, allowed('NEW_NETWORK')],
+    ['blocks a merchant that has reached the limit of the kind COMMON', bad, full, limit(200)],
     [
-      'has three of those for merchants',
+      'allows a new merchant when the limit of the kind COMMON is reached',
+      other,
+      full,
+      allowed('NEW_MERCHANT'),
+    ],
+    [
+      'allows a new network when the limit of the kind COMMON is reached',
+      page('n1'),
+      full,
+      allowed('NEW_NETWORK'),
+    ],
+    [
+      'allows at most three prompts of new merchants',
       other,
       [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
       limit(200),
     ],
     [
-      'has two of those for networks',
+      'allows at most two prompts of new networks',
       page('n9'),
       [...full, ...['n1', 'n2'].map((id) => prompt(page(id), 'NEW_NETWORK', 300))],
       limit(200),
     ],
     [
-      'has no such place for a network that asked before',
+      'blocks a network that has prompted before',
       page('n1'),
       [...full, prompt(page('n1', 'x'), 'NEW_NETWORK', 300)],
       limit(200),
     ],
     [
-      'still has all places of its own merchants',
+      'allows its own merchants when all limits of strangers are reached',
       known,
       [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
       allowed('OWN'),
     ],
     [
-      'does not count what it confirmed',
+      'does not count confirmed prompts toward the limit of a kind',
       bad,
       times(15, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
       allowed('COMMON'),
     ],
     [
-      'has an end to that too',
+      'limits all prompts together, including confirmed ones',
       bad,
       times(34, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
       limit(300),
@@ -207,7 +227,7 @@ describe('whatever requesters do', () => {
     { minLength: 100, maxLength: 400, size: 'max' },
   );
 
-  test('a phone gets 17 prompts in ten minutes that it does not confirm, of strangers 10, and 34 in all, at most', () => {
+  test('a phone gets at most 17 unconfirmed prompts in ten minutes, 10 of them from strangers, and 34 in all', () => {
     expect([maxUnconfirmedPrompts(share), maxPrompts(share)]).toEqual([17, 34]);
     fc.assert(
       fc.property(asks, (sequence) => {
@@ -249,7 +269,7 @@ describe('whatever requesters do', () => {
   });
 });
 
-describe('the contest: an attacker asks for the phone each second, and always before the victim', () => {
+describe('in a contest, an attacker requests a prompt every second, and always before the victim', () => {
   /** How many seconds the victim's merchant takes to get its prompt through when it comes back as it is told. */
   function secondsUntilThrough(
     attackers: readonly PromptRequester[],
@@ -287,11 +307,11 @@ describe('the contest: an attacker asks for the phone each second, and always be
     expect(worst([...pages(9), ...merchants(9)], known)).toBeLessThanOrEqual(60);
   });
 
-  test('a page of such a merchant gets its prompt in that time, unless the attacker opens pages of the same merchant', () => {
+  test('a page of such a merchant gets its prompt within a minute, unless the attacker opens pages of the same merchant', () => {
     expect(worst([...pages(9), ...merchants(9)], page('home', 'mine', true))).toBeLessThanOrEqual(60);
   });
 
-  test('a merchant that the phone has never paid gets its prompt in that time, against one merchant and any number of pages', () => {
+  test('a merchant that the phone has never paid gets its prompt within a minute, against one merchant and any number of pages', () => {
     expect(worst([...pages(9), ...merchants(1)], stranger)).toBeLessThanOrEqual(60);
   });
 

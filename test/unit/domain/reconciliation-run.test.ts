@@ -90,7 +90,7 @@ test('a lease after an expired one reads the statement from its beginning', () =
   expect(runUnderLease(next, 'lease-1')).toEqual({ ok: false, error: 'lease_lost' });
 });
 
-test('a statement that cannot be read is tried after 1, 5, 15, 60, 180 and 360 minutes, then the run fails', () => {
+test('a statement that cannot be read is requested again after 1, 5, 15, 60, 180 and 360 minutes, and then the run fails', () => {
   let run: ReconciliationRun = waiting;
   const minutes: (number | string)[] = [];
   for (let now = at(0); run.status === 'WAITING'; now = new Date(now.getTime() + 86_400_000)) {
@@ -177,12 +177,12 @@ const never = (breaksTheRule: (step: Step) => boolean) => {
 
 const isFinal = ({ status }: ReconciliationRun) => status === 'COMPLETED' || status === 'FAILED';
 
-describe('in no history of a run', () => {
-  test('does a run that has ended change', () => {
+describe('in every history of a run', () => {
+  test('a run that has ended does not change', () => {
     never(({ before, after }) => isFinal(before) && after !== before);
   });
 
-  test('do two workers read at a time, or does a page of an earlier one count', () => {
+  test('one worker reads at a time, and no page of an earlier one counts', () => {
     never(({ move, before, after }) => move === 'page of an earlier lease' && after !== before);
     never(
       ({ move, now, before, after }) =>
@@ -190,17 +190,17 @@ describe('in no history of a run', () => {
     );
   });
 
-  test('is a run that is under way without its time, or a final one with one', () => {
+  test('a run in progress has a due time, and a final one has none', () => {
     never(({ after }) => 'dueAt' in after === isFinal(after));
   });
 
-  test('does a run wait for an eighth try, fail before the seventh, or have differences before it is compared', () => {
+  test('a run fails after the seventh try and not before, and has differences only after its comparison', () => {
     never(({ after }) => after.status === 'WAITING' && after.tries > 6);
     never(({ after }) => after.status === 'FAILED' && after.tries < 7);
     never(({ after }) => after.status !== 'COMPLETED' && after.differences !== 0);
   });
 
-  test('does an entry of an earlier reading count', () => {
+  test('no entry of an earlier reading counts', () => {
     never(({ move, before, after }) => {
       if (before === after) return false;
       if (move === 'lease') return after.entries + after.otherEntries > 0;

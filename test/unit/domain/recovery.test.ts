@@ -64,7 +64,7 @@ describe('an environment', () => {
     ]);
   });
 
-  test('opens without the other one', () => {
+  test('opens independently of the other one', () => {
     expect(closedEnvironments(recovery)).toEqual(['SANDBOX']);
   });
 
@@ -89,7 +89,7 @@ describe('an environment', () => {
   });
 });
 
-test('the days of the lost time begin and end in UTC, and are none when they are too many', () => {
+test('the days of the lost time begin and end in UTC, and are empty when they are too many', () => {
   const from = new Date('2026-02-27T23:59:59.999Z');
   expect(datesOf(from, new Date('2026-03-01T00:00:00Z'), 31)).toEqual([
     '2026-02-27',

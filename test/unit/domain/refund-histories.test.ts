@@ -236,7 +236,7 @@ const always = (rule: (world: World, before: World) => void) =>
   );
 
 describe('in every history of an order’s refunds', () => {
-  test('what is returned or may be never exceeds what was debited, in our records and in the wallet’s', () => {
+  test('the returned money and the money in progress never exceed what was debited, in our records and in the wallet’s', () => {
     always(({ refunds, order, ledger }) => {
       expect(heldMinorUnits(refunds) <= deducted).toBe(true);
       expect([...ledger.paidOut.values()].reduce((sum, each) => sum + each, 0n) <= deducted).toBe(true);
@@ -245,7 +245,7 @@ describe('in every history of an order’s refunds', () => {
     });
   });
 
-  test('COMPLETED means that the wallet paid, FAILED that it did not and never will; both are final', () => {
+  test('COMPLETED means that the wallet paid, FAILED that it did not and never will, and both are final', () => {
     always(({ refunds, ledger }, before) => {
       for (const refund of refunds) {
         const status = refundStatus(refund);
@@ -267,7 +267,7 @@ describe('in every history of an order’s refunds', () => {
     });
   });
 
-  test('nothing is refunded of a payment that goes back as stray, and the order stays COMPLETED', () => {
+  test('nothing is refunded of a payment that is returned as stray, and the order stays COMPLETED', () => {
     always(({ isStrayToo, refunds, order }, before) => {
       if (before.isStrayToo && isStrayToo) expect(refunds).toHaveLength(before.refunds.length);
       expect(order.status).toBe('COMPLETED');
@@ -275,7 +275,7 @@ describe('in every history of an order’s refunds', () => {
     });
   });
 
-  test('the events have no gap, and each refund has one first and at most one last', () => {
+  test('the events have no gap, and each refund has one first event and at most one last', () => {
     always(({ events }) => {
       expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => 4 + at));
       for (const own of Map.groupBy(events, ({ refund }) => refund?.id).values()) {
@@ -287,7 +287,7 @@ describe('in every history of an order’s refunds', () => {
   });
 });
 
-test('a wallet that returns payments only as a whole never gets a part', () => {
+test('a wallet that returns only whole payments never gets a part', () => {
   fc.assert(
     fc.property(histories, ({ moves }) => {
       const { refunds } = play({ refunds: 'whole', moves }, () => undefined);

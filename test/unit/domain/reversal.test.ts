@@ -226,19 +226,19 @@ const never = (breaksTheRule: (step: Step) => boolean) => {
 
 const isLeased = (reversal: Reversal) => reversal.status === 'REVERSAL_DUE' && reversal.isLeased;
 
-describe('in no history of a reversal', () => {
-  test('is a name replaced unless its last answer was a definite no', () => {
+describe('in every history of a reversal', () => {
+  test('a reference is replaced only after a definite refusal', () => {
     never(
       ({ before, after: next, lastAnswer }) =>
         next.name !== before.name && !(lastAnswer?.type === 'refused' && lastAnswer.definite),
     );
   });
 
-  test('is a request sent again without asking for it first, unless its name is new', () => {
+  test('a request is sent again only after a query, unless its reference is new', () => {
     never(({ before, sentBefore }) => sentBefore === false && before.tries > 0);
   });
 
-  test('does money that went back change its state, or anybody but a person leave a refusal', () => {
+  test('returned money does not change its state, and only a person ends a refusal', () => {
     never(({ before, after: next }) => before.status === 'REVERSED' && next !== before);
     never(
       ({ before, move, after: next }) =>
@@ -246,7 +246,7 @@ describe('in no history of a reversal', () => {
     );
   });
 
-  test('do two workers have it at a time, or does one report that has no lease or an earlier one', () => {
+  test('one worker has it at a time, and no worker reports without a lease or with an earlier one', () => {
     never(
       ({ before, move, now, after: next }) =>
         move.type === 'lease' && next !== before && before.status === 'REVERSAL_DUE' && before.dueAt > now,
@@ -258,7 +258,7 @@ describe('in no history of a reversal', () => {
     never(({ move, before, after: next }) => next !== before && isLeased(next) !== (move.type === 'lease'));
   });
 
-  test('does a due reversal wait for more than an hour', () => {
+  test('a due reversal waits for at most an hour', () => {
     never(
       ({ now, before, after: next }) =>
         next !== before && next.status === 'REVERSAL_DUE' && next.dueAt.getTime() - now.getTime() > 3_600_000,
@@ -266,7 +266,7 @@ describe('in no history of a reversal', () => {
   });
 });
 
-test('the histories reach every state, a second name and a fifth try', () => {
+test('the histories reach every state, a second reference and a fifth attempt', () => {
   const all = fc.sample(moves, { numRuns: 300, seed: 1 }).flatMap(live);
 
   expect(new Set(all.map(({ after: { status } }) => status))).toEqual(

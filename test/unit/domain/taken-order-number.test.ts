@@ -15,11 +15,11 @@ describe('registering an order_number again', () => {
   const repeats: readonly (readonly [string, Partial<OrderFacts>])[] = [
     ['the same values', {}],
     ['a new id and new times', { id: 'ord_2', createdAt: new Date(0), expiresAt: new Date(1) }],
-    ['the amount written otherwise', { amount: money('100.5') }],
-    ['the phone written otherwise', { customerPhone: phone('+251911223344') }],
+    ['the amount in another notation', { amount: money('100.5') }],
+    ['the phone in another notation', { customerPhone: phone('+251911223344') }],
   ];
   test.each(repeats)(
-    'with %s repeats an order that is open or paid, and names the end of any other',
+    'with %s repeats an order that is open or paid, and names the final status of any other',
     (_, same) => {
       expect(statuses.map((status) => answerRegistration(buildOrder({ status }), asked(same)))).toEqual([
         { type: 'repeat' },
@@ -47,7 +47,7 @@ describe('registering an order_number again', () => {
       expect(answerRegistration(buildOrder({ status }), asked(changes))).toEqual({ type: 'differs', fields });
   });
 
-  test('after its personal data was erased, repeats with any phone and reason, and differs by the rest', () => {
+  test('after an erasure of its personal data, repeats with any phone and reason, and differs in other values', () => {
     const order = buildOrder({
       status: 'COMPLETED',
       customerPhone: { asGiven: 'erased', e164: '' },
@@ -62,7 +62,7 @@ describe('registering an order_number again', () => {
     });
   });
 
-  test("asks for the session's length only when the request does", () => {
+  test("compares the session's length only when the request has one", () => {
     const answers = [undefined, 30 * 60_000, 31 * 60_000].map((ms) =>
       answerRegistration(buildOrder(), asked({}, ms)),
     );
@@ -92,7 +92,7 @@ describe('a direct payment on a taken order_number', () => {
   const open: readonly PaymentAttemptStatus[] = ['REQUESTED', 'SENT', 'UNKNOWN'];
   const attempts: readonly PaymentAttemptStatus[] = [...open, 'SUCCEEDED', 'DECLINED', 'TIMED_OUT'];
 
-  test('after its personal data was erased, repeats with any phone, also on a registered order', () => {
+  test('after an erasure of its personal data, repeats with any phone, also on a registered order', () => {
     const attempt = buildAttempt({ status: 'SUCCEEDED', origin: 'DIRECT', phone: 'erased' });
     const erased = { status: 'COMPLETED', latestAttempt: attempt } as const;
 
@@ -150,7 +150,7 @@ describe('a direct payment on a taken order_number', () => {
         }
   });
 
-  test('on a registered order is known after other attempts too, and another phone or option is another call', () => {
+  test('on a registered order is recognised after other attempts, too, and another phone or option is another call', () => {
     const mine = buildAttempt({ id: 'pat_1', status: 'DECLINED', origin: 'DIRECT' });
     const ended = { status: 'DECLINED', origin: 'DIRECT' } as const;
     const latest = buildAttempt({ ...ended, id: 'pat_2', phone: '+251922334455' });

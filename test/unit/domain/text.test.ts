@@ -53,21 +53,21 @@ describe('parseText', () => {
     expect(parseText(text, 'reason', reason)).toEqual({ ok: false, error: { field: 'reason', issue } });
   });
 
-  test.each(['', '  '])('takes %j for an optional text', (text) => {
+  test.each(['', '  '])('treats %j as an absent optional text', (text) => {
     expect(parseText(text, 'business_name', businessName)).toEqual({ ok: true, value: text });
   });
 
   test.each([
     ['too long', 'a'.repeat(129), 'must be at most 128 characters'],
     ['a control character', '\0', controlCharacters],
-  ])('refuses an optional text that is wrong: %s', (_, text, issue) => {
+  ])('refuses an invalid optional text: %s', (_, text, issue) => {
     expect(parseText(text, 'business_name', businessName)).toEqual({
       ok: false,
       error: { field: 'business_name', issue },
     });
   });
 
-  test('gives a text unchanged or one issue, whatever comes in', () => {
+  test('returns an unchanged text or one issue, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
         const result = parseText(text, 'reason', reason);

@@ -10,14 +10,14 @@ function always(property: (history: History) => void): void {
 }
 
 describe('in every history of an order', () => {
-  test('the events are numbered 1, 2, 3… without a gap and the order knows the last', () => {
+  test('the events are numbered 1, 2, 3… without a gap, and the order knows the last number', () => {
     always(({ events, order }) => {
       expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
       expect(order.lastEventSequence).toBe(events.length);
     });
   });
 
-  test('a command gives at most one event, which holds the order and the status before', () => {
+  test('a command causes at most one event, which contains the order and the previous status', () => {
     always(({ steps }) => {
       for (const { before, now, result } of steps) {
         if (!result.ok) continue;
@@ -31,7 +31,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('a change of status gives the event of that name, and only this event', () => {
+  test('a change of status causes the event of that name, and only this event', () => {
     always(({ steps }) => {
       for (const { before, result, after } of steps) {
         const told = result.ok ? result.value.events.map(({ type }) => type) : [];
@@ -41,7 +41,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('a final status is never left, and nothing about the order changes any more', () => {
+  test('a final status never changes, and neither does anything else of the order', () => {
     always(({ steps }) => {
       for (const { before, result } of steps) {
         if (before.status === 'PENDING') continue;
@@ -50,7 +50,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('at most one attempt succeeds, and the order is COMPLETED exactly then, by its exact amount', () => {
+  test('at most one attempt succeeds, and the order is COMPLETED only then, by its exact amount', () => {
     always(({ steps, order }) => {
       const succeeded = steps.filter(
         ({ result }) => result.ok && result.value.order.latestAttempt?.status === 'SUCCEEDED',
@@ -72,7 +72,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('an attempt starts in time, after the one before ended without money, at most five times; so does received money, at any time', () => {
+  test('an attempt starts in time, after the previous one ended without money, at most five times, and received money may start one at any time', () => {
     always(({ steps, order }) => {
       const started = steps.filter(({ command, result }) => command.type === 'start_payment' && result.ok);
       for (const { before, now } of started) {
@@ -87,7 +87,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('the order expires only once its session is over', () => {
+  test('the order expires only after its session has ended', () => {
     always(({ events }) => {
       const expired = events.filter(({ type }) => type === 'EXPIRED');
       for (const { occurredAt } of expired) {
@@ -96,7 +96,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('updatedAt moves with the status and with nothing else', () => {
+  test('updatedAt changes with the status only', () => {
     always(({ steps }) => {
       for (const { before, now, after } of steps) {
         expect(after.updatedAt).toEqual(after.status === before.status ? before.updatedAt : now);
@@ -110,7 +110,7 @@ describe('in every history of an order', () => {
     });
   });
 
-  test('deciding changes nothing that was given, and decides the same again', () => {
+  test('a decision changes none of its inputs, and is the same when it is repeated', () => {
     always(({ steps }) => {
       for (const { before, command, now, result } of steps) {
         const copy = structuredClone(before);

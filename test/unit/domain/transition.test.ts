@@ -240,7 +240,7 @@ describe.each([
   });
 });
 
-test('the columns hold every command there is', () => {
+test('the columns contain every existing command', () => {
   const types: Readonly<Record<Command['type'], true>> = {
     start_payment: true,
     send_attempt: true,
@@ -257,7 +257,7 @@ test('the columns hold every command there is', () => {
   expect(new Set(inColumns)).toEqual(new Set(Object.keys(types)));
 });
 
-test('each command meets exactly the rejections that its type lists', () => {
+test('each command is rejected for exactly the reasons that its type lists', () => {
   type Listed = { readonly [Type in Command['type']]: Readonly<Record<RejectionOf<Type>['type'], true>> };
   const final = { order_is_final: true } as const;
   const notWithWallet = { unknown_attempt: true, attempt_not_sent: true, attempt_is_final: true } as const;
@@ -300,7 +300,7 @@ test('each command meets exactly the rejections that its type lists', () => {
   expect(met).toEqual(listed);
 });
 
-test('throws on a status that is none, as a corrupt row would have', () => {
+test('throws on an invalid status, as in a corrupt row', () => {
   const corrupt = Object.assign(buildOrder(), { status: 'REFUNDED' });
 
   expect(() => transition(corrupt, { type: 'cancel' }, expiresAt)).toThrow(

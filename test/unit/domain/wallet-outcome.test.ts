@@ -129,7 +129,7 @@ const cells = rows.flatMap((row) => {
   return columns.map((column, index) => ({ state, column, expected: expected[index] ?? '' }));
 });
 
-describe('what a wallet says of an attempt', () => {
+describe("a wallet's answer about an attempt", () => {
   test('has an expectation for every state and outcome', () => {
     const types: Readonly<Record<WalletOutcome['type'], true>> = {
       pending: true,
@@ -166,7 +166,7 @@ describe('what a wallet says of an attempt', () => {
     });
   });
 
-  test('cannot be that it was not reached when an earlier worker may have reached it', () => {
+  test('cannot be "not reached" when an earlier worker may have reached it', () => {
     const { order, work, now } = situation({
       order: 'PENDING',
       attempt: 'SENT',
@@ -193,7 +193,7 @@ describe('what a wallet says of an attempt', () => {
     });
   });
 
-  test('is queried again at the time of news that arrived since the lease', () => {
+  test('causes another query at the time of news that arrived since the lease', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
     const dueAt = new Date('2026-03-01T12:02:05.000Z');
 
@@ -208,7 +208,7 @@ describe('what a wallet says of an attempt', () => {
     expect(decided).toMatchObject({ ok: true, value: { dueAt, maybeSent: true } });
   });
 
-  test('is queried about an ended attempt for a day, and then no more', () => {
+  test('causes queries of an ended attempt for a day, and no longer', () => {
     const { order, work } = situation({ order: 'PENDING', attempt: 'DECLINED' });
     const endedAt = work.attempt.updatedAt.getTime();
     const dueAfter = (ms: number): Date | null | undefined => {

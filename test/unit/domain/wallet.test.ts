@@ -45,7 +45,7 @@ test('the options of an environment are those of its wallets, in their order', (
   expect(offeredOptions(wallets, 'PRODUCTION')).toEqual(['birr_ussd', 'birr_wallet']);
 });
 
-describe('an amount is accepted by the wallets whose currency, bounds and decimals it fits', () => {
+describe('an amount is accepted by the wallets whose currency, limits and decimals it fits', () => {
   test.each<[string, string, readonly string[]]>([
     ['100.50', 'ETB', ['birr_ussd', 'birr_wallet']],
     ['100.00', 'ETB', all],
@@ -83,7 +83,7 @@ describe('money that no wallet accepts is refused with the accepted amounts', ()
     expect(unpayableIssues(wallets, options, money(amount, code))).toEqual([{ field, issue }]);
   });
 
-  test('and only such money', () => {
+  test('and no other money is refused', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 20_000_000n }),

@@ -71,26 +71,26 @@ describe('the demo merchant', () => {
     expect(core.made).toEqual({ merchants: 0, keys: 0 });
   });
 
-  test('gets new keys, and they are announced, when demo.json was lost', async () => {
+  test('gets new keys with a message when demo.json was lost', async () => {
     const { merchant, reports } = await ensure(coreWith({ mer_1: 'Demo merchant' }, []), undefined);
     expect(merchant).toEqual({ id: 'mer_1', test_key: 'svc_test_new_1', live_key: 'svc_live_new_2' });
     expect(reports).toEqual([expect.stringContaining('Demo merchant mer_1 has new keys')]);
   });
 
-  test('gets a new key only for the one that does not work any more', async () => {
+  test('gets a new key only for one that is no longer valid', async () => {
     const { merchant, reports } = await ensure(coreWith({ mer_1: 'Demo merchant' }, [kept.test_key]), kept);
     expect(merchant).toEqual({ ...kept, live_key: 'svc_live_new_1' });
     expect(reports).toHaveLength(1);
   });
 
-  test('is created anew in a database that does not know it', async () => {
+  test('is created again in an empty database', async () => {
     const { merchant } = await ensure(coreWith({ mer_7: 'A real shop' }, []), kept);
     expect(merchant.id).toBe('mer_new_1');
   });
 
   test.each([
     ['no file', undefined],
-    ['text that is no JSON', '{"merchant":'],
+    ['text that is not JSON', '{"merchant":'],
     ['JSON without the merchant', '{"rest":{}}'],
   ])('is unknown to %s', (_name, text) => {
     expect(readDemoMerchant(text)).toBeUndefined();

@@ -36,7 +36,7 @@ async function ensure(
 const kept = { test_webhook_secret: 'whsec_testAAAA', live_webhook_secret: 'whsec_liveBBBB' };
 
 describe("the demo merchant's webhook secrets", () => {
-  test('are made on the first start and sign at once', async () => {
+  test('are created on the first start, and sign at once', async () => {
     const webhooks = webhooksWith([]);
 
     const { secrets, reports } = await ensure(webhooks, {});

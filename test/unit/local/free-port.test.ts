@@ -28,7 +28,7 @@ describe('choosing ports', () => {
     await expect(choosing).rejects.toThrow(`Port ${port} on ${host} (GATEHOUSE_NATS_PORT) is taken`);
   });
 
-  test('0 gives different ports that can be listened on', async () => {
+  test('0 selects different ports that are free', async () => {
     const request = { setting: 'GATEHOUSE_NATS_PORT', host, port: 0 };
     const ports = await choosePorts([request, request, request]);
     expect(new Set(ports).size).toBe(3);
@@ -42,7 +42,7 @@ describe('choosing ports', () => {
     expect(await listenOn(port)).toBe(port);
   });
 
-  test('every port that cannot be used is named at once, with who holds it and one command that helps', async () => {
+  test('every port that cannot be used is named at once, with its process and one command that helps', async () => {
     const [first, second] = [await listenOn(0), await listenOn(0)];
     const [free = 0] = await choosePorts([{ setting: 'any', host, port: 0 }]);
     const choosing = choosePorts([

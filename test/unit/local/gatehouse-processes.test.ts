@@ -78,14 +78,14 @@ test('an empty setting of the wallets counts as not set', () => {
   ]);
 });
 
-test('currencies may have spaces between, as core allows', () => {
+test('spaces between currencies are allowed, as in core', () => {
   const { env } = walletsProcess(settings({ GATEHOUSE_CURRENCIES: 'ETB, KES' }));
 
   const currencies = [{ code: 'ETB' }, { code: 'KES' }];
   expect(walletsIn(env).slice(0, 2)).toMatchObject([{ currencies }, { currencies }]);
 });
 
-test('a file of wallets takes the place of the simulated ones, in core and in the wallets process', () => {
+test('a file of wallets replaces the simulated ones, in core and in the wallets process', () => {
   const own = settings({ GATEHOUSE_WALLETS: '{"wallets":[]}' });
 
   expect(coreProcess(own).env['GATEHOUSE_WALLETS']).toBe('{"wallets":[]}');
@@ -95,7 +95,7 @@ test('a file of wallets takes the place of the simulated ones, in core and in th
   );
 });
 
-test('callbacks of the simulated wallets must carry the key that these send with them', () => {
+test('callbacks of the simulated wallets need the key that the wallets send with them', () => {
   const { env } = walletsProcess(settings({}));
 
   const { wallets } = JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as {
@@ -114,14 +114,14 @@ test('callbacks of the simulated wallets must carry the key that these send with
   });
 });
 
-test("webhooks of the sandbox may go to this machine, and production's nowhere but to public addresses", () => {
+test('sandbox webhooks may go to this machine, and those of production to public addresses only', () => {
   const { env } = webhooksProcess(settings({}));
 
   expect(env['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS']).toBe('127.0.0.0/8,::1/128');
   expect(env['GATEHOUSE_WEBHOOK_SECRET_KEYS']).toBe(`first:${'c'.repeat(64)}`);
 });
 
-test('who sets the keys that encrypt signing secrets, or the networks, has them', () => {
+test('the keys that encrypt signing secrets, and the networks, can be set', () => {
   const own = {
     GATEHOUSE_WEBHOOK_SECRET_KEYS: `new:${'d'.repeat(64)},first:${'c'.repeat(64)}`,
     GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: '10.0.0.0/8',
@@ -130,7 +130,7 @@ test('who sets the keys that encrypt signing secrets, or the networks, has them'
   expect(webhooksProcess(settings(own)).env).toMatchObject(own);
 });
 
-test('every connector has a simulated wallet in the sandbox, whose two sides are valid', () => {
+test('every connector has a simulated wallet in the sandbox, with valid settings on both sides', () => {
   const { env } = walletsProcess(settings({}));
   const wallets = readWallets({ file: undefined, json: env['GATEHOUSE_WALLETS'] });
 

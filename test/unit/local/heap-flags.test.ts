@@ -12,7 +12,7 @@ test('core and rest-facade have the same heap in every deployment', async () => 
   );
 });
 
-test('the image has the same of glibc', async () => {
+test('the image has the same settings of glibc as the other deployments', async () => {
   const [[name, value] = []] = Object.entries(heapEnvironment);
   expect(await read('Dockerfile')).toMatch(new RegExp(`^ENV .*\\b${name}=${value}$`, 'm'));
 });

@@ -30,7 +30,7 @@ describe('the lock of a data folder', () => {
     }
   });
 
-  test('it is free as soon as a holder that was killed is gone', async () => {
+  test('it is free as soon as its killed holder has exited', async () => {
     const folder = await newFolder();
     const holder = spawn(process.execPath, ['--input-type=module', '-e', holdLock, folder], {
       stdio: 'pipe',
@@ -45,7 +45,7 @@ describe('the lock of a data folder', () => {
     if ('release' in lock) await lock.release();
   });
 
-  test('two folders have two locks', async () => {
+  test('two folders have separate locks', async () => {
     const locks = await Promise.all([lockFolder(await newFolder()), lockFolder(await newFolder())]);
     for (const lock of locks) {
       expect(lock).toHaveProperty('release');

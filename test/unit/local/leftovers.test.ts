@@ -7,7 +7,7 @@ import { temporaryFolders } from './temporary-folder.ts';
 
 const keepRunning = `console.log('started'); setInterval(() => undefined, 1000);`;
 
-describe('what an earlier start left running', () => {
+describe('a process that an earlier start left running', () => {
   const newFolder = temporaryFolders();
 
   async function startFor(folder: string, script = keepRunning): Promise<ChildProcess> {
@@ -26,7 +26,7 @@ describe('what an earlier start left running', () => {
     return reports;
   }
 
-  test('gets a signal, and has exited', async () => {
+  test('gets a signal, and exits', async () => {
     const folder = await newFolder();
     const child = await startFor(folder);
     const exited = once(child, 'exit');
@@ -35,7 +35,7 @@ describe('what an earlier start left running', () => {
     expect(reports).toEqual([`Stopping processes that an earlier start left running: node ${child.pid}`]);
   });
 
-  test('is killed when it does not end', async () => {
+  test('is killed when it does not exit', async () => {
     const folder = await newFolder();
     const child = await startFor(folder, `process.on('SIGTERM', () => undefined); ${keepRunning}`);
     const exited = once(child, 'exit');

@@ -7,7 +7,7 @@ import { temporaryFolders } from './temporary-folder.ts';
 describe('the log of a process', () => {
   const newFolder = temporaryFolders();
 
-  test('that of the run before is kept beside it', async () => {
+  test('of the previous run is kept beside it', async () => {
     const path = join(await newFolder(), 'core.log');
     await writeFile(path, 'yesterday\n');
     const log = await beginLog(path);
@@ -16,7 +16,7 @@ describe('the log of a process', () => {
     expect(await readFile(path, 'utf8')).toBe('');
   });
 
-  test('a restarted process is read from where it began', async () => {
+  test('is read from the start of a restarted process', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'));
     const first = await log.open();
     await first.write('ready\n');
@@ -28,14 +28,14 @@ describe('the log of a process', () => {
     await second.close();
   });
 
-  test('its tail is the last 25 lines', async () => {
+  test('has a tail of 25 lines', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'));
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     await writeFile(log.path, `${lines.join('\n')}\n`);
     expect(await log.tail()).toBe(lines.slice(-25).join('\n'));
   });
 
-  test('when there is too much of it, it begins again and the process writes on', async () => {
+  test('starts again when it is too long, and the process continues to write', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'), 10);
     const output = await log.open();
     await output.write('more than ten bytes\n');

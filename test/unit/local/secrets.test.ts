@@ -9,7 +9,7 @@ import { temporaryFolders } from './temporary-folder.ts';
 describe('the secrets of a data folder', () => {
   const newFolder = temporaryFolders();
 
-  test('the first start makes a master key, passwords and a token for each role, all different', async () => {
+  test('are a master key, passwords and a token for each role, all different, after the first start', async () => {
     const secrets = await readOrMakeSecrets(await newFolder(), false, randomBytes);
     expect(secrets.master_key).toMatch(/^[0-9a-f]{64}$/);
     expect(secrets.webhook_secret_key).toMatch(/^[0-9a-f]{64}$/);
@@ -24,19 +24,19 @@ describe('the secrets of a data folder', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('only their owner may read them', async () => {
+  test('can be read by their owner only', async () => {
     const folder = await newFolder();
     await readOrMakeSecrets(folder, false, randomBytes);
     expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
   });
 
-  test('a later start reads the same', async () => {
+  test('are the same at a later start', async () => {
     const folder = await newFolder();
     const first = await readOrMakeSecrets(folder, false, randomBytes);
     expect(await readOrMakeSecrets(folder, true, randomBytes)).toEqual(first);
   });
 
-  test('a role without a token gets one, and the others keep theirs', async () => {
+  test('get a token for a role without one, and keep the others', async () => {
     const folder = await newFolder();
     const first = await readOrMakeSecrets(folder, false, randomBytes);
     const { operator: _operator, ...others } = first.service_tokens;
@@ -47,7 +47,7 @@ describe('the secrets of a data folder', () => {
     expect(JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'))).toEqual(second);
   });
 
-  test('a file of before there were webhooks gets the key that encrypts signing secrets, and keeps it', async () => {
+  test('get the key that encrypts signing secrets when their file is older than webhooks, and keep it', async () => {
     const folder = await newFolder();
     const { webhook_secret_key: _key, ...before } = await readOrMakeSecrets(folder, false, randomBytes);
     await writeFile(join(folder, 'secrets.json'), JSON.stringify(before));
@@ -57,15 +57,15 @@ describe('the secrets of a data folder', () => {
     expect(await readOrMakeSecrets(folder, true, randomBytes)).toEqual(second);
   });
 
-  test('without them an existing database is not started with new ones', async () => {
+  test('are required to start an existing database', async () => {
     const reading = readOrMakeSecrets(await newFolder(), true, randomBytes);
     await expect(reading).rejects.toThrow(/secrets\.json is missing.*Restore it from a backup/s);
   });
 
   test.each([
-    ['text that is no JSON', '{"master_key"', 'it is not JSON'],
+    ['text that is not JSON', '{"master_key"', 'it is not JSON'],
     ['a malformed master key', '{"master_key":"abc"}', 'missing or malformed'],
-  ])('%s is refused, and the file is left as it is', async (_name, text, why) => {
+  ])('are refused with %s, and the file is left unchanged', async (_name, text, why) => {
     const folder = await newFolder();
     await writeFile(join(folder, 'secrets.json'), text);
     await expect(readOrMakeSecrets(folder, false, randomBytes)).rejects.toThrow(why);

@@ -54,18 +54,18 @@ describe('a supervised process', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('an exit before it is ready fails the start with the end of its log', async () => {
+  test('that exits before it is ready fails the start with the end of its log', async () => {
     const starting = start(node(`console.error('GATEHOUSE_X must be a port'); process.exitCode = 3;`));
     await expect(starting).rejects.toThrow(/core did not start \(exit code 3\).*GATEHOUSE_X must be a port/s);
   });
 
-  test('a missing program fails the start', async () => {
+  test('whose program is missing fails the start', async () => {
     await expect(start(node('', { command: '/nowhere/core' }))).rejects.toThrow(
       /core did not start .*ENOENT/s,
     );
   });
 
-  test('an exit restarts it at once, and the output says so', async () => {
+  test('is restarted at once after an exit, with a message', async () => {
     const one = await start(node(`console.log('ready');${keepRunning}`));
     const first = one.pid() ?? 0;
     process.kill(first, 'SIGKILL');
@@ -76,7 +76,7 @@ describe('a supervised process', () => {
     );
   });
 
-  test('repeated exits restart it after growing delays, until it is stopped', async () => {
+  test('is restarted with growing delays after repeated exits, until it is stopped', async () => {
     let starts = 0;
     const prepare = async () => {
       if (++starts > 1) throw new Error('no space left on device');
@@ -90,7 +90,7 @@ describe('a supervised process', () => {
     expect(warnings[1]).toContain('no space left on device');
   });
 
-  test('three health checks without an answer kill and restart it, although it ignores SIGTERM', async () => {
+  test('is killed and restarted after three health checks without an answer, although it ignores SIGTERM', async () => {
     const answers = [false, false, true, false, false, false];
     const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
     const isResponsive = async () => answers.shift() ?? true;
@@ -105,7 +105,7 @@ describe('a supervised process', () => {
     expect(warnings[1]).toMatch(/^core ended \(killed by SIGKILL\); starting it again at once/);
   });
 
-  test('a process that ignores its signal is killed at the deadline', async () => {
+  test('that ignores its signal is killed at the deadline', async () => {
     const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
     const one = await start(node(stubborn, { stopTimeoutMs: 100 }));
     const pid = one.pid() ?? 0;
@@ -113,7 +113,7 @@ describe('a supervised process', () => {
     expect(await isRunning(pid)).toBe(false);
   });
 
-  test('an interrupt while it starts leaves nothing running', async () => {
+  test('leaves nothing running after an interrupt during its start', async () => {
     const interrupt = new AbortController();
     const pids: number[] = [];
     const isReady: ProcessSpec['isReady'] = async ({ pid }) => {
@@ -125,7 +125,7 @@ describe('a supervised process', () => {
     expect(await isRunning(pids[0] ?? 0)).toBe(false);
   });
 
-  test('a stop while it becomes ready again leaves nothing running', async () => {
+  test('leaves nothing running after a stop while it becomes ready again', async () => {
     const pids: number[] = [];
     let stopped: Promise<void> | undefined;
     const isReady: ProcessSpec['isReady'] = async ({ pid }) => {
@@ -140,7 +140,7 @@ describe('a supervised process', () => {
     expect(await isRunning(pids[1] ?? 0)).toBe(false);
   });
 
-  test('a process with an IPC channel exits when its parent is killed', async () => {
+  test('with an IPC channel exits when its parent is killed', async () => {
     const preload = new URL('../../../src/main/local/stop-with-parent.ts', import.meta.url).href;
     const args = ['--import', preload, '-e', `console.log(process.pid);${keepRunning}`];
     const parent = spawn(process.execPath, [

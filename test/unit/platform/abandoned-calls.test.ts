@@ -69,7 +69,7 @@ beforeEach(() => void mock.method(console, 'error', () => undefined));
 afterEach(() => mock.restoreAll());
 
 test.each(['gRPC', 'Connect'] as const)(
-  'over %s, 2,000 calls that nobody waited for leave their connection, and another call on it, alone',
+  'over %s, 2,000 abandoned calls do not affect their connection, nor another call on it',
   async (name) => {
     const service = heldBackService();
     const { start, connect } = protocols[name];

@@ -22,7 +22,7 @@ const lanes: readonly Lane[] = [
   { name: '', dueAt: null },
 ];
 
-test('each part has its casts, its alias and its values at the same positions, however often it is named', () => {
+test('each part has its casts, its alias and its values at the same positions, however often it is used', () => {
   const statement = bulkStatement(
     'wake-lanes',
     {

@@ -5,7 +5,7 @@ describe('clients are counted by', () => {
   test.each([
     ['an IPv4 address', '192.0.2.7', '192.0.2.7'],
     ['the IPv4 address in a mapped IPv6 one', '::ffff:192.0.2.7', '192.0.2.7'],
-    ['an empty text, when the client is gone', '', ''],
+    ['an empty text, when the client has disconnected', '', ''],
     ['an empty text, when a proxy names no address', 'unknown', ''],
   ])('%s', (_name, ip, network) => {
     expect(networkOf(ip)).toBe(network);

@@ -47,14 +47,14 @@ test.each([
   expect(seen[0]).toBeLessThanOrEqual(atMost);
 });
 
-test('a port that is taken is an error of the start', async () => {
+test('a port in use is an error of the start', async () => {
   const server = await start(() => undefined);
   const port = Number(server.address.split(':')[1]);
   await expect(start(() => undefined, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await server.stop(1_000);
 });
 
-test('a page answers a GET of its path, and no other request', async () => {
+test('a page answers GET requests to its path, and no other request', async () => {
   const hello = () => Promise.resolve({ contentType: 'text/plain', body: 'hello' });
   const server = await start(() => undefined, 0, { '/hello': hello });
   const ask = async (path: string, method = 'GET') => {
@@ -71,7 +71,7 @@ test('a page answers a GET of its path, and no other request', async () => {
   ]);
 });
 
-test('a page that cannot be made is answered with 500', async () => {
+test('a page that fails is answered with 500', async () => {
   const server = await start(() => undefined, 0, { '/broken': () => Promise.reject(new Error('broken')) });
   const { status } = await fetch(`http://${server.address}/broken`);
   await server.stop(1_000);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createEndOfTurn } from '../../../src/platform/end-of-turn.ts';
 
-test('all callers of a turn continue at its end, in their order', async () => {
+test('all callers of a turn continue at its end, in sequence', async () => {
   const done: string[] = [];
   const endOfTurn = createEndOfTurn();
   for (const name of ['first', 'second']) void endOfTurn().then(() => done.push(name));

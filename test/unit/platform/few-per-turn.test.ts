@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createFewPerTurn } from '../../../src/platform/few-per-turn.ts';
 
-test('acts in order, a few in each turn of the event loop', async () => {
+test('callbacks run in sequence, a few in each turn of the event loop', async () => {
   const done: number[] = [];
   const run = createFewPerTurn(3);
   for (let index = 0; index < 7; index += 1) run(() => done.push(index));
@@ -15,7 +15,7 @@ test('acts in order, a few in each turn of the event loop', async () => {
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
-test('what is added while others wait comes after them, and what comes later starts anew', async () => {
+test('a callback that is added while others wait runs after them, and a later one starts again', async () => {
   const done: string[] = [];
   const run = createFewPerTurn(1);
   run(() => {

@@ -100,7 +100,7 @@ const fails = (error: Error): Handler[] => [
   },
 ];
 
-describe('the line of a call', () => {
+describe('the log line of a call', () => {
   test('has request_id, rpc, protocol, role, code, duration and what the handler added', async () => {
     const { lines } = await call(
       async (context) => {
@@ -128,14 +128,14 @@ describe('the line of a call', () => {
     expect(lines[0]).not.toHaveProperty('reason');
   });
 
-  test('names who acts without control characters, which the audit log would refuse', async () => {
+  test('names the actor without control characters, which the audit log would refuse', async () => {
     const { lines } = await call(async () => ({}), {
       headers: { authorization: `Bearer ${token}`, 'x-gatehouse-actor': 'al\u0085maz' },
     });
     expect(lines).toMatchObject([{ actor: 'al?maz' }]);
   });
 
-  test('is one for a stream, however many messages it has', async () => {
+  test('is written once for a stream, however many messages it has', async () => {
     const { lines, result } = await call(async function* () {
       yield {};
       yield {};
@@ -144,7 +144,7 @@ describe('the line of a call', () => {
     expect(lines).toEqual([expect.objectContaining({ rpc: 'Health/Watch', code: 'ok' })]);
   });
 
-  test('is there for a stream whose caller left in the middle', async () => {
+  test('is written for a stream whose caller disconnected', async () => {
     const { lines } = await call(
       async function* () {
         for (;;) yield {};
@@ -194,7 +194,7 @@ describe('the cause of an error', () => {
     }
   });
 
-  test.each([undefined, null, 'text', 42])('may even be %p', async (thrown) => {
+  test.each([undefined, null, 'text', 42])('may be any value: %p', async (thrown) => {
     const { error, lines } = await call(async () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- a library may throw anything
       throw thrown;
@@ -203,7 +203,7 @@ describe('the cause of an error', () => {
     expect(lines).toHaveLength(1);
   });
 
-  test('that the process can explain becomes its error', async () => {
+  test('that the process can explain is replaced by its own error', async () => {
     for (const handler of fails(new Error('database gone'))) {
       const { error, lines } = await call(handler);
       expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: 'try again' });
@@ -211,14 +211,14 @@ describe('the cause of an error', () => {
     }
   });
 
-  test('that is a ConnectError without a reason of ours is not passed on', async () => {
+  test('that is a ConnectError without one of our reasons is not passed on', async () => {
     const { error } = await call(() => Promise.reject(new ConnectError('canary', Code.DataLoss)));
     expect(error?.message).not.toContain('canary');
     expect(error?.code).toBe(Code.Internal);
   });
 });
 
-describe('a call that is over before its handler is', () => {
+describe('a call that ends before its handler', () => {
   const never: Handler = () => new Promise<object>(() => undefined);
 
   test('because its deadline passed ends with DEADLINE_EXCEEDED', async () => {
@@ -227,12 +227,12 @@ describe('a call that is over before its handler is', () => {
     expect(lines).toEqual([expect.objectContaining({ reason: 'DEADLINE_EXCEEDED', level: 'warn' })]);
   });
 
-  test('because its caller hung up at the deadline is no caller that went away', async () => {
+  test('because its caller disconnects at the deadline does not count as cancelled', async () => {
     const { lines } = await call(never, { timeoutMs: 60, signal: AbortSignal.timeout(20) });
     expect(lines).toEqual([expect.objectContaining({ reason: 'DEADLINE_EXCEEDED' })]);
   });
 
-  test('because its caller went away ends with CALL_CANCELLED', async () => {
+  test('because its caller disconnects ends with CALL_CANCELLED', async () => {
     const { error, lines } = await call(never, { timeoutMs: 60_000, signal: AbortSignal.timeout(20) });
     expect(error?.code).toBe(Code.Canceled);
     expect(lines).toEqual([expect.objectContaining({ reason: 'CALL_CANCELLED', level: 'info' })]);

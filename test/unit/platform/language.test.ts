@@ -13,13 +13,13 @@ describe('the language of a page', () => {
     ['the header is nonsense', { accepted: ';;=,,q' }, 'en'],
     ['it was chosen before', { remembered: 'am', accepted: 'en' }, 'am'],
     ['it is chosen now', { chosen: 'en', remembered: 'am', accepted: 'am' }, 'en'],
-    ['what was chosen is none of ours', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
+    ['the chosen one is not supported', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
   ])('when %s', (_name, wishes, language) => {
     expect(languageFor(wishes)).toBe(language);
   });
 });
 
-describe('a time to wait is never shorter than it is', () => {
+describe('a wait is never shown shorter than it is', () => {
   test.each([
     [1, 'en', '1 second'],
     [59, 'en', '59 seconds'],

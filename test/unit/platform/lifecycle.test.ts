@@ -46,7 +46,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 );
 
-test('a part that hangs is left behind at its deadline, and the parts after it are stopped', async () => {
+test('a part that hangs is abandoned at its deadline, and the parts after it are stopped', async () => {
   const { exitCode, said, log } = await run('hang', ['SIGTERM']);
   expect(said).toEqual([
     'ready',
@@ -63,7 +63,7 @@ test('a part that hangs is left behind at its deadline, and the parts after it a
 test.each([
   ['reject', 'would not'],
   ['throw', 'could not'],
-])('a part that fails (%s) is in the log, and the parts after it are stopped', async (fault, message) => {
+])('a part that fails (%s) is logged, and the parts after it are stopped', async (fault, message) => {
   const { exitCode, log } = await run(fault, ['SIGTERM']);
   expect(log[3]).toMatchObject({ level: 'error', part: 'second', err: { message } });
   expect(log.at(-2)).toMatchObject({ msg: 'third stopped' });
@@ -103,20 +103,20 @@ describe('a process whose log is not read still stops', () => {
   const hasSaidAll = (child: ChildProcess): Promise<unknown> =>
     new Promise((done) => child.stderr?.once('data', done));
 
-  test('a socket that is not read', async () => {
+  test('with a socket that is not read', async () => {
     const child = start('pipe');
     await hasSaidAll(child);
     expect(await stopped(child)).toBe(0);
   });
 
-  test('a socket whose reader goes away while there are lines for it', async () => {
+  test('with a socket whose reader disconnects while lines wait for it', async () => {
     const child = start('pipe');
     await hasSaidAll(child);
     child.stdout?.destroy();
     expect(await stopped(child)).toBe(0);
   });
 
-  test.each(['stays and does not read', 'goes away'])('a pipe whose reader %s', async (reader) => {
+  test.each(['stays and does not read', 'goes away'])('with a pipe whose reader %s', async (reader) => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pipe-'));
     const path = join(folder, 'pipe');
     execFileSync('mkfifo', [path]);

@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
 
-test('the first line of each kind is written at once, and later ones are counted once a minute', () => {
+test('the first line of each kind is written at once, and further ones are counted once a minute', () => {
   const lines: [facts: string, count: number][] = [];
   const log = limitLines((facts: string, count) => lines.push([facts, count]));
 
@@ -27,7 +27,7 @@ test('the first line of each kind is written at once, and later ones are counted
   expect(lines.slice(3)).toEqual([['scan 1001', 1]]);
 });
 
-test('after a minute without one, the next line is written at once', () => {
+test('after a minute without a line, the next one is written at once', () => {
   const lines: string[] = [];
   const log = limitLines((facts: string) => lines.push(facts));
   log('scan', 'first');

@@ -34,7 +34,7 @@ const numbersOf = (lines: readonly string[]): unknown[] =>
   lines.map((line) => (JSON.parse(line) as Record<string, unknown>)['n']);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-test('a process that exits leaves every line, whole and in order', async () => {
+test('a process that exits writes every line, complete and in sequence', async () => {
   const lines = await outputOf(
     `for (let n = 0; n < 3000; n += 1) logger.info({ n }, 'said');
      setTimeout(() => { for (let n = 3000; n < 6000; n += 1) logger.info({ n }, 'said'); process.exit(0); }, 5);`,
@@ -44,7 +44,7 @@ test('a process that exits leaves every line, whole and in order', async () => {
   expect(numbersOf(lines)).toEqual(upTo(6000));
 });
 
-test('a reader that is slow does not hold up the process, and misses nothing', async () => {
+test('a slow reader does not delay the process, and misses nothing', async () => {
   const lines = await outputOf(
     `for (let n = 0; n < 3000; n += 1) logger.info({ n, filler: 'x'.repeat(500) }, 'said');
      setTimeout(() => console.error('logged everything'), 5);

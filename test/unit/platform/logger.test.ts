@@ -33,7 +33,7 @@ test('a line is one JSON object with time, level by name, process and instance',
   });
 });
 
-test('a line that is written in a span has its ids, unmasked', () => {
+test('a line that is written in a span has the unmasked ids of the span', () => {
   const context = {
     traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
     spanId: '0911223344556677',
@@ -110,12 +110,12 @@ describe('a secret is masked', () => {
     expect(() => void JSON.parse(text)).not.toThrow();
   });
 
-  test('and what stands beside it is not', () => {
+  test('and its neighbours are not', () => {
     const { json } = write({ api_key_id: 'key_1', token: 'canary', secrets_found: 0, msg_count: 2 });
     expect(json).toMatchObject({ api_key_id: 'key_1', secrets_found: 0, msg_count: 2 });
   });
 
-  test('whatever its text: the line stays one JSON object that does not have it', () => {
+  test('whatever its text is, and the line stays one JSON object', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 4 }), fc.jsonValue(), (secret, other) => {
         const { json } = write({ other, deep: { er: { password: `<${secret}>` } } });
@@ -144,7 +144,7 @@ describe('an error', () => {
   });
 
   test.each(['0911223344', '+251911223344', '251911223344', '911223344'])(
-    'has the phone %s masked wherever it says it',
+    'has the phone %s masked in each of its texts',
     (phone) => {
       const error = Object.assign(
         new Error(`insert values ('${phone}', 1)`, { cause: new Error(`(${phone})`) }),
@@ -164,12 +164,12 @@ describe('an error', () => {
     expect(written(new Error(message))['message']).toBe(message);
   });
 
-  test.each(['text', 42, null])('may be %p', (thrown) => {
+  test.each(['text', 42, null])('may be any value: %p', (thrown) => {
     expect(written(thrown)).toBe(thrown);
   });
 });
 
-test('a text in any field is masked by its form, in lists and objects too, and numbers and the fields of the caller stay', () => {
+test('a text in any field is masked by its form, also in lists and objects, and numbers and fields of the caller are not', () => {
   const fields = {
     order_number: 'INV-0911223344',
     issues: ['phone +251911223344'],

@@ -43,7 +43,7 @@ describe('maskSensitive', () => {
     expect(maskSensitive(text)).toBe(text);
   });
 
-  test('every token of Gatehouse is masked, whatever stands around it', () => {
+  test('every token of Gatehouse is masked, whatever surrounds it', () => {
     const token = fc
       .tuple(fc.constantFrom(32, 65), fc.constantFrom('hex' as const, 'base64url' as const))
       .map(([bytes, encoding]) => randomBytes(bytes).toString(encoding))
@@ -57,7 +57,7 @@ describe('maskSensitive', () => {
     );
   });
 
-  test('every phone is masked, whatever stands around it, unless more digits do', () => {
+  test('every phone is masked, whatever surrounds it, except for more digits', () => {
     const phone = fc
       .tuple(fc.constantFrom('+251', '251', '0', '', '%2B251'), fc.constantFrom('9', '7'), fc.nat(99_999_999))
       .map(([prefix, first, rest]) => prefix + first + String(rest).padStart(8, '0'));

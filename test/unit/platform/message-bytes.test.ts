@@ -8,7 +8,7 @@ import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 const eventOf = (reason: string, requestId: string) =>
   create(OrderEventSchema, { requestId, sequence: 7n, order: { reason, amount: '100.50', environment: 1 } });
 
-test('a message of any size has the bytes that protobuf-es gives', () => {
+test('a message of any size has the same bytes as from protobuf-es', () => {
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.nat(90_000).map((length) => 'ü'.repeat(length)),
@@ -29,14 +29,14 @@ test('a message of any size has the bytes that protobuf-es gives', () => {
   for (const { bytes, wanted } of kept) expect(bytes.equals(wanted)).toBe(true);
 });
 
-test('a message that cannot be written leaves nothing to the next writer', () => {
+test('a message that cannot be written leaves no bytes to the next one', () => {
   const broken = Object.assign(eventOf('shoes', 'r-1'), { sequence: 'no number' });
   expect(() => encodeMessage(OrderEventSchema, broken as never)).toThrow('sequence');
   const message = eventOf('boots', 'r-2');
   expect(encodeMessage(OrderEventSchema, message)).toEqual(Buffer.from(toBinary(OrderEventSchema, message)));
 });
 
-test('a writer outside of it has bytes of its own', () => {
+test('another writer has bytes of its own', () => {
   const writer = new BinaryWriter();
   writer.uint32(1);
   encodeMessage(OrderEventSchema, eventOf('shoes', 'r-1'));

@@ -18,7 +18,7 @@ function withReading(read: () => Promise<number>) {
   return { metrics, clock };
 }
 
-test('the page has what Node and the system say of the process', async () => {
+test('the page has the metrics of Node and the system', async () => {
   const { body, contentType } = await createMetrics({ logger, nowMs: () => 0 }).page();
   expect(contentType).toMatch(/^text\/plain/);
   for (const name of [
@@ -34,7 +34,7 @@ test('a reading is made before the page is shown', async () => {
   expect((await metrics.page()).body).toMatch(/^well_depth 7$/m);
 });
 
-test('many who ask at once, or soon after, cost one reading', async () => {
+test('many requests at once, or soon after another, cause one reading', async () => {
   let readings = 0;
   const { metrics, clock } = withReading(() => Promise.resolve((readings += 1)));
   await Promise.all([metrics.page(), metrics.page()]);
@@ -45,7 +45,7 @@ test('many who ask at once, or soon after, cost one reading', async () => {
   expect((await metrics.page()).body).toMatch(/^well_depth 2$/m);
 });
 
-test('what cannot be read is left out and counted, and the rest is shown', async () => {
+test('a failed reading is left out and counted, and the other readings are shown', async () => {
   let isBroken = false;
   const { metrics, clock } = withReading(() =>
     isBroken ? Promise.reject(new Error('dry')) : Promise.resolve(7),
@@ -114,7 +114,7 @@ test('OpenMetrics has the trace of the latest recorded duration of a bucket, and
   expect(body.match(/^# EOF$/gm)).toHaveLength(1);
 });
 
-test('a process that records no traces has no exemplars', async () => {
+test('a process without traces has no exemplars', async () => {
   const { metrics, observe } = withDurations(false);
   observe({ place: 'well' }, 0.5, spanOf('a'.repeat(32), true));
   expect((await metrics.page(ofPrometheus[0])).body).toContain('dig_seconds_bucket{le="1",place="well"} 1\n');

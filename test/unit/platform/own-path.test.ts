@@ -18,7 +18,7 @@ test.each([
   expect({ path: own.path, query: own.query.toString() }).toEqual({ path, query });
 });
 
-test('whatever the target, a link with its path stays on its own host', () => {
+test('a link with the path of any target stays on its own host', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'/\\?#%[]@:.ax') }), (target) => {
       const { host } = new URL(ownPath(target).path, 'https://own.example');

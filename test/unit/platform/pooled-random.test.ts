@@ -17,7 +17,7 @@ test('every draw is 16 bytes that no other draw has', () => {
   expect(draws.every((each) => each.length === 32)).toBe(true);
 });
 
-test('the source is read again when the pool is used up, and not before', () => {
+test('the source is read again only when the pool is used up', () => {
   let asked = 0;
   const draw = pooledRandom(() => (asked += 1));
 
@@ -27,7 +27,7 @@ test('the source is read again when the pool is used up, and not before', () => 
   expect(asked).toBe(2);
 });
 
-test('ids made of it are all different, and of the time they are made for', () => {
+test('ids from the pool are all different, and have the given time', () => {
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
   const at = new Date('2025-11-20T09:30:00.000Z');
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { repeatEvery } from '../../../src/platform/repeat-every.ts';
 
-test('a task with a long interval is repeated soon after it failed, and then at its interval', async () => {
+test('a failed task with a long interval is repeated soon, and then at its interval', async () => {
   const logger = createLogger({ process: 'test', instance: 'repeat-every', level: 'silent' });
   const stopping = new AbortController();
   let runs = 0;

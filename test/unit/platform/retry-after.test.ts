@@ -9,7 +9,7 @@ test.each([
   [' 120 ', 120_000],
   ['259200', 3 * 24 * 3_600_000],
   ['00030', 30_000],
-])('%j is a number of seconds', (text, expected) => {
+])('%j is parsed as a number of seconds', (text, expected) => {
   expect(retryAfterMs(text, now)).toBe(expected);
 });
 
@@ -18,15 +18,15 @@ test.each([
   ['Friday, 06-Nov-26 08:50:07 GMT', 30_000],
   ['Fri Nov  6 08:50:07 2026', 30_000],
   ['Mon, 09 Nov 2026 08:49:37 GMT', 3 * 24 * 3_600_000],
-])('%j is a date, seen from now', (text, expected) => {
+])('%j is parsed as a date, relative to now', (text, expected) => {
   expect(retryAfterMs(text, now)).toBe(expected);
 });
 
-test('a date that has passed means at once', () => {
+test('a past date means no wait', () => {
   expect(retryAfterMs('Fri, 06 Nov 2026 08:49:00 GMT', now)).toBe(0);
 });
 
-test('more seconds than there is time for are still a number', () => {
+test('very many seconds are still a number', () => {
   expect(retryAfterMs('9'.repeat(100), now)).toBeGreaterThan(24 * 3_600_000);
 });
 
@@ -34,6 +34,6 @@ test.each([
   ...['', ' ', '-1', '1.5', '1e3', '0x10', '5 minutes', '５', 'soon', 'tomorrow', '1, 2', 'null'],
   ...['2026-11-06T08:50:07Z', '06 Nov 2026', 'Fri, 06 Nov 2026 08:50:07', 'Fri, 06 Nov 2026 08:50:07 +0300'],
   ...['Fri, 99 Nov 2026 08:50:07 GMT', 'Fri, 06 Nov 2026 99:50:07 GMT'],
-])('%j says nothing', (text) => {
+])('%j is ignored', (text) => {
   expect(retryAfterMs(text, now)).toBeUndefined();
 });

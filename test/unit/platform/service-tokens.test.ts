@@ -11,7 +11,7 @@ function parsed(text: string): ServiceTokens {
   return tokens;
 }
 
-test('each token opens its role, and a role may have several', () => {
+test('each token authenticates its role, and a role may have several', () => {
   const tokens = parsed(`facade:${first}, reader:${second},facade:${third}`);
   expect([first, second, third].map((token) => authenticateService(tokens, `Bearer ${token}`))).toEqual([
     'facade',
@@ -20,7 +20,7 @@ test('each token opens its role, and a role may have several', () => {
   ]);
 });
 
-test('the tokens themselves are not kept', () => {
+test('the tokens themselves are not stored', () => {
   expect(JSON.stringify(parsed(`facade:${first}`))).not.toContain(first);
 });
 
@@ -45,7 +45,7 @@ test.each([
   ],
   [`facade:${'é'.repeat(24)}`, 'entry 1 has a token with characters that a header cannot carry'],
   [`facade:${first},operator:${first}`, 'entry 2 has the token of an earlier entry with another role'],
-])('"%s" is refused, and the reason says what is wrong', (text, reason) => {
+])('"%s" is refused, and the reason says why', (text, reason) => {
   const refusal = parseServiceTokens(text, roles);
   expect(refusal).toEqual(expect.stringContaining(reason));
   expect(refusal).not.toContain(first);
@@ -54,7 +54,7 @@ test.each([
 describe('an authorization header', () => {
   const tokens = parsed(`facade:${first}`);
 
-  test.each([`Bearer ${first}`, `bearer ${first}`, `BEARER ${first}`])('"%s" is taken', (header) => {
+  test.each([`Bearer ${first}`, `bearer ${first}`, `BEARER ${first}`])('"%s" is accepted', (header) => {
     expect(authenticateService(tokens, header)).toBe('facade');
   });
 
@@ -63,7 +63,7 @@ describe('an authorization header', () => {
     ...[`Bearer ${first.slice(1)}`, `Bearer  ${first}`, ` Bearer ${first}`, `Bearer ${first} `],
     ...[`Bearer ${first}\n`, `Bearer ${first}, Bearer ${first}`, `Bearer ${first.toUpperCase()}`],
     ...[`Bearer facade:${first}`],
-  ])('%j is not', (header) => {
+  ])('%j is refused', (header) => {
     expect(authenticateService(tokens, header)).toBeUndefined();
   });
 });

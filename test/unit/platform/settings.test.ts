@@ -196,11 +196,11 @@ const settings: readonly Setting[] = [
   },
 ];
 describe.each(settings)('$name of $of', ({ name, of: process, standard, good, bad, advice }) => {
-  test.each(Object.entries(good))('takes "%s"', (text, value) => {
+  test.each(Object.entries(good))('accepts "%s"', (text, value) => {
     expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
   });
 
-  test.each(bad)('refuses "%s", names itself and says what it takes', (text) => {
+  test.each(bad)('refuses "%s", with its name and what it accepts', (text) => {
     const problems = problemsOf(() => readers[process]({ [name]: text }));
     expect(problems).toEqual([expect.stringMatching(advice)]);
     expect(problems[0]).toMatch(new RegExp(`^${name} `));
@@ -216,20 +216,20 @@ describe.each(settings)('$name of $of', ({ name, of: process, standard, good, ba
 describe.each([
   ['core', Object.keys(core), readCoreSettings],
   ['rest-facade', Object.keys(facade), readRestFacadeSettings],
-] as const)('what %s cannot do without', (_process, names, read) => {
-  test('is named all at once, with what it takes', () => {
+] as const)('the required settings of %s', (_process, names, read) => {
+  test('are all named at once when they are missing, with what they accept', () => {
     const problems = problemsOf(() => read({}));
     expect(problems.map((problem) => problem.split(' ')[0]).sort()).toEqual([...names].sort());
     for (const problem of problems) expect(problem).toMatch(/^\S+ is not set: .{10,}/);
   });
 
-  test('is unset when it is empty', () => {
+  test('are missing when they are empty', () => {
     const empty = Object.fromEntries(names.map((name) => [name, '']));
     expect(problemsOf(() => read(empty))).toEqual(problemsOf(() => read({})));
   });
 });
 
-test('several bad settings are named together with those that are missing, one a line', () => {
+test('several invalid settings are named together with the missing ones, one per line', () => {
   const problems = problemsOf(() =>
     readCoreSettings({
       ...core,
@@ -246,7 +246,7 @@ test('several bad settings are named together with those that are missing, one a
 });
 
 test.each(['one:50051,two:50051', '10.0.0.1:1,[::1]:2', '10.0.0.1:1,core:2'])(
-  'several addresses of kinds that gRPC cannot list (%s) are refused with a way out',
+  'several addresses of kinds that gRPC cannot list (%s) are refused with an alternative',
   (text) => {
     expect(problemsOf(() => readers['rest-facade']({ GATEHOUSE_CORE_ADDRESSES: text }))).toEqual([
       expect.stringMatching(/give one name that DNS resolves to all of them, such as dns:\/\/\/core:50051/),
@@ -263,7 +263,7 @@ describe('a setting in a file', () => {
     return path;
   };
 
-  test('is read without the line break at its end, and the variable wins', () => {
+  test('is read without the line break at its end, and the variable takes precedence', () => {
     const file = fileOf(`${'cd'.repeat(32)}\n`);
     const inFile = { ...core, GATEHOUSE_MASTER_KEY: '', GATEHOUSE_MASTER_KEY_FILE: file };
     expect(readCoreSettings(inFile).GATEHOUSE_MASTER_KEY).toEqual(Buffer.alloc(32, 0xcd));
@@ -271,7 +271,7 @@ describe('a setting in a file', () => {
     expect(readCoreSettings(inBoth).GATEHOUSE_MASTER_KEY).toEqual(Buffer.alloc(32, 0xab));
   });
 
-  test('is refused like any other, and a file that cannot be read or is empty is named with the rest', () => {
+  test('is refused like any other, and an unreadable or empty file is named with the rest', () => {
     const problems = problemsOf(() =>
       readCoreSettings({
         GATEHOUSE_MASTER_KEY_FILE: fileOf('canary\n'),
@@ -288,7 +288,7 @@ describe('a setting in a file', () => {
     expect(problems.join('')).not.toContain('canary');
   });
 
-  test('is not what GATEHOUSE_WALLETS_FILE names, which is a setting of its own', () => {
+  test('is not the file of GATEHOUSE_WALLETS_FILE, which is a setting of its own', () => {
     const read = readCoreSettings({ ...core, GATEHOUSE_WALLETS_FILE: join(folder, 'absent') });
     expect(read).toMatchObject({
       GATEHOUSE_WALLETS: undefined,
@@ -297,7 +297,7 @@ describe('a setting in a file', () => {
   });
 });
 
-test('no message repeats a secret that was refused', () => {
+test('no message repeats a refused secret', () => {
   const problems = problemsOf(() =>
     readCoreSettings({
       ...core,
@@ -310,7 +310,7 @@ test('no message repeats a secret that was refused', () => {
   expect(problems.join('\n')).not.toContain('canary');
 });
 
-test('the command line client needs no setting at all', () => {
+test('the command line needs no setting', () => {
   expect(readCliSettings({})).toMatchObject({
     GATEHOUSE_CORE_ADDRESSES: undefined,
     GATEHOUSE_SERVICE_TOKEN: undefined,
@@ -318,6 +318,6 @@ test('the command line client needs no setting at all', () => {
   });
 });
 
-test('what belongs to others is not looked at', () => {
+test('variables of other programs are ignored', () => {
   expect(readCliSettings({ GATEHOUSE_NATS_URL: 'nonsense', PATH: '/bin' })).toBeDefined();
 });

@@ -16,7 +16,7 @@ describe('traceparent', () => {
     [`00-${traceId}-${spanId}-ff`, true],
     [`cc-${traceId}-${spanId}-01`, true],
     [`cc-${traceId}-${spanId}-01-what-comes-later`, true],
-  ])('%s is followed', (header, isSampled) => {
+  ])('%s is continued', (header, isSampled) => {
     expect(parseTraceparent(header)).toEqual({ traceId, spanId, isSampled });
   });
 
@@ -37,7 +37,7 @@ describe('traceparent', () => {
     expect(parseTraceparent(header)).toBeUndefined();
   });
 
-  test('is read as it was written, and any text is either read or ignored', () => {
+  test('is parsed as it was written, and any text is either parsed or ignored', () => {
     const hex = (length: number) =>
       fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`)).filter((id) => !/^0+$/.test(id));
     fc.assert(

@@ -16,16 +16,16 @@ async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
   return values;
 }
 
-describe('a source with an end put to it', () => {
+describe('a source that can be aborted', () => {
   test('yields everything when it is not aborted', async () => {
     expect(await all(untilAborted(numbers(), new AbortController().signal))).toEqual([1, 2, 3]);
   });
 
-  test('gives nothing when it was stopped before', async () => {
+  test('yields nothing when it was aborted before', async () => {
     expect(await all(untilAborted(numbers(), AbortSignal.abort()))).toEqual([]);
   });
 
-  test('ends while it waits for a source that says nothing more', async () => {
+  test('ends while it waits for a silent source', async () => {
     const stop = new AbortController();
     const values: number[] = [];
     for await (const value of untilAborted(silence(), stop.signal)) {
@@ -35,7 +35,7 @@ describe('a source with an end put to it', () => {
     expect(values).toEqual([1]);
   });
 
-  test('fails as the source does', async () => {
+  test('fails with the error of the source', async () => {
     async function* failing(): AsyncGenerator<number> {
       yield 1;
       await Promise.reject(new Error('no more'));

@@ -95,7 +95,7 @@ const withOrder = (change: Partial<PlacedOrder>): Evidence => ({
 });
 
 describe('the judge of a campaign', () => {
-  test('finds nothing in correct evidence, and nothing tried in none', () => {
+  test('finds nothing in correct evidence, and reports nothing as tried without evidence', () => {
     expect(judge([good, good]).map(({ result }) => result)).toEqual(invariants.map(() => 'held'));
     expect(judge([]).map(({ result }) => result)).toEqual(invariants.map(() => 'not_tried'));
   });
@@ -114,11 +114,7 @@ describe('the judge of a campaign', () => {
       'repeated_requests_answered_alike',
       { ...good, records: [paid, paid, cancelled] },
     ],
-    [
-      'an end that was told and is not stored',
-      'ended_orders_stay_ended',
-      withOrder({ statuses: ['FAILED'] }),
-    ],
+    ['an announced end that is not stored', 'ended_orders_stay_ended', withOrder({ statuses: ['FAILED'] })],
     [
       'two ends',
       'ended_orders_stay_ended',

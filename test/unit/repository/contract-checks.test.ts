@@ -49,11 +49,11 @@ async function renameField(): Promise<void> {
   await writeFile(join(copy, order), text.replace('string order_number =', 'string order_reference ='));
 }
 
-test('generated code that matches the contract passes in silence', async () => {
+test('generated code that matches the contract passes without output', async () => {
   expect(await runTool('generated.mjs')).toEqual({ code: 0, output: '' });
 });
 
-test('generated code that was edited, added or left behind is named, with the command that puts it right', async () => {
+test('generated code that was edited, added or left behind is named, with the command that repairs it', async () => {
   await appendFile(join(copy, 'src/gen/gatehouse/v1/order_pb.js'), '// edited\n');
   await writeFile(join(copy, 'src/gen/gatehouse/v1/gone_pb.js'), '');
   await rm(join(copy, 'src/gen/gatehouse/v1/order_pb.d.ts'));
@@ -85,14 +85,14 @@ test('a contract that breaks the clients of the newest release is refused', asyn
   expect(output).toContain('changed name from "order_number" to "order_reference"');
 });
 
-test('without a release to compare with, the comparison says that it was skipped', async () => {
+test('without a release, the comparison reports that it was skipped', async () => {
   const { code, output } = await runTool('breaking.mjs');
 
   expect(code).toBe(0);
   expect(output).toMatch(/^skipped: /);
 });
 
-test('a ref that does not exist is an error, not a pass', async () => {
+test('an unknown ref is an error', async () => {
   await release('v1.0.0');
 
   const { code, output } = await runTool('breaking.mjs', 'no-such-ref');

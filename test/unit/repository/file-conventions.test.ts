@@ -17,7 +17,7 @@ test('file names are in kebab case', () => {
   );
 });
 
-test('no file is a drawer for odds and ends, and none re-exports a folder', () => {
+test('no file is named for unrelated functions, and none re-exports a folder', () => {
   const drawer = /(^|[/-])(utils?|helpers?|common|misc|shared|index)\.(ts|js|mjs)$/;
 
   expect(files.filter((file) => drawer.test(file))).toEqual([]);
@@ -36,7 +36,7 @@ test('a disabled lint rule has a reason', async () => {
   expect(unexplained).toEqual([]);
 });
 
-test('links in the documentation lead to files that are there', async () => {
+test('links in the documentation lead to existing files', async () => {
   const dead: string[] = [];
   for (const page of await listFiles('*.md')) {
     const links = (await readFile(join(root, page), 'utf8')).matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g);

@@ -242,7 +242,7 @@ describe('lint rules', () => {
     expect(foundIn(file)).toContain(codeOf(rule));
   });
 
-  test('every rule has been seen to find a mistake', () => {
+  test('every rule has found a mistake in these tests', () => {
     const isOn = ([, setting]: readonly [string, unknown]): boolean => setting !== 'off';
     const rules = [config.rules, ...config.overrides.map((override) => override.rules)];
     const on = rules.flatMap((some) => Object.entries(some ?? {})).filter(isOn);
@@ -251,7 +251,7 @@ describe('lint rules', () => {
     expect(on.map(([rule]) => rule).filter((rule) => !found.has(codeOf(rule)))).toEqual([]);
   });
 
-  test('outside src/main, the process and the console are out of reach', () => {
+  test('the process and the console cannot be used outside of src/main', () => {
     expect([...foundIn('src/platform/process.ts')].sort()).toEqual([
       'eslint(no-console)',
       'eslint(no-restricted-globals)',
@@ -275,7 +275,7 @@ describe('lint rules', () => {
     expect(foundIn('src/platform/type.ts')).toEqual(['typescript(TS2322)']);
   });
 
-  test('a comment that switches off a rule for nothing is found', () => {
+  test('a comment that disables a rule without effect is found', () => {
     expect(foundIn('src/platform/unused-disable.ts')).toHaveLength(1);
   });
 });

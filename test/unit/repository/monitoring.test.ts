@@ -18,7 +18,7 @@ describe('the files of deploy/monitoring', () => {
   const check = (...options: string[]) =>
     spawnSync(process.execPath, ['scripts/monitoring/main.ts', ...options], { cwd: root, encoding: 'utf8' });
 
-  test('are those that are written', () => {
+  test('are the generated ones', () => {
     const { status, stderr } = check('--check');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
@@ -89,7 +89,7 @@ describe('the dashboard', () => {
       targets: (panel.targets ?? []).map((target) => ({ ...target, ...change })),
     }));
 
-  test('has no mistake that Grafana would not name', () => {
+  test('has no mistake that Grafana would ignore', () => {
     expect(dashboardMistakes(dashboard)).toEqual([]);
     expect(dashboard.panels.length).toBeGreaterThan(20);
   });

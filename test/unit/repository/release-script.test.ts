@@ -99,7 +99,7 @@ test('a release moves the changelog, sets the version everywhere, commits and ta
   expect(check).toMatchObject({ status: 0 });
 });
 
-test('a version that does not follow, another branch and a changed tree are refused', () => {
+test('a wrong version, another branch and a changed tree are refused', () => {
   git('switch', '--quiet', '--create', 'other');
   write('NOTICE.md', 'A file.\n');
 
@@ -113,7 +113,7 @@ test('a version that does not follow, another branch and a changed tree are refu
   expect(git('rev-parse', 'HEAD')).toBe(main);
 });
 
-test('an empty [Unreleased], a tag that exists and a migration that drops are refused', () => {
+test('an empty [Unreleased], an existing tag and a migration that drops are refused', () => {
   write('CHANGELOG.md', read('CHANGELOG.md').replace('### Added\n\n- A new thing.\n\n', ''));
   const file = 'src/core/database/migrations/migration-999-drop.ts';
   write(file, 'export const sql = `alter table core.orders drop column reason;`;\n');
@@ -144,9 +144,12 @@ test('generated files that differ are refused', () => {
   expect(stderr).toContain('clients/openapi.json differs');
 });
 
-test.each([[[]], [['0.2.0', '0.3.0']], [['0.2.0', '--dryrun']]])('arguments are explained: %j', (args) => {
-  expect(release(...args)).toMatchObject({
-    status: 2,
-    stderr: 'Name the version: npm run release -- 0.2.0 [--dry-run]\n',
-  });
-});
+test.each([[[]], [['0.2.0', '0.3.0']], [['0.2.0', '--dryrun']]])(
+  'the arguments are explained: %j',
+  (args) => {
+    expect(release(...args)).toMatchObject({
+      status: 2,
+      stderr: 'Name the version: npm run release -- 0.2.0 [--dry-run]\n',
+    });
+  },
+);

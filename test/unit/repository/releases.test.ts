@@ -15,7 +15,7 @@ import { root } from './repository-files.ts';
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
 const readJson = async (file: string): Promise<unknown> => JSON.parse(await read(file));
 
-test('every place that names the version names the one of the command line', async () => {
+test('every file with the version has the version of the command line', async () => {
   const { previous, releases } = (await readJson('releases.json')) as Releases;
   const entries = Array.from(
     (await read('CHANGELOG.md')).matchAll(/^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$/gm),

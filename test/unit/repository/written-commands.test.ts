@@ -168,7 +168,7 @@ test.each([
   ['an unknown command', '`gatehouse merchnt list`'],
   ['an unknown name in prose', '`gatehouse order shew`'],
   ['an unknown option', '```sh\ngatehouse merchant list --limt 3\n```'],
-  ['an argument too many', '```sh\ngatehouse doctor now\n```'],
+  ['an extra argument', '```sh\ngatehouse doctor now\n```'],
   ['an option without its value', '```sh\ngatehouse webhook test <merchant_id>\n```'],
 ])('%s would be found', async (_what, page) => {
   expect(await problemsOf(commandsOfPage('page.md', page))).toHaveLength(1);

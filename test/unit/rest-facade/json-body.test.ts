@@ -10,7 +10,7 @@ const read = (text: string, fields: readonly string[] = ['amount']): BodyReading
 const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1);
 
 describe('reading a body as a JSON object', () => {
-  test('gives the object that JSON.parse gives, without issues, for whatever JSON.stringify writes', () => {
+  test('returns the object that JSON.parse returns, without issues, for all output of JSON.stringify', () => {
     const value = fc.jsonValue({ maxDepth: 6 });
     // As a computed key: fast-check's dictionary may otherwise set the prototype instead of a property.
     const object = fc.dictionary(
@@ -57,11 +57,11 @@ describe('reading a body as a JSON object', () => {
     ]);
   });
 
-  test('lets the same key stand in two objects', () => {
+  test('allows the same key in two objects', () => {
     expect(read('{"amount":{"amount":1},"list":[{"a":1},{"a":2}]}').issues).toEqual([]);
   });
 
-  test('treats a text as a key only where a key can stand', () => {
+  test('treats a text as a key only where a key may be', () => {
     expect(read('{"list":["a","a","__proto__"],"a":"a","b":"a"}').issues).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe('reading a body as a JSON object', () => {
     expect(read(text).issues).toEqual([{ field: 'body', issue: 'must not be nested deeper than 16 levels' }]);
   });
 
-  test('takes no bytes for an object without fields', () => {
+  test('treats no bytes as an object without fields', () => {
     expect(read('')).toEqual({ readable: true, object: {}, issues: [] });
   });
 

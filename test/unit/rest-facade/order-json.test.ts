@@ -32,7 +32,7 @@ const order = create(OrderSchema, {
 });
 
 describe('an order as merchants see it', () => {
-  test('has exactly the twelve fields of the spec, in its order', () => {
+  test('has exactly the twelve fields of the spec, in its sequence', () => {
     expect(Object.entries(orderToJson(order))).toEqual([
       ['order_id', 'ord_1'],
       ['order_number', 'INV-1'],
@@ -49,7 +49,7 @@ describe('an order as merchants see it', () => {
     ]);
   });
 
-  test('writes every status, payment option and payment type by its name', () => {
+  test('has every status, payment option and payment type under its name', () => {
     const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
     const statuses = [PENDING, COMPLETED, FAILED, EXPIRED];
     const options = ['', 'walleta_ussd', 'walletb_ussd', 'walleta_wallet'];
@@ -66,13 +66,13 @@ describe('an order as merchants see it', () => {
     );
   });
 
-  test('writes times in UTC with milliseconds, finer fractions cut off', () => {
+  test('has times in UTC with milliseconds, without finer fractions', () => {
     const createTime = timestampFromDate(new Date('2025-11-20T09:30:00.007Z'));
     createTime.nanos += 999_999;
     expect(orderToJson({ ...order, createTime }).created_timestamp).toBe('2025-11-20T09:30:00.007Z');
   });
 
-  test('keeps every text as it is', () => {
+  test('has every text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const json = orderToJson({ ...order, reason: text, amount: text, customerPhone: text });
@@ -84,7 +84,7 @@ describe('an order as merchants see it', () => {
   test.each([
     ['status', { status: OrderStatus.UNSPECIFIED }],
     ['payment_type', { paymentType: PaymentType.UNSPECIFIED }],
-  ])('refuses to make up a missing %s', (field, change) => {
+  ])('is an error without %s', (field, change) => {
     expect(() => orderToJson({ ...order, ...change })).toThrow(`order ord_1 has no ${field}`);
   });
 });

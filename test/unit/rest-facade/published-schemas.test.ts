@@ -69,7 +69,7 @@ describe('the published schema refuses nothing that core accepts', () => {
   });
 });
 
-test("a body's fields come in the order of the spec's table, with business_name behind them", () => {
+test("a body's fields have the sequence of the spec's table, followed by business_name", () => {
   expect(fieldNames(registerBodySchema)).toEqual([
     'order_number',
     'return_url',

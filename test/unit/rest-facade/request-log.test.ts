@@ -12,11 +12,11 @@ describe('a path in the log', () => {
     ['/api/svc_live_abcDEF123/x', '/api/svc_live_[masked]/x'],
     ['/api/v1/INV-42', '/api/v1/INV-42'],
     ['/api/v1/abebe@shop.example', '/api/v1/a***@shop.example'],
-  ])('%s is written %s', (url, path) => {
+  ])('%s is written as %s', (url, path) => {
     expect(loggablePath(url)).toBe(path);
   });
 
-  test('is bounded', () => {
+  test('has a limited length', () => {
     expect(loggablePath(`/${'x'.repeat(10_000)}`)).toHaveLength(128);
   });
 });

@@ -27,7 +27,7 @@ describe('the seconds of a Prefer header', () => {
     expect(waitSecondsOf(header)).toBe(seconds);
   });
 
-  test('no header gives no wait, and any text is read without an error', () => {
+  test('no header means no wait, and any text is parsed without an error', () => {
     expect(waitSecondsOf(undefined)).toBeUndefined();
     fc.assert(
       fc.property(fc.string({ unit: 'binary-ascii', maxLength: 200 }), (text) => {
@@ -71,7 +71,7 @@ describe('slots of waiting requests', () => {
     expect(takenBy(21, [inSandbox('a'), inProduction('a')])).toEqual([7, 7]);
   });
 
-  test('whatever the others hold, a new merchant gets a slot, and a freed slot counts once', () => {
+  test('a new merchant gets a slot, whatever the others occupy, and a released slot counts once', () => {
     const step = fc.record({ merchant: fc.integer({ min: 0, max: 5 }), frees: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 8, max: 60 }), (steps, total) => {

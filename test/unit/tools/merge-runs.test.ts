@@ -37,7 +37,7 @@ describe('the results of two runs', () => {
     });
   });
 
-  test('are a failure when a file that could not be run at all is not there the second time', () => {
+  test('are a failure when a file that could not run is missing the second time', () => {
     const unable = { name: 'a', status: 'failed', assertionResults: [] };
 
     expect(mergeRuns({ testResults: [unable] }, { testResults: [] })).toMatchObject({

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-test('a program that is not installed is reported at once, and does not keep the process alive', () => {
+test('a missing program is reported at once, and does not keep the process alive', () => {
   const script = `const { runLocal } = await import('./tools/run-local.mjs');
     console.log(JSON.stringify(await runLocal(['no-such-program'])));`;
 

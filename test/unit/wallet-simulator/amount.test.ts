@@ -9,7 +9,7 @@ import {
 
 const pattern = new RegExp(amountPattern);
 
-test('every value is written as the contract wants amounts, and read back exactly', () => {
+test("every value is written in the contract's form of amounts, and is read back exactly", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 22n - 1n }), (value) => {
       const text = formatAmount(value);
@@ -31,10 +31,10 @@ test.each([
 
 test.each([
   ...['', '-1', '01', '1.', '.5', '1.50', '0.0', '1e3', '1,000', '1.00001', '+1', '٣', '1234567890123456789'],
-])('"%s" is no amount', (text) => {
+])('"%s" is not an amount', (text) => {
   expect(text).not.toMatch(pattern);
 });
 
-test('a wallet has the currencies that there are', () => {
+test('an existing currency is accepted, and another text is not', () => {
   expect(['ETB', 'USD', 'XQX', 'etb', ''].map(isCurrency)).toEqual([true, true, false, false, false]);
 });

@@ -30,7 +30,7 @@ function postAll(ledger: Ledger, postings: readonly Posting[]): readonly Posting
   });
 }
 
-describe('whatever is posted', () => {
+describe('after any postings', () => {
   test('the balances of a currency sum to zero', () => {
     fc.assert(
       fc.property(fc.array(posting), (postings) => {
@@ -44,7 +44,7 @@ describe('whatever is posted', () => {
     );
   });
 
-  test('no account but that of the issuer goes below zero', () => {
+  test('no account except that of the issuer is negative', () => {
     fc.assert(
       fc.property(fc.array(posting), (postings) => {
         const ledger = createLedger();
@@ -55,7 +55,7 @@ describe('whatever is posted', () => {
     );
   });
 
-  test('a balance is what came in less what went out, of what was taken and nothing else', () => {
+  test('a balance is the accepted income minus the accepted expense', () => {
     fc.assert(
       fc.property(fc.array(posting), account, (postings, name) => {
         const ledger = createLedger();
@@ -78,7 +78,7 @@ test.each([
   ['less than nothing', { amount: -1n }],
   ['money from an account to itself', { to: issuerAccount }],
   ['more than is there', { from: 'accountid@2999', to: issuerAccount }],
-])('moving %s is refused and leaves no trace', (_name, change) => {
+])('moving %s is refused without a trace', (_name, change) => {
   const ledger = createLedger();
   const good: Posting = {
     from: issuerAccount,

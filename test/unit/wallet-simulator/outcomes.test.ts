@@ -14,7 +14,7 @@ describe('the numbers that choose an outcome', () => {
   });
 
   test.each(['251900000029', '251900000099', '25190000000', '2519000000000', '251700000000', '251900000100'])(
-    '%s is none of walleta',
+    '%s has no outcome at walleta',
     (msisdn) => {
       expect(outcomeOfNumber('walleta', msisdn)).toBeUndefined();
     },
@@ -29,7 +29,7 @@ test('the payer answers before the prompt expires, and a late success comes afte
   expect(standardDelaysMs.lateSuccess).toBeGreaterThan(platformPromptMs);
 });
 
-test('all delays are scaled alike', () => {
+test('all delays are scaled by the same factor', () => {
   expect(scaleDelays(standardDelaysMs, 0.5)).toEqual({
     payerAnswer: 500,
     promptExpiry: 60_000,

@@ -9,7 +9,7 @@ const client = (name: string) => ({
 });
 const both = JSON.stringify({ walleta: client('a'), walletb: client('b') });
 
-test('credentials are read for each wallet, the rest has defaults', () => {
+test('credentials are read for each wallet, and other settings have defaults', () => {
   expect(readWalletSimulatorSettings({ GATEHOUSE_SIMULATOR_CREDENTIALS: both })).toMatchObject({
     GATEHOUSE_HOST: '127.0.0.1',
     GATEHOUSE_SIMULATOR_PORT: 8090,
@@ -33,7 +33,7 @@ test.each([
   ],
   ['a number for a key', JSON.stringify({ walleta: client('a'), walletb: { ...client('b'), api_key: 7 } })],
   ['an inherited name', '{"walleta":"","walletb":[]}'],
-])('credentials of %s are refused, and not shown', (_name, value) => {
+])('credentials of %s are refused, and are not shown', (_name, value) => {
   const read = () => readWalletSimulatorSettings({ GATEHOUSE_SIMULATOR_CREDENTIALS: value });
 
   expect(read).toThrow(SettingsError);

@@ -7,7 +7,7 @@ const tokens = createCallbackTokens(Buffer.alloc(32, 7), wallet);
 const merchantId = 'mer_01m7xpsyc7enwahzhs7cewk2zb';
 const attemptId = 'pat_01m7xpt097ek983wv5j3gfg274';
 
-test('a token names its merchant for the attempt it was made for', () => {
+test('a token names its merchant for the attempt that it was created for', () => {
   expect(tokens.merchantOf(attemptId, tokens.make(merchantId, attemptId))).toBe(merchantId);
 });
 
@@ -20,7 +20,7 @@ test('the same attempt has the same token in every process with the key, and ano
 });
 
 test.each(['walletb-sandbox', 'walleta-production', 'walleta', ''])(
-  'a token of walleta-sandbox is none of %s',
+  'a token of walleta-sandbox is invalid for %s',
   (other) => {
     const others = createCallbackTokens(Buffer.alloc(32, 7), other);
 
@@ -29,7 +29,7 @@ test.each(['walletb-sandbox', 'walleta-production', 'walleta', ''])(
   },
 );
 
-test('it fits the path of a URL as it is, and its unguessable part has 256 bits', () => {
+test('a token can be part of a URL path unchanged, and has 256 unguessable bits', () => {
   const token = tokens.make(merchantId, attemptId);
 
   expect(encodeURIComponent(token)).toBe(token);
@@ -37,7 +37,7 @@ test('it fits the path of a URL as it is, and its unguessable part has 256 bits'
   expect(Buffer.from(token.split('.')[1] ?? '', 'base64url')).toHaveLength(32);
 });
 
-test('a token for another attempt or merchant, or changed anywhere, is none', () => {
+test('a token of another attempt or merchant, or with any change, is invalid', () => {
   const token = tokens.make(merchantId, attemptId);
 
   expect(tokens.merchantOf(attemptId.replace('pat', 'stp'), token)).toBeUndefined();
@@ -54,7 +54,7 @@ test('a token for another attempt or merchant, or changed anywhere, is none', ()
   );
 });
 
-test('whatever stands in its place is none, and no error', () => {
+test('any other text is invalid and causes no error', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => tokens.merchantOf(attemptId, text) === undefined),
   );

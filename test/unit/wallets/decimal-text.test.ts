@@ -30,7 +30,7 @@ describe('canonicalDecimal', () => {
 
   test.each([
     ...['', '.5', '5.', '-1', '+1', '1e3', '1,000', ' 1', '1\n', '٣', '0x10', 'NaN', '1'.repeat(25)],
-  ])('knows that %j is no decimal', (text) => {
+  ])('does not accept %j', (text) => {
     expect(canonicalDecimal(text)).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('canonicalDecimal', () => {
     );
   });
 
-  test('changes nothing the second time', () => {
+  test('does not change its own result', () => {
     fc.assert(
       fc.property(decimals, (text) => {
         const canonical = canonicalDecimal(text)!;
@@ -53,7 +53,7 @@ describe('canonicalDecimal', () => {
   });
 });
 
-test('a text that is no decimal equals nothing, not even itself', () => {
+test('a text that is not a decimal equals nothing, not even itself', () => {
   expect(sameDecimal('1e3', '1e3')).toBe(false);
   expect(sameDecimal('100', 'NaN')).toBe(false);
 });

@@ -23,7 +23,7 @@ const settings: GsmaSettings = {
 };
 
 describe('addresses', () => {
-  test('of resources are the base URL and escaped steps', () => {
+  test('of resources are the base URL and escaped segments', () => {
     expect(resourceUrl(settings, 'transactions', 'A/B?c').href).toBe(
       'https://wallet.example/mm/v1.2/transactions/A%2FB%3Fc',
     );
@@ -33,11 +33,11 @@ describe('addresses', () => {
     ['/v1/oauth/accesstoken', 'https://wallet.example/mm/v1.2/v1/oauth/accesstoken'],
     ['oauth/token', 'https://wallet.example/mm/v1.2/oauth/token'],
     ['https://login.example/token', 'https://login.example/token'],
-  ])('of the token by %s is %s', (tokenPath, href) => {
+  ])('of the token path %s are %s', (tokenPath, href) => {
     expect(tokenUrl({ ...settings, tokenPath }).href).toBe(href);
   });
 
-  test('of callbacks name the request and hold the unguessable part', () => {
+  test('of callbacks name the request and contain the unguessable part', () => {
     expect(callbackUrl(settings, 'pat_1', 'token')).toBe('https://gatehouse.example/callbacks/pat_1/token');
   });
 });
@@ -51,7 +51,7 @@ describe('correlationId', () => {
   });
 
   test.each([[''], ['pat_'], ['pat_short'], ['order 17'], ['pat_01k9z3t5y8e6wbv2n4m7q1h0cu']])(
-    'of %j there is none',
+    'of %j is undefined',
     (id) => {
       expect(() => correlationId(id)).toThrow(TypeError);
     },
@@ -59,7 +59,7 @@ describe('correlationId', () => {
 });
 
 describe('a reference to a request', () => {
-  test('is read as it was written', () => {
+  test('is parsed as it was written', () => {
     const reference = { collection: 'transactions', id: 'A/B%2F c'.replace(' ', '~') } as const;
 
     expect(readReference(writeReference(reference))).toEqual(reference);
@@ -70,7 +70,7 @@ describe('a reference to a request', () => {
     ['transactions/a%00b'],
     ['transactions/%20'],
     [`transactions/${'x'.repeat(257)}`],
-  ])('%j is none', (link) => {
+  ])('%j is invalid', (link) => {
     expect(readReference(link)).toBeUndefined();
   });
 });
@@ -127,14 +127,14 @@ describe('Retry-After', () => {
     ['999999999', 86_400_000],
     ['soon', undefined],
     [undefined, undefined],
-  ])('%s comes to %s ms', (header, milliseconds) => {
+  ])('%s means %s ms', (header, milliseconds) => {
     expect(askedWaitMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
   });
 
   test.each([
     ['hours ahead', 5],
     ['hours behind', -5],
-  ])('as a date is counted by the clock of a wallet that is %s', (_name, hours) => {
+  ])('as a date is relative to the clock of a wallet that is %s', (_name, hours) => {
     const itsTime = now.getTime() + hours * 3_600_000;
     const dateAfter = (seconds: number): string => new Date(itsTime + seconds * 1000).toUTCString();
 
@@ -142,7 +142,7 @@ describe('Retry-After', () => {
     expect(askedWaitMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
   });
 
-  test('as a date beside an unreadable one is counted by our clock', () => {
+  test('as a date beside an unreadable one is relative to our clock', () => {
     const header = new Date(now.getTime() + 30_000).toUTCString();
 
     expect(askedWaitMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
@@ -175,7 +175,7 @@ describe('a callback', () => {
     debitParty: [{ key: 'msisdn', value: '+251911223344' }],
   };
 
-  test('that tells of a success names what it claims, answers 204, and is kept masked', () => {
+  test('about a success names its claim, gets 204, and is stored masked', () => {
     const hint = read(JSON.stringify({ ...transaction, key: 'the-api-key' }));
 
     expect(hint).toMatchObject({ lookNow: true, claim: 'completed', claimedRequestId: 'pat_1' });
@@ -186,7 +186,7 @@ describe('a callback', () => {
     expect(hint.exchange).not.toHaveProperty('problem');
   });
 
-  test('that is nothing but an error claims failure', () => {
+  test('that is only an error claims failure', () => {
     const hint = read('{"ErrorCategory":"businessRule","ErrorCode":"insufficientFunds"}');
 
     expect(hint).toMatchObject({ lookNow: true, claim: 'failed' });
@@ -198,18 +198,18 @@ describe('a callback', () => {
     ['cut off', JSON.stringify(transaction).slice(0, -5), 'unreadable'],
     ['empty', '', 'unreadable'],
     ['of another shape', '{"hello":"world"}', 'unreadable'],
-  ])('%s is a reason to look all the same', (_what, body, claim) => {
+  ])('%s causes a query all the same', (_what, body, claim) => {
     expect(read(body)).toMatchObject({ lookNow: true, claim });
   });
 
-  test('of another content type is not read, and a reason to look all the same', () => {
+  test('of another content type is not parsed, and causes a query all the same', () => {
     const hint = read(JSON.stringify(transaction), { 'content-type': 'text/plain' });
 
     expect(hint).toMatchObject({ lookNow: true, claim: 'unreadable' });
     expect(hint.exchange.problem).toBe('the callback is not JSON but text/plain');
   });
 
-  test('is kept to 16 kB', () => {
+  test('is stored up to 16 kB', () => {
     expect(read('x'.repeat(10_000_000)).exchange.requestBody).toHaveLength(16 * 1024);
   });
 });

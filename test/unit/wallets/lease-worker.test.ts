@@ -88,7 +88,7 @@ function endless() {
   };
 }
 
-test('no more pieces of work run than allowed, and the next are leased as soon as one is done', async () => {
+test('no more tasks run than allowed, and the next are leased as soon as one ends', async () => {
   const work = endless();
   const gates: Gate[] = [];
   const { stop } = start({
@@ -131,7 +131,7 @@ test('a wake-up during an answer of core leases newly due work at once', async (
   await waitUntil('core is asked again', () => asked === 2, 30_000);
 });
 
-test('a call to core that fails is repeated, for a lease and for a record', async () => {
+test('a failed call to core is repeated, for a lease and for a record', async () => {
   let asked = 0;
   let served = 0;
   start({
@@ -174,7 +174,7 @@ test('an unavailable core is logged once, however often it is called, and so is 
   ]);
 });
 
-test('after a stop it leases nothing new and finishes what it has begun', async () => {
+test('after a stop, the worker leases nothing new and completes what it has begun', async () => {
   const work = endless();
   const gate = createGate();
   const done: number[] = [];
@@ -218,7 +218,7 @@ describe('a failing wallet', () => {
     expect(served).toBeGreaterThan(inTrouble.length);
   });
 
-  test('still gets the work that was leased just before', async () => {
+  test('still gets the work that was leased before', async () => {
     const gate = createGate();
     const served: number[] = [];
     let asked = 0;

@@ -10,7 +10,7 @@ describe('maskPhones', () => {
     ['tel:+251911223344', 'tel:+2519*****344'],
     ['the subscriber 0911223344 is barred.', 'the subscriber 09112**344 is barred.'],
     ['/accounts/msisdn/251911223344/transactions', '/accounts/msisdn/25191****344/transactions'],
-  ])('of %s leaves %s', (text, masked) => {
+  ])('of %s returns %s', (text, masked) => {
     expect(maskPhones(text)).toBe(masked);
   });
 
@@ -21,13 +21,13 @@ describe('maskPhones', () => {
     ['{"link": "/transactions/202601011200"}'],
     ['{"requestDate":"2026-01-01T08:00:00.000Z"}'],
     ['{"amount":"12345678"}'],
-  ])('leaves %s alone', (text) => {
+  ])('leaves %s unchanged', (text) => {
     expect(maskPhones(text)).toBe(text);
   });
 });
 
 describe('maskBody', () => {
-  test('replaces the secrets it is given, wherever they are', () => {
+  test('replaces the given secrets at any position', () => {
     expect(maskBody('a=s3cret; echo {"x":"Bearer s3cret"}', ['s3cret', ''])).toBe(
       'a=[masked]; echo {"x":"Bearer [masked]"}',
     );
@@ -38,11 +38,11 @@ describe('maskBody', () => {
     ['{"client_secret" : "a\\"b", "x":1}', '{"client_secret" : "[masked]", "x":1}'],
     ['{"apiKey":"abc"}', '{"apiKey":"[masked]"}'],
     ['{"refreshToken":"cut off', '{"refreshToken":"[masked]'],
-  ])('replaces what is named like a secret: %s', (body, masked) => {
+  ])('replaces the values of secret names: %s', (body, masked) => {
     expect(maskBody(body, [])).toBe(masked);
   });
 
-  test('keeps 16 kB, and no part of a secret or a phone number that lies across the cut', () => {
+  test('keeps 16 kB, and no part of a secret or a phone number at the cut', () => {
     const before = 'x '.repeat(8 * 1024 - 4);
 
     const kept = maskBody(`${before}+251911223344 s3cret-s3cret`, ['s3cret-s3cret']);
@@ -52,7 +52,7 @@ describe('maskBody', () => {
     expect(maskBody(`${before}s3cret-s3cret`, ['s3cret-s3cret']).endsWith(' [masked]')).toBe(true);
   });
 
-  test('ends, and keeps no more than 16 kB, whatever it is given', () => {
+  test('ends and keeps no more than 16 kB for any input', () => {
     const pieces = fc.constantFrom('"', '\\', 'pin', 'token', '1', ':', ' ', '":"', '{', '251911223344');
     fc.assert(
       fc.property(fc.array(pieces, { minLength: 0, maxLength: 5_000, size: 'max' }), (parts) => {
@@ -63,7 +63,7 @@ describe('maskBody', () => {
   });
 });
 
-test('the words of a wallet are put on one line, masked and cut', () => {
+test('a text of a wallet becomes one line, masked and cut', () => {
   expect(maskProviderText(' Payer\r\n+251911223344\u2028said\u0000 no ')).toBe('Payer +2519*****344 said no');
   expect(maskProviderText('x'.repeat(100_000))).toHaveLength(256);
 });

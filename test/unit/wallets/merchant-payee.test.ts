@@ -10,7 +10,7 @@ const operators = {
   payee: { type: 'accountid', id: '2999' },
 };
 
-describe('the payee account of own values', () => {
+describe("the payee account of a merchant's own values", () => {
   test.each([
     ['credentials only', { client_id: 'own' }, ''],
     ['a payee', { 'payee.type': 'accountid', 'payee.id': '3001' }, 'accountid 3001'],

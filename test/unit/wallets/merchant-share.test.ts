@@ -8,7 +8,7 @@ function shareOf(slots: number, taken: number) {
   return share;
 }
 
-test('a merchant alone may have three quarters of the slots', () => {
+test('a single merchant may use three quarters of the slots', () => {
   expect(shareOf(32, 0).free(32)).toBe(24);
   expect(shareOf(32, 20).free(12)).toBe(4);
   expect(shareOf(32, 23).full()).toEqual([]);
@@ -21,7 +21,7 @@ test('the remaining slots are for all other merchants', () => {
   expect(share.free(8)).toBe(8);
 });
 
-test('slots that were given back can be had again', () => {
+test('released slots can be used again', () => {
   const share = shareOf(32, 24);
 
   share.giveBack('one');
@@ -30,6 +30,6 @@ test('slots that were given back can be had again', () => {
   expect(share.free(9)).toBe(1);
 });
 
-test.each([1, 2, 3, 4])('of %d slots at least one can be had', (slots) => {
+test.each([1, 2, 3, 4])('at least one of %d slots can be used', (slots) => {
   expect(shareOf(slots, 0).free(slots)).toBeGreaterThanOrEqual(1);
 });

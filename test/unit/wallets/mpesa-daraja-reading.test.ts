@@ -89,7 +89,7 @@ describe('the answer to a payment request', () => {
       answered(200, { MerchantRequestID: '1', CheckoutRequestID: '2', ResponseCode: '1' }),
       'unknown unrecognised_code',
     ],
-  ])('is judged by code and text: %s', (_what, reply, expected) => {
+  ])('is decided by code and text: %s', (_what, reply, expected) => {
     const result = readPushAnswer(reply, at);
 
     const reason = 'reason' in result ? result.reason : 'why' in result ? result.why : '';
@@ -116,7 +116,7 @@ describe('the answer to the query of a payment request', () => {
     ['SFC_IC0003', 'declined merchant_config'],
     ['26', 'unknown'],
     ['31337', 'unknown'],
-  ])('is judged by the result code %p', (code, expected) => {
+  ])('is decided by the result code %p', (code, expected) => {
     const result = readPushState(state(code), 'ws_CO_1');
 
     expect(`${result.kind} ${'reason' in result ? result.reason : ''}`.trim()).toBe(expected);
@@ -217,14 +217,14 @@ describe('the answer to a status question', () => {
     ['no receipt', { receipt: undefined }, 'untold'],
     ['no amount', { amount: undefined }, 'untold'],
     ['a result code', { code: '2001' }, 'untold'],
-    ['an unheard-of status', { status: 'Levitating' }, 'untold'],
+    ['an unknown status', { status: 'Levitating' }, 'untold'],
     ['no status', { status: undefined }, 'untold'],
     ['Initiated', { status: 'Initiated' }, 'open'],
     ['Pending Authorized', { status: 'Pending Authorized' }, 'open'],
     ['Cancelled', { status: 'Cancelled' }, 'ended'],
     ['Expired', { status: 'Expired' }, 'ended'],
     ['Completed', {}, 'completed'],
-  ])('with %s decides no more than it says', (_what, over, kind) => {
+  ])('with %s decides only what it says', (_what, over, kind) => {
     expect(readStatus({ ...note, ...(over as Partial<ResultNote>) }, 'NLJ7RT61SV', 'KES').kind).toBe(kind);
   });
 
@@ -235,14 +235,14 @@ describe('the answer to a status question', () => {
     });
   });
 
-  test('counts for the conversation that was acknowledged to us, and for the receipt that it was about', () => {
+  test('counts only for our acknowledged conversation, and for the receipt that it was about', () => {
     expect(answerTo(asked, 'NLJ7RT61SV', [note])).toBe(note);
     expect(answerTo(asked, 'NLJ7RT61SV', [{ ...note, ids: ['AG_2'] }])).toBeUndefined();
     expect(answerTo(asked, 'AAAAAAAAAA', [note])).toBeUndefined();
     expect(answerTo(undefined, 'NLJ7RT61SV', [note])).toBeUndefined();
   });
 
-  test('about two questions leaves a reference within 800 characters', () => {
+  test('after two questions has a reference of at most 800 characters', () => {
     const id = 'x'.repeat(64);
     const question = { ids: [id, id], at: Date.now(), of: id };
     const reference = { checkout: id, at: Date.now(), paid: true as const, receipt: id };
@@ -281,7 +281,7 @@ test('a certificate must contain an RSA key', () => {
   expect(() => readCertificate('not a certificate')).toThrow(TypeError);
 });
 
-describe('a payment that its payer started', () => {
+describe('a payer-started payment', () => {
   const message = {
     TransactionType: 'Pay Bill',
     TransID: 'RKL51ZDR4F',
@@ -299,7 +299,7 @@ describe('a payment that its payer started', () => {
       [],
     );
 
-  test('is read with its receipt, amount, reference and time', () => {
+  test('is parsed with its receipt, amount, reference and time', () => {
     const result = read(message);
 
     expect(result).toMatchObject({
@@ -319,13 +319,13 @@ describe('a payment that its payer started', () => {
   test.each([
     ['a message without an amount', { ...message, TransAmount: undefined }],
     ['a negative amount', { ...message, TransAmount: '-5' }],
-    ['a receipt that is none', { ...message, TransID: '../..' }],
+    ['an invalid receipt', { ...message, TransID: '../..' }],
     ['a list', []],
-  ])('is not read from %s', (_what, body) => {
+  ])('is refused from %s', (_what, body) => {
     expect(read(body)).toMatchObject({ kind: 'unreadable' });
   });
 
-  test('is taken or rejected with the code that M-Pesa knows', () => {
+  test('is accepted or rejected with a code of M-Pesa', () => {
     expect(JSON.parse(validationReply('accept').body)).toEqual({ ResultCode: '0', ResultDesc: 'Accepted' });
     expect(JSON.parse(validationReply('unknown_reference').body)).toEqual({
       ResultCode: 'C2B00012',

@@ -30,7 +30,7 @@ const message = {
 const text =
   'appid=A&merch_code=000000&merch_order_id=X1&method=payment.queryorder&nonce_str=N&timestamp=1735689600&version=1.0';
 
-describe('the text to sign', () => {
+describe('the text that is signed', () => {
   test('has the fields of both levels, sorted, without the signature', () => {
     expect(textToSign({ ...message, sign: 'S' })).toBe(text);
   });
@@ -52,7 +52,7 @@ describe('the text to sign', () => {
     expect(textToSign(fields)).toBe(expected);
   });
 
-  test('is sorted by bytes and not encoded', () => {
+  test('is sorted by bytes and is not encoded', () => {
     expect(textToSign({ trans_id: 'z', trade_type: 'y', Title: 'Täglich & mehr=', a1: 3, a: true })).toBe(
       'Title=Täglich & mehr=&a=true&a1=3&trade_type=y&trans_id=z',
     );
@@ -76,23 +76,26 @@ describe('a signature', () => {
     pkcs1: ['-sigopt', 'rsa_padding_mode:pkcs1'],
   };
 
-  test.each(['pss', 'pkcs1'] as const)('with %s is one to OpenSSL, and OpenSSL’s is one to us', (name) => {
-    const ours = signMessage(message, readPrivateKey(bare(keys.privateKey)), name);
-    writeFileSync(file('ours'), Buffer.from(ours, 'base64'));
+  test.each(['pss', 'pkcs1'] as const)(
+    'with %s is valid for OpenSSL, and OpenSSL’s is valid for us',
+    (name) => {
+      const ours = signMessage(message, readPrivateKey(bare(keys.privateKey)), name);
+      writeFileSync(file('ours'), Buffer.from(ours, 'base64'));
 
-    const verdict = openssl(
-      ...padding[name],
-      '-verify',
-      file('public.pem'),
-      '-signature',
-      file('ours'),
-      file('text'),
-    );
-    const theirs = openssl(...padding[name], '-sign', file('private.pem'), file('text')).toString('base64');
+      const verdict = openssl(
+        ...padding[name],
+        '-verify',
+        file('public.pem'),
+        '-signature',
+        file('ours'),
+        file('text'),
+      );
+      const theirs = openssl(...padding[name], '-sign', file('private.pem'), file('text')).toString('base64');
 
-    expect(verdict.toString()).toContain('Verified OK');
-    expect(verifyMessage({ ...message, sign: theirs }, readPublicKey(bare(keys.publicKey)))).toBe(name);
-  });
+      expect(verdict.toString()).toContain('Verified OK');
+      expect(verifyMessage({ ...message, sign: theirs }, readPublicKey(bare(keys.publicKey)))).toBe(name);
+    },
+  );
 
   test.each([
     ['of another message', { ...message, nonce_str: 'M' }],
@@ -100,7 +103,7 @@ describe('a signature', () => {
     ['that is missing', { ...message, sign: undefined }],
     ['that is empty', { ...message, sign: '' }],
     ['of other bytes', { ...message, sign: 'AAAA' }],
-  ])('%s is none', (_what, changed) => {
+  ])('%s is invalid', (_what, changed) => {
     const sign = signMessage(message, readPrivateKey(keys.privateKey), 'pss');
 
     expect(verifyMessage({ sign, ...changed }, readPublicKey(keys.publicKey))).toBeUndefined();

@@ -27,7 +27,7 @@ function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold
 }
 
 describe('failures', () => {
-  test('in a row cause a health check, and a success between them resets the count', async () => {
+  test('in a row cause a health check, and a success in between resets the count', async () => {
     const { wallet, breaker, answer, isLeftAlone } = begin(unavailable);
 
     for (const isWell of [false, false, true, false, false]) await answer(isWell);
@@ -42,7 +42,7 @@ describe('failures', () => {
   test.each<[string, Health]>([
     ['well', available],
     ['degraded', { kind: 'degraded', detail: 'slow' }],
-  ])('however many, of a wallet that says it is %s stop nothing', async (_name, health) => {
+  ])('in any number stop nothing while the wallet reports that it is %s', async (_name, health) => {
     const { wallet, breaker, answer } = begin(health);
 
     for (let time = 0; time < 30; time += 1) await answer(false);
@@ -52,7 +52,7 @@ describe('failures', () => {
     expect(wallet.asked).toBe(10);
   });
 
-  test('are forgotten when the wallet answers another request during the check', async () => {
+  test('are discarded when the wallet answers another request during the check', async () => {
     let tell: (health: Health) => void = () => {};
     const { wallet, breaker, answer } = begin(new Promise((resolve) => (tell = resolve)));
     await answer(false, false, false);
@@ -65,7 +65,7 @@ describe('failures', () => {
     expect(breaker.allows()).toBe('all');
   });
 
-  test('that core would not record are not the wallet’s', async () => {
+  test('that core would not record do not count', async () => {
     const { wallet, breaker } = begin(unavailable, { threshold: 1 });
 
     for (let time = 0; time < 5; time += 1)
@@ -125,7 +125,7 @@ describe('a failing wallet', () => {
     expect(breaker.allows()).toBe('all');
   });
 
-  test('stays closed after its recovery: nothing of the previous wait follows', async () => {
+  test('stays closed after its recovery, and the previous wait has no further effect', async () => {
     const { wallet, breaker, answer } = begin(untold, { cooldownMs: 20 });
     await answer(false, false, false);
     await waitUntil('one is allowed', () => breaker.allows() === 'one');

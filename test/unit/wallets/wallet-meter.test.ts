@@ -50,7 +50,7 @@ const ask = (connector: WalletConnector) =>
   connector.query(paymentInquiry({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
 
 describe('a wallet meter', () => {
-  test('counts calls, those that failed, and how long answers took', async () => {
+  test('counts calls and failures, and measures the duration of answers', async () => {
     const meter = createWalletMeter(() => 0);
     const answers = [
       exchange({ status: 200 }, 10),
@@ -64,7 +64,7 @@ describe('a wallet meter', () => {
     expect(meter.read()).toEqual({ calls: 4, failures: 2, p50Ms: 20, p99Ms: 30, inFlight: 0 });
   });
 
-  test('forgets what is older than its window', async () => {
+  test('forgets values that are older than its window', async () => {
     let nowMs = 0;
     const meter = createWalletMeter(() => nowMs);
     const connector = meter.measured(answering([exchange({ status: 200 }), exchange({ status: 500 })]));
@@ -76,7 +76,7 @@ describe('a wallet meter', () => {
     expect(meter.read()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test('has nothing to say of latency when nothing was answered', () => {
+  test('has no latency without answers', () => {
     expect(createWalletMeter(() => 0).read()).toEqual({
       calls: 0,
       failures: 0,
@@ -86,7 +86,7 @@ describe('a wallet meter', () => {
     });
   });
 
-  test('counts work while it runs, also work that fails', async () => {
+  test('counts work in progress, also work that fails', async () => {
     const meter = createWalletMeter(() => 0);
     const breaker = meter.counted({
       allows: () => 'all',

@@ -76,7 +76,7 @@ describe('the configured wallets', () => {
     expect([connected[0]?.settings['pull'], core[0]?.reconcile]).toEqual([true, true]);
   });
 
-  test('have an id of their own, any number of environments, and may be none', () => {
+  test('have an id of their own and any number of environments, and can be an empty list', () => {
     expect(read().connected).toEqual([]);
 
     const environments = { sandbox: { settings }, production: { settings } };
@@ -206,7 +206,7 @@ describe('the configured wallets', () => {
       mpesa({ reconcile: true, connector: 'mpesa-ethiopia' }),
       'wallets[1].reconcile: must be absent, because mpesa-ethiopia has no statement',
     ],
-  ])('with %s stop the process, naming the place', (_name, wrong, place) => {
+  ])('with %s stop the process, with the position in the file', (_name, wrong, place) => {
     const file = fileOf(
       'wrong.json',
       JSON.stringify({ wallets: [different({ id: 'walletb' }), wrong] }, null, 2),
@@ -221,7 +221,7 @@ describe('the configured wallets', () => {
     expect(wallets).toThrow(`GATEHOUSE_WALLETS_FILE ${file}, line `);
   });
 
-  test('say on which line a mistake stands', () => {
+  test('have errors with the line of the mistake', () => {
     const file = fileOf('lines.json', JSON.stringify({ wallets: [different({ names: 7 })] }, null, 2));
 
     expect(() => readFile(file)).toThrow(`${file}, line 5: wallets[0].names: `);
@@ -238,7 +238,7 @@ describe('the configured wallets', () => {
     expect(() => readFile(fileOf('broken.json', text))).toThrow(problem);
   });
 
-  test('come from one source, which can be read', () => {
+  test('come from one readable source', () => {
     expect(() => readWallets({ file: undefined, json: undefined })).toThrow(
       'GATEHOUSE_WALLETS_FILE must name',
     );

@@ -8,14 +8,14 @@ import { walletsJsonSchema } from '../../../src/wallets/wallets-json-schema.ts';
 const root = join(import.meta.dirname, '../../..');
 const json = async (path: string): Promise<unknown> => JSON.parse(await readFile(join(root, path), 'utf8'));
 
-test('the published schema is that of the connectors', async () => {
+test('the published schema is the one of the connectors', async () => {
   // Mend it with: gatehouse wallet schema > docs/operating/wallets.schema.json
   expect(await json('docs/operating/wallets.schema.json')).toEqual(
     JSON.parse(JSON.stringify(walletsJsonSchema(connectorKinds))),
   );
 });
 
-test('another library takes the configuration of the containers by it, and no wrong one', async () => {
+test('another library accepts the configuration of the containers with the schema, and no invalid one', async () => {
   const isValid = new Ajv2020({ strict: false }).compile(walletsJsonSchema(connectorKinds));
   const simulated = (await json('deploy/wallets/simulated.json')) as {
     wallets: { environments: { sandbox: { settings: Record<string, unknown> } } }[];

@@ -67,7 +67,7 @@ const refunded = (type: OrderEventType, status: RefundStatus): OrderEvent =>
   });
 
 describe('the body of an event', () => {
-  test('is these bytes', () => {
+  test('has the documented bytes', () => {
     expect(eventBody(completed(), 'order.completed').toString()).toBe(
       '{"id":"evt_01jd2x8m5vf7e8r0c3q6t9w1ya","type":"order.completed","created_at":"2026-11-21T09:30:00.007Z",' +
         '"environment":"sandbox","sequence":3,"previous_status":"PENDING","data":{' +
@@ -78,7 +78,7 @@ describe('the body of an event', () => {
     );
   });
 
-  test('holds exactly what verify answers', () => {
+  test('contains exactly the answer of verify', () => {
     const event = completed();
     const { data } = JSON.parse(eventBody(event, 'order.completed').toString()) as { data: unknown };
     expect(event.order && orderToJson(event.order)).toEqual(data);
@@ -100,7 +100,7 @@ describe('the body of an event', () => {
   });
 
   test.each([PaymentType.LINK, PaymentType.QR])(
-    'tells that a payment link was created (%i)',
+    'reports that a payment link was created (%i)',
     (paymentType) => {
       const link = { ...completed({ type: OrderEventType.CREATED, paymentType }), sequence: 1n };
       link.previousStatus = OrderStatus.UNSPECIFIED;
@@ -153,7 +153,7 @@ describe('the body of a refund that has ended', () => {
   test.each([
     [OrderEventType.REFUND_COMPLETED, RefundStatus.COMPLETED, 'refund.completed', 'COMPLETED'],
     [OrderEventType.REFUND_FAILED, RefundStatus.FAILED, 'refund.failed', 'FAILED'],
-  ] as const)('has the refund as refund/verify answers it (%i)', (type, status, name, shown) => {
+  ] as const)('has the refund in the form of refund/verify (%i)', (type, status, name, shown) => {
     const event = refunded(type, status);
 
     expect(webhookTypes(event)).toEqual([name]);
@@ -177,13 +177,13 @@ describe('the body of a test event', () => {
   const body = (environment: 'SANDBOX' | 'PRODUCTION'): Record<string, unknown> =>
     JSON.parse(testEventBody({ eventId: 'evt_1', environment, at }).toString()) as Record<string, unknown>;
 
-  test('has the shape of any other event', () => {
+  test('has the form of any other event', () => {
     const real = JSON.parse(eventBody(completed(), 'order.completed').toString()) as { data: object };
     expect(Object.keys(body('SANDBOX'))).toEqual(Object.keys(real));
     expect(Object.keys(body('SANDBOX')['data'] as object)).toEqual(Object.keys(real.data));
   });
 
-  test('says what it is, and that nothing was paid', () => {
+  test('says that it is a test, and that nothing was paid', () => {
     expect(body('PRODUCTION')).toMatchObject({
       id: 'evt_1',
       type: 'webhook.test',

@@ -66,7 +66,7 @@ test('every error of this version of undici has a text, or cannot occur', () => 
   expect([...new Set(codes)].filter((code) => !known.has(code) && !code.startsWith('HPE_'))).toEqual([]);
 });
 
-test.each(fromUndici)('%s while an answer is read: %s', (code, result, words) => {
+test.each(fromUndici)('%s while an answer is read means %s', (code, result, words) => {
   const said = explain(code);
 
   expect(said).toMatchObject({ result, detail: expect.stringMatching(words) });
@@ -85,7 +85,7 @@ test.each<[string, RegExp, RegExp]>([
   ['ETIMEDOUT', /check that the host is up/, lost],
   ['EMFILE ENFILE ENOBUFS ENOMEM', /Gatehouse could not open a connection/, other],
   ['EADDRNOTAVAIL EADDRINUSE EACCES EPERM', /Gatehouse could not open a connection/, other],
-])('%s names the failure and the address', (codes, connecting, connected) => {
+])('%s is explained with the failure and the address', (codes, connecting, connected) => {
   for (const code of codes.split(' ')) {
     const [before, after] = [explain(code, { phase: 'connecting' }), explain(code)];
     expect(before).toMatchObject({ result: 'CONNECTION_FAILED', detail: expect.stringMatching(connecting) });

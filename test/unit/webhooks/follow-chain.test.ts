@@ -12,7 +12,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(5, 6, 7), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
   });
 
-  test('in another order is handled in the order of the list', () => {
+  test('in another sequence is handled in the sequence of the list', () => {
     expect(followChain('c4', links(7, 5, 6), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
   });
 
@@ -29,7 +29,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(5, 7), nothing)).toEqual({ next: links(5), isWhole: false });
   });
 
-  test('that nothing is known of is not whole', () => {
+  test('without any known event is incomplete', () => {
     expect(followChain('c4', links(2), nothing)).toEqual({ next: [], isWhole: false });
   });
 
@@ -41,7 +41,7 @@ describe('a batch of events', () => {
     });
   });
 
-  test('that leads in a circle ends', () => {
+  test('that refers to itself in a circle ends', () => {
     const circle = [
       { cursor: 'c5', previous: 'c4' },
       { cursor: 'c4', previous: 'c5' },
@@ -62,7 +62,7 @@ const happening = fc.oneof(
   fc.record({ type: fc.constant('die' as const) }),
 );
 
-test('however events are lost, repeated and reordered, each is read once, in the order of the list', () => {
+test('each event is read once in the sequence of the list, however events are lost, repeated and reordered', () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
       const list: ChainLink[] = [];

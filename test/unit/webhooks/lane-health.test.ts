@@ -15,7 +15,7 @@ const failed = (health: LaneHealth, endedAt = now): LaneHealth =>
 const restMs = ({ restingUntil }: LaneHealth, from = now): number | undefined =>
   restingUntil && restingUntil.getTime() - from.getTime();
 
-describe('a lane rests', () => {
+describe('a circuit opens', () => {
   test('not before the fifth failure in a row', () => {
     const fourth = failed(failed(failed(failed(well))));
 
@@ -33,11 +33,11 @@ describe('a lane rests', () => {
     [11, 300_000],
     [12, 300_000],
     [5_000, 300_000],
-  ])('after %i failures in a row about %i ms', (failures, ms) => {
+  ])('after %i failures in a row for about %i ms', (failures, ms) => {
     expect(restMs(failed(failing(failures - 1)))).toBe(ms);
   });
 
-  test('a fifth more or less than planned at most', () => {
+  test('for at most a fifth more or less than planned', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -56,13 +56,13 @@ describe('a lane rests', () => {
     );
   });
 
-  test('no longer because of attempts that were under way when the rest began', () => {
+  test('no longer because of attempts in progress when it opened', () => {
     const resting = failed(failing(4));
 
     expect(failed(resting, new Date(now.getTime() + 4_999))).toEqual(resting);
   });
 
-  test('again, and longer, when the probe after it fails', () => {
+  test('again, and for longer, when the probe fails', () => {
     const probed = new Date(now.getTime() + 5_000);
 
     expect(restMs(failed(failed(failing(4)), probed), probed)).toBe(10_000);
@@ -75,8 +75,8 @@ describe('a lane rests', () => {
   });
 });
 
-describe('how many deliveries are on their way at once', () => {
-  test('begins with two on a healthy lane and with one where the last attempt failed', () =>
+describe('the number of concurrent deliveries of a lane', () => {
+  test('begins with two on a healthy lane, and with one after a failed attempt', () =>
     expect([firstInFlight(well), firstInFlight(failing(1)), firstInFlight(failing(7))]).toEqual([2, 1, 1]));
 
   test('doubles with each success up to eight, and is one after a failure', () =>

@@ -104,10 +104,10 @@ describe('the next action', () => {
     ['without a share', lane({ heads: ['a'] }), { share: 0 }, 'wait'],
     ['when the lease ends before an attempt would', lane({ heads: ['a'] }), { nowMs: 1_000 }, 'wait'],
     ['with nothing to send', lane(), {}, 'release'],
-    ['with nothing read that is left, and more behind it', lane({ hasMore: true }), {}, 'read'],
-    ['while a delivery is under way', sending, {}, 'wait'],
+    ['when all read deliveries are sent and more are due', lane({ hasMore: true }), {}, 'read'],
+    ['while a delivery is in progress', sending, {}, 'wait'],
     ['after a hint of new deliveries', after(sending, { type: 'may_have_new' }), {}, 'read'],
-    ['while a read is under way', after(lane({ hasMore: true }), { type: 'read_began' }), {}, 'wait'],
+    ['while a read is in progress', after(lane({ hasMore: true }), { type: 'read_began' }), {}, 'wait'],
     ['after the last attempt', after(sending, ended('a')), {}, 'record a and release'],
     [
       'after an attempt beside another',
@@ -154,10 +154,10 @@ describe('the stage after an event', () => {
     ['a failure to send', { type: 'send_failed', deliveryId: 'a' }, drained],
     ['410 Gone', ended('a', 'pause'), drained],
     ['a delivery', ended('a'), stages],
-    ['a pause that a renewal tells of', { type: 'renewed', beginUntilMs: 2, mustDrain: true }, drained],
+    ['a pause that a renewal reports', { type: 'renewed', beginUntilMs: 2, mustDrain: true }, drained],
     ['a renewal', { type: 'renewed', beginUntilMs: 2, mustDrain: false }, stages],
     ['a release that begins', { type: 'release_began' }, ['RELEASING', 'RELEASING', 'RELEASING', 'RELEASED']],
-    ['a lease that is over', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],
+    ['an expired lease', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],
     ['a failed read', { type: 'read_failed' }, stages],
   ])('%s', (_, event, expected) => {
     expect(stages.map((stage) => laneAfter(inStage[stage], event).stage)).toEqual(expected);
@@ -294,7 +294,7 @@ function happen(world: World, choice: number): void {
   }
 }
 
-test('whatever the order of events, no delivery is under way twice, every outcome is recorded once, and the lane is released', () => {
+test('in any sequence of events, no delivery is in progress twice, every outcome is recorded once, and the lane is released', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(4_000), { maxLength: 120 }), fc.nat(3), (choices, headCount) => {
       const heads = Array.from({ length: headCount }, (_, index) => `h${index}`);

@@ -53,14 +53,14 @@ test.each([
   ],
   ...['0x08.8.8.8', '010.8.8.8', '08.8.8.8', '8.8.8.８', '[2606:4700:4700::1111]', '2606:4700:4700:::1111'],
   ...['2606:4700:4700::1111::', '\0'],
-])('%j is not an address in its usual spelling, so not public', (text) => {
+])('%j is not an address in its usual form, so it is not public', (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });
 
-describe('networks that are allowed besides', () => {
+describe('additionally allowed networks', () => {
   const isAllowed = guardAddresses(['127.0.0.0/8', '::1', '10.1.2.3', 'fd00:1::/32']);
 
-  test('may be connected to, and no other network, nor an IPv4 network in an IPv6 address', () => {
+  test('can be connected to, and no other network, nor an IPv4 network in an IPv6 address', () => {
     const allowed = [
       '127.0.0.1',
       '127.9.9.9',
@@ -76,7 +76,7 @@ describe('networks that are allowed besides', () => {
     expect([...others, ...embedded].filter(isAllowed)).toEqual([]);
   });
 
-  test('a network that cannot be read is an error, not nothing', () => {
+  test('are refused when they cannot be parsed', () => {
     expect(() => guardAddresses(['127.0.0.0/33'])).toThrow();
     expect(() => guardAddresses(['localhost'])).toThrow();
   });

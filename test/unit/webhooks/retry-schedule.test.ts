@@ -42,7 +42,7 @@ describe('the schedule', () => {
     [10, '12 h', 12 * hour],
     [11, '24 h', 24 * hour],
     [12, '24 h', 24 * hour],
-  ])('waits after attempt %i about %s', (roundAttempts, _words, waitMs) => {
+  ])('waits after attempt %i for about %s', (roundAttempts, _words, waitMs) => {
     const next = nextAttempt({ roundAttempts, roundStartedAt: start, endedAt: start, random: middle });
 
     expect(next).toEqual({ type: 'at', at: after(waitMs) });
@@ -54,7 +54,7 @@ describe('the schedule', () => {
     expect(next).toEqual({ type: 'give_up' });
   });
 
-  test('of a test ends after the third, within a minute', () => {
+  test('of a test ends after the third attempt, within a minute', () => {
     const after = [1, 2, 3].map((roundAttempts) =>
       nextAttemptOf({
         eventType: 'webhook.test',
@@ -70,7 +70,7 @@ describe('the schedule', () => {
     expect(attemptsInRound('order.failed')).toBe(13);
   });
 
-  test('ends with the first attempt that fails when 76 hours are over', () => {
+  test('ends with the first attempt that fails after 76 hours', () => {
     const at = (ms: number) =>
       nextAttempt({ roundAttempts: 2, roundStartedAt: start, endedAt: after(ms), random: middle }).type;
 
@@ -101,7 +101,7 @@ describe('the schedule', () => {
     );
   });
 
-  test('waits within a tenth of what was planned, unless the round ends before', () => {
+  test('waits within a tenth of the plan, unless the schedule ends before', () => {
     fc.assert(
       fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
         const dice = (): number => roll;
@@ -123,16 +123,16 @@ describe('Retry-After', () => {
   test('shorter than planned changes nothing', () =>
     expect(asked(1_000)).toEqual({ type: 'at', at: after(30_000) }));
 
-  test('longer than planned is waited for', () =>
+  test('longer than planned extends the wait', () =>
     expect(asked(90_000)).toEqual({ type: 'at', at: after(90_000) }));
 
-  test('of more than a day is a day', () =>
+  test('of more than a day means a day', () =>
     expect(asked(72 * hour)).toEqual({ type: 'at', at: after(24 * hour) }));
 
   test('longer than the rest of the schedule ends it', () =>
     expect(asked(2 * hour, { endedAt: after(75 * hour) })).toEqual({ type: 'give_up' }));
 
-  test('does not bring an attempt after the last one', () =>
+  test('after the last attempt causes no further one', () =>
     expect(asked(1_000, { roundAttempts: 13 })).toEqual({ type: 'give_up' }));
 });
 

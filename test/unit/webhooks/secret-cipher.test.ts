@@ -11,8 +11,8 @@ const name: SecretName = { merchantId: 'mer_1', environment: 'SANDBOX', id: 'whs
 const environment = fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const);
 const names = fc.record({ merchantId: fc.string(), environment, id: fc.string() });
 
-describe('what was sealed', () => {
-  test('opens to the same text, whatever the text and the name', () => {
+describe('an encrypted secret', () => {
+  test('is decrypted to the same text, for any text and name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), names, (text, of) => {
         expect(cipher.open(cipher.seal(text, of), of)).toBe(text);
@@ -20,14 +20,14 @@ describe('what was sealed', () => {
     );
   });
 
-  test('never looks the same twice and never holds the text', () => {
+  test('never looks the same twice, and never contains the text', () => {
     const text = `whsec_${randomBytes(32).toString('base64')}`;
     const sealed = Array.from({ length: 100 }, () => cipher.seal(text, name).sealed);
     expect(new Set(sealed.map((bytes) => bytes.toString('hex'))).size).toBe(100);
     expect(sealed.some((bytes) => bytes.includes(text) || bytes.includes(text.slice(6)))).toBe(false);
   });
 
-  test('does not open once any bit of any byte was changed', () => {
+  test('is not decrypted after any bit was changed', () => {
     const stored = cipher.seal('whsec_secret', name);
     for (let index = 0; index < stored.sealed.length; index += 1) {
       for (const bit of [1, 2, 4, 8, 16, 32, 64, 128]) {
@@ -38,7 +38,7 @@ describe('what was sealed', () => {
     }
   });
 
-  test('does not open when it was cut short or made longer', () => {
+  test('is not decrypted when it is shortened or extended', () => {
     const stored = cipher.seal('whsec_secret', name);
     for (let length = 0; length < stored.sealed.length; length += 1) {
       const cut = { ...stored, sealed: stored.sealed.subarray(0, length) };
@@ -48,7 +48,7 @@ describe('what was sealed', () => {
     expect(() => cipher.open(longer, name)).toThrow(SecretUnusableError);
   });
 
-  test('opens under its own name only', () => {
+  test('is decrypted under its own name only', () => {
     const ids = fc.stringMatching(/^[a-z]{3}_[0-9a-z]{1,26}$/);
     const real = fc.record({ merchantId: ids, environment, id: ids });
     fc.assert(
@@ -61,7 +61,7 @@ describe('what was sealed', () => {
 });
 
 describe('several keys', () => {
-  test('the first seals, all open what they sealed', () => {
+  test('encrypt with the first and decrypt with all', () => {
     const second = key('second');
     const stored = cipher.seal('whsec_secret', name);
     const both = createSecretCipher([second, first], randomBytes);
@@ -69,7 +69,7 @@ describe('several keys', () => {
     expect(both.seal('whsec_secret', name).keyId).toBe('second');
   });
 
-  test('a missing key is named, with what to do', () => {
+  test('report a missing key by name, with what to do', () => {
     const stored = cipher.seal('whsec_secret', name);
     const without = createSecretCipher([key('other')], randomBytes);
     expect(() => without.open(stored, name)).toThrow(
@@ -78,7 +78,7 @@ describe('several keys', () => {
     );
   });
 
-  test('another key under the same name gives another error than a missing one', () => {
+  test('report another key under the same name differently from a missing one', () => {
     const stored = cipher.seal('whsec_secret', name);
     const without = createSecretCipher([key('first')], randomBytes);
     expect(() => without.open(stored, name)).toThrow('cannot be decrypted with the key "first"');

@@ -16,7 +16,7 @@ const sign = (secrets: LiveSecrets, at = new Date()) => signedHeaders({ eventId,
 const verify = (secret: string, headers: Record<string, string>, text = body.toString()) =>
   new Webhook(secret).verify(text, headers);
 
-test('says which event, when, and that it is JSON', () => {
+test('the headers say which event it is, when it was sent, and that it is JSON', () => {
   const headers = sign({ current }, new Date('2026-11-06T08:49:37.999Z'));
 
   expect(headers).toMatchObject({
@@ -27,11 +27,11 @@ test('says which event, when, and that it is JSON', () => {
 });
 
 describe('Standard Webhooks', () => {
-  test('one secret: its library verifies it', () => {
+  test('with one secret is verified by its library', () => {
     expect(verify(current, sign({ current }))).toEqual(JSON.parse(body.toString()));
   });
 
-  test('two secrets: either one verifies it', () => {
+  test('with two secrets is verified with either one', () => {
     const headers = sign({ current, next });
 
     expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
@@ -39,11 +39,11 @@ describe('Standard Webhooks', () => {
     expect(() => verify(next, headers)).not.toThrow();
   });
 
-  test("another's secret does not", () => {
+  test('is not verified with another secret', () => {
     expect(() => verify(newSecret(), sign({ current, next }))).toThrow('No matching signature found');
   });
 
-  test('the current secret signs first', () => {
+  test('signs with the current secret first', () => {
     const at = new Date();
 
     const [first] = sign({ current, next }, at)['webhook-signature']!.split(' ');
@@ -55,13 +55,13 @@ describe('Standard Webhooks', () => {
     ['webhook-id', 'evt_01jd4s6w3hfk0a8m2x7v5n9q1s'],
     ['webhook-timestamp', String(Math.floor(Date.now() / 1000) - 1)],
     ['webhook-signature', `v1,${randomBytes(32).toString('base64')}`],
-  ])('another %s is found out', (header, value) => {
+  ])('detects another %s', (header, value) => {
     const headers = { ...sign({ current, next }), [header]: value };
 
     expect(() => verify(current, headers)).toThrow('No matching signature found');
   });
 
-  test('a changed body is found out', () => {
+  test('detects a changed body', () => {
     const headers = sign({ current, next });
 
     expect(() => verify(current, headers, `${body.toString()} `)).toThrow('No matching signature found');
@@ -69,20 +69,20 @@ describe('Standard Webhooks', () => {
 });
 
 describe('X-SVC-HMAC-Signature', () => {
-  test('is what openssl makes of the body and the whole text of the secret', () => {
+  test('is the value that openssl computes from the body and the whole text of the secret', () => {
     const printed = execFileSync('openssl', ['dgst', '-sha256', '-hmac', current, '-hex'], { input: body });
 
     expect(sign({ current })['X-SVC-HMAC-Signature']).toBe(printed.toString().trim().split(' ').at(-1));
   });
 
-  test('is by the current secret alone while there are two', () => {
+  test('uses the current secret only while there are two', () => {
     expect(sign({ current, next })['X-SVC-HMAC-Signature']).toBe(sign({ current })['X-SVC-HMAC-Signature']);
     expect(sign({ current: next })['X-SVC-HMAC-Signature']).not.toBe(
       sign({ current })['X-SVC-HMAC-Signature'],
     );
   });
 
-  test('depends on the body and on nothing else that changes between attempts', () => {
+  test('depends on the body and on nothing that changes between attempts', () => {
     const first = sign({ current }, new Date(0));
     const second = sign({ current }, new Date(86_400_000));
 

@@ -22,7 +22,7 @@ describe('slots', () => {
     expect(slots.isFree('mer_a')).toBe(true);
   });
 
-  test('are no more for all than the process has', () => {
+  test('never exceed the limit of the process in total', () => {
     const slots = withLanes(20, merchants(3));
 
     times(10, () => slots.take('mer_0'));
@@ -31,7 +31,7 @@ describe('slots', () => {
     expect(slots.isFree('mer_2')).toBe(false);
   });
 
-  test('are shared by a merchant among its lanes, and by all lanes, with a quarter left for newcomers', () => {
+  test('are shared by a merchant among its lanes, and by all lanes, with a quarter left for new ones', () => {
     expect(withLanes(256, ['mer_a']).share('mer_a')).toBe(16);
     expect(withLanes(256, ['mer_a', 'mer_a', 'mer_a', 'mer_a']).share('mer_a')).toBe(4);
     expect(withLanes(256, merchants(48)).share('mer_0')).toBe(4);
@@ -46,7 +46,7 @@ describe('slots', () => {
     expect(slots.fullOwners()).toEqual([]);
   });
 
-  test('are crowded when three quarters of them are lanes', () => {
+  test('are crowded when three quarters of them are in use by lanes', () => {
     expect(withLanes(100, merchants(74)).isCrowded()).toBe(false);
     expect(withLanes(100, merchants(75)).isCrowded()).toBe(true);
     expect(withLanes(100, merchants(100)).lanesLeft()).toBe(0);

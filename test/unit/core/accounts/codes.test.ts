@@ -19,7 +19,7 @@ describe('a one-time code', () => {
     expect(stepOfTotp(rfcSecret, code, new Date(second * 1000))).toBe(Math.floor(second / 30));
   });
 
-  test('is known one step early and late, by the step it is of, and no further', () => {
+  test('is accepted one step early and late, with the step that it belongs to, and no further', () => {
     const at = (steps: number) =>
       stepOfTotp(rfcSecret, '005924', new Date((1_234_567_890 + steps * 30) * 1000));
     const step = Math.floor(1_234_567_890 / 30);
@@ -30,7 +30,7 @@ describe('a one-time code', () => {
 describe('recovery codes', () => {
   const codes = createRecoveryCodes(randomBytes(32), randomBytes);
 
-  test('are found whichever way they are typed, and by no other key', () => {
+  test('are found in any notation, and with no other key', () => {
     const [code = ''] = codes.make();
     const hash = codes.hashOf(code);
     expect(codes.hashOf(` ${code.toUpperCase().replaceAll('-', ' ')} `)).toEqual(hash);
@@ -39,17 +39,17 @@ describe('recovery codes', () => {
   });
 
   test.each(['', '123456', 'abcd-efgh-jkm', 'abcd-efgh-jkmnp', 'abcd-efgh-jkmu', 'ኮድ'])(
-    '%j is none',
+    'do not include %j',
     (text) => {
       expect(codes.hashOf(text)).toBeUndefined();
     },
   );
 });
 
-describe('a sealed secret', () => {
+describe('an encrypted secret', () => {
   const seal = createSecretSeal(randomBytes(32), randomBytes);
 
-  test('opens for its owner alone, with its key alone, and unaltered alone', () => {
+  test('is decrypted for its owner only, with its key only, and unaltered only', () => {
     const sealed = seal.seal('JBSWY3DP', 'owner');
     const altered = Buffer.from(sealed);
     altered.writeUInt8(altered.readUInt8(14) ^ 1, 14);
@@ -61,7 +61,7 @@ describe('a sealed secret', () => {
     expect(() => createSecretSeal(randomBytes(32), randomBytes).open(sealed, 'owner')).toThrow();
   });
 
-  test('is never sealed the same way twice', () => {
+  test('is never encrypted the same way twice', () => {
     expect(seal.seal('JBSWY3DP', 'owner')).not.toEqual(seal.seal('JBSWY3DP', 'owner'));
   });
 });

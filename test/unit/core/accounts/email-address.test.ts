@@ -7,7 +7,7 @@ describe('an address', () => {
     'Sara.Bekele+pay@Shop.Example',
     `${'x'.repeat(64)}@shop.example`,
     "o'neil@a-b.c1.example",
-  ])('%s is kept as it was written, and found whichever case it is written in', (text) => {
+  ])('%s is kept as it was written, and is found in either case', (text) => {
     expect(parseEmail(text)).toEqual({ ok: true, value: { text, key: text.toLowerCase() } });
   });
 
@@ -24,7 +24,7 @@ describe('an address', () => {
     ...['sara bekele@shop.example', 'sara@shop.example\r\nbcc: all@shop.example', 'Sara <sara@shop.example>'],
     ...['sara@shop.example,abebe@shop.example', 'sara@[127.0.0.1]', '"sara"@shop.example'],
     ...[`${'x'.repeat(65)}@shop.example`, `a@${'b'.repeat(253)}`],
-  ])('%j is none', (text) => {
+  ])('%j is refused', (text) => {
     expect(parseEmail(text).ok).toBe(false);
   });
 });

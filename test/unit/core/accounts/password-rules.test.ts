@@ -41,7 +41,7 @@ describe('a password is refused', () => {
   });
 });
 
-test('a password is the same however a keyboard composes it', () => {
+test('a password is the same in composed and decomposed Unicode', () => {
   const [composed, decomposed] = ['crème brûlée au four', 'crème brûlée au four'.normalize('NFD')].map(
     (text) => parse(text, 'password', owner),
   );

@@ -125,7 +125,7 @@ test.each([
   ['walleta', 'accountid 3001'],
   ['walleta', 'path a/b%2F'],
 ])(
-  "the name of a statement of %s and %p has both, and the operator's is the wallet's id",
+  "the name of a statement of %s and %p contains both, and the operator's is the wallet's id",
   (wallet, payee) => {
     const name = statementName({ wallet, payee });
 
