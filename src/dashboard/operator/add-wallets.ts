@@ -84,7 +84,7 @@ function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) 
     success: calls === 0 ? words.nothing : percent.format((calls - failures) / calls),
     p50: latencyText(status?.latencyP50, writing),
     p99: latencyText(status?.latencyP99, writing),
-    inFlight: words.places(numberText(inFlight, writing), numberText(places, writing)),
+    inFlight: words.slotsInUse(numberText(inFlight, writing), numberText(places, writing)),
     reported: momentOf(reportTime, writing.language, writing.timeZone),
     silent: '',
   };

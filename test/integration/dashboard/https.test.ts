@@ -79,8 +79,8 @@ const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 const guess = (visitor: DashboardVisitor, { email }: TestUser): Promise<PageAnswer> =>
   visitor.post('/sign-in', { email, password: 'not the password' });
 
-/** Where the log says that the user was refused or came in from, the oldest first. */
-async function placesOf({ userId }: TestUser): Promise<readonly unknown[]> {
+/** The addresses of the user in the audit log of sign-ins, oldest first. */
+async function signInAddressesOf({ userId }: TestUser): Promise<readonly unknown[]> {
   const { entries } = await stack
     .client(AuditService, 'reader')
     .listAuditEntries({ merchantId: merchant.id, actionKind: 'session', pageSize: 500 });
@@ -169,7 +169,7 @@ describe('behind a proxy with TLS', () => {
     const [held, entered] = [await guess(here, user), await there.signIn(user)];
 
     expect([held.status, entered.status]).toEqual([429, 303]);
-    expect(await placesOf(user)).toEqual(['127.0.0.11', '127.0.0.11', '127.0.0.12']);
+    expect(await signInAddressesOf(user)).toEqual(['127.0.0.11', '127.0.0.11', '127.0.0.12']);
   });
 
   test('a client cannot choose its address by a header to the proxy', async () => {
@@ -181,7 +181,7 @@ describe('behind a proxy with TLS', () => {
     }
 
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
-    expect(await placesOf(user)).toEqual(['127.0.0.13', '127.0.0.13']);
+    expect(await signInAddressesOf(user)).toEqual(['127.0.0.13', '127.0.0.13']);
   });
 });
 
@@ -206,7 +206,7 @@ describe('around the proxy', () => {
     expect(intruder.cookies.has(sessionCookie)).toBe(false);
     for (const line of [page, answer].flatMap(({ headers }) => headers.getSetCookie()))
       expect(line).toMatch(/; Secure(;|$)/);
-    expect(await placesOf(user)).toEqual([]);
+    expect(await signInAddressesOf(user)).toEqual([]);
   });
 
   test('a one-time link stays usable, and the password sent with it is refused', async () => {
@@ -263,7 +263,7 @@ describe('a dashboard that trusts another proxy', () => {
       }
 
       expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
-      expect(await placesOf(user)).toEqual(['127.0.0.30', '127.0.0.30']);
+      expect(await signInAddressesOf(user)).toEqual(['127.0.0.30', '127.0.0.30']);
       expect(JSON.stringify(dashboard.log)).not.toContain('203.0.113.');
     } finally {
       await dashboard.stop();

@@ -17,12 +17,12 @@ beforeAll(async () => {
 });
 
 const hanging = '251900000015';
-const moreThanItsPlaces = 20;
+const moreThanItsSlots = 20;
 
 test('payments of one merchant that hang do not delay payments of other merchants at the same wallet', async () => {
   const [one, another] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   const stuck = await Promise.all(
-    Array.from({ length: moreThanItsPlaces }, (_, index) =>
+    Array.from({ length: moreThanItsSlots }, (_, index) =>
       desk.startDirect({ merchantId: one.id, orderNumber: `H-${index}`, phone: hanging }),
     ),
   );

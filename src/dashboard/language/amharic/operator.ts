@@ -146,7 +146,7 @@ export const operator: typeof english = {
     breaker: { unknown: 'አልተነገረም', closed: 'ሁሉም', open: 'ምንም፤ ለጊዜው ተቋርጧል', trying: 'አንድ፣ ለሙከራ' },
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
-    places: (taken, all) => `${taken} ከ${all}`,
+    slotsInUse: (taken, all) => `${taken} ከ${all}`,
     nothing: '–',
   },
   strays: {

@@ -173,7 +173,7 @@ export const operator = {
     unknown: 'Unknown',
     silent: (age: string) =>
       `No report for ${age}. The process may have stopped, so the state of the wallet is unknown.`,
-    places: (taken: string, all: string) => `${taken} of ${all}`,
+    slotsInUse: (taken: string, all: string) => `${taken} of ${all}`,
     nothing: '–',
   },
   strays: {
