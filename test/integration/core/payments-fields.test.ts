@@ -76,7 +76,7 @@ test('an attempt that does not exist is not found', async () => {
     expect(failure).toMatchObject({ code: 'NotFound', reason: 'PAYMENT_ATTEMPT_NOT_FOUND' });
 });
 
-test('another merchant’s attempt is not found under one’s own name', async () => {
+test('another merchant’s attempt is not found under the own merchant id', async () => {
   const [owner, other] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   const { attemptId } = await desk.startDirect({ merchantId: owner.id });
   const key = { merchantId: other.id, paymentAttemptId: attemptId };

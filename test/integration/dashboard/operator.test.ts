@@ -189,7 +189,7 @@ test('balances are shown in pages', async () => {
   expect(new Set(seen).size).toBe(120);
 });
 
-test('the overview says once that payments are taken', async () => {
+test('the overview says once that payments are accepted', async () => {
   const { body } = await operator.get('/operator');
 
   expect(body.match(/payments are taken/gi)).toHaveLength(1);

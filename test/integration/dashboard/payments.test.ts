@@ -330,7 +330,7 @@ describe('payment links', () => {
     expect(JSON.parse(state.body)).toEqual({ state: 'PENDING-1', isOver: false });
   });
 
-  test('sent twice are one link', async () => {
+  test('that are submitted twice are created once', async () => {
     const twice = { ...fields, order_number: 'L-2' };
     const [first, second] = [
       await developer.post(at('links'), twice),

@@ -67,7 +67,7 @@ test('an operator sees what an erasure concerns, confirms it, and sees what is n
   );
 });
 
-test('an erasure for one merchant names it', async () => {
+test('an erasure for one merchant names the merchant', async () => {
   const phone = newPhone();
   const merchantId = await registerFor(phone);
   await registerFor(phone);

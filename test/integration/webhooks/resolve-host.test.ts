@@ -106,7 +106,7 @@ test('a name that neither the name servers nor this machine knows is not found',
 });
 
 test.each(['localhost', 'localhost.', 'LocalHost', 'shop.localhost'])(
-  '%s is this machine, and no name server is asked',
+  '%s means this machine, and no name server is asked',
   async (name) => {
     const { resolve, questions } = await resolveWith({ A: v4, AAAA: v6 });
 

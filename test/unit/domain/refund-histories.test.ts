@@ -256,7 +256,7 @@ describe('in every history of an order’s refunds', () => {
     });
   });
 
-  test('each refund has one name at its wallet, and is not sent before its approval by a second person', () => {
+  test('each refund has one reference at its wallet, and is not sent before its approval by a second person', () => {
     always(({ refunds, ledger }) => {
       for (const { id, progress, requestedBy, decidedBy } of refunds) {
         if ('name' in progress) expect(progress.name).toBe(id);

@@ -68,7 +68,7 @@ describe('a circuit opens', () => {
     expect(restMs(failed(failed(failing(4)), probed), probed)).toBe(10_000);
   });
 
-  test('no more after one success', () => {
+  test('and closes after one success', () => {
     const health = healthAfter(failed(failing(9)), { isDelivered: true, endedAt: now, random: middle });
 
     expect(health).toEqual(well);
