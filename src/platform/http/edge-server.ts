@@ -11,6 +11,7 @@ import { httpTimeoutsMs } from './http-timeouts.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
+import { schemaCompilers } from './schema-compilers.ts';
 import { traceRequests } from './trace-requests.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 
@@ -44,6 +45,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
   const rawReplies = rawRepliesOf(settings);
   return {
     loggerInstance,
+    schemaController: { compilersFactory: schemaCompilers },
     logController: new LogController({ disableRequestLogging: true }),
     // Each listener writes its own log line per request, with the request id. A child logger is not needed.
     childLoggerFactory: (parent: FastifyBaseLogger) => parent,
