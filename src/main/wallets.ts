@@ -225,7 +225,7 @@ const workers = served.flatMap((one) => {
     maxInFlight,
     stop: leaving.signal,
   };
-  const options = { maxInFlight, idleMs, breaker, tracing, logger };
+  const options = { maxInFlight, idleMs, isSignalled: bus.isConnected, breaker, tracing, logger };
   const signals = {
     payments: createWakeSignal(),
     reversals: createWakeSignal(),
@@ -260,6 +260,7 @@ const workers = served.flatMap((one) => {
         maxInFlight: checksAtOnce,
         tracing,
         idleMs: checkIdleMs,
+        isSignalled: bus.isConnected,
         // A check does not change the state of the breaker, and also runs while the circuit is open.
         breaker: {
           allows: () => 'all',
@@ -278,6 +279,7 @@ const workers = served.flatMap((one) => {
         maxInFlight: 1,
         tracing,
         idleMs: reconcileIdleMs,
+        isSignalled: bus.isConnected,
         // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
         breaker: createWalletBreaker({
           logger,

@@ -54,7 +54,7 @@ export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAcc
         wallet,
         maxChecks,
       });
-      return due;
+      return { items: due };
     },
     async serve(account) {
       const requestId = newRequestId();

@@ -6,11 +6,18 @@ import { untilEnd } from '../platform/tracing/span.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
+/** An answer of core. */
+export interface Leased<Item> {
+  readonly items: readonly Item[];
+  /** How long core has nothing more, as `nothing_due_for` says; undefined if core did not say. */
+  readonly nothingDueForMs?: number | undefined;
+}
+
 /** Work that is leased from core, one item at a time. */
 export interface LeasedWork<Item> {
   /** The name in the log. */
   readonly name: string;
-  readonly lease: (limit: number) => Promise<readonly Item[]>;
+  readonly lease: (limit: number) => Promise<Leased<Item>>;
   /** The W3C traceparent of an item's trace, if its rows have one. */
   readonly traceparentOf?: (item: Item) => string;
   /** Executes one item and records its outcome. Returns whether the wallet is healthy; undefined if that is not known. */
@@ -19,8 +26,10 @@ export interface LeasedWork<Item> {
 
 export interface LeaseWorkerOptions {
   readonly maxInFlight: number;
-  /** The poll interval without work and without a signal. */
+  /** The poll interval without work and without a signal, unless core says how long there is none. */
   readonly idleMs: number;
+  /** Whether new work sends a signal now. */
+  readonly isSignalled: () => boolean;
   readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
   /** Undefined when tracing is off. */
@@ -37,7 +46,7 @@ export async function runLeaseWorker<Item>(
   options: LeaseWorkerOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { maxInFlight, idleMs, breaker, signal, tracing, logger } = options;
+  const { maxInFlight, idleMs, isSignalled, breaker, signal, tracing, logger } = options;
   const serve = (item: Item): Promise<boolean | undefined> => {
     const span = tracing?.follow(work.name, work.traceparentOf?.(item), { kind: 'consumer' });
     return span === undefined ? work.serve(item) : untilEnd(span, () => work.serve(item));
@@ -63,35 +72,35 @@ export async function runLeaseWorker<Item>(
 
   const takeWork = createWorkTaker(work, logger);
 
-  // The wait begins before the query to core. Work that becomes due during the query sends a signal, which must not be missed.
-  let rung: Promise<void> | undefined;
   while (!stop.aborted) {
-    rung ??= signal.wait(idleMs, stop).then(() => {
-      rung = undefined;
-    });
+    // Work that becomes due during the query to core sends a signal, which must not be missed.
+    const ringsBefore = signal.rings();
     const limit = Math.min(room(), 50);
-    const items = limit > 0 ? await takeWork(limit) : [];
+    const { items, nothingDueForMs = idleMs } = limit > 0 ? await takeWork(limit) : nothing;
     items.forEach(begin);
-    if (items.length === 0 || room() <= 0) await rung;
+    if (items.length > 0 && room() > 0) continue;
+    await signal.wait(isSignalled() ? nothingDueForMs : idleMs, stop, ringsBefore);
   }
   await Promise.all(inFlight);
 }
 
+const nothing: Leased<never> = { items: [] };
+
 /** Leases work; returns none while core fails. Core is called several times a second, so a repeated error is logged once. */
 function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
   let told: Code | undefined;
-  return async (limit: number): Promise<readonly Item[]> => {
+  return async (limit: number): Promise<Leased<Item>> => {
     try {
-      const items = await work.lease(limit);
+      const leased = await work.lease(limit);
       if (told !== undefined) logger.info({ work: work.name }, 'core answers again; work continues');
       told = undefined;
-      return items;
+      return leased;
     } catch (error) {
       const { code } = ConnectError.from(error);
       const level = code === told ? 'debug' : 'warn';
       logger[level]({ err: error, work: work.name }, 'work could not be leased from core; trying again');
       told = code;
-      return [];
+      return nothing;
     }
   };
 }

@@ -35,7 +35,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
     name: `${wallet} payments of payers`,
     async lease(maxPayments) {
       const request = { wallet, environment, maxPayments, lease: { seconds: leaseSeconds } };
-      return (await payerPayments.leasePayerPayments(request)).payments;
+      return { items: (await payerPayments.leasePayerPayments(request)).payments };
     },
     async serve({ payerPayment, leaseId, providerReference, callbackNotes }) {
       const { payerPaymentId = '', providerTransactionId = '' } = payerPayment ?? {};

@@ -49,7 +49,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
     async lease() {
       const request = { wallet, environment, lease: { seconds: leaseSeconds }, ownAccounts: true };
       const { leased } = await reconciliations.leaseReconciliation(request);
-      return leased === undefined ? [] : [leased];
+      return { items: leased === undefined ? [] : [leased] };
     },
     async serve(leased) {
       const startedAt = performance.now();

@@ -1,4 +1,5 @@
-import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, durationMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { PaymentOption } from '../contract/payment-option.ts';
@@ -8,7 +9,7 @@ import type {
   PaymentAttemptService,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
-import type { LeasedRefund, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
+import type { LeaseRefundsResponse, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { activeSpan } from '../platform/tracing/span.ts';
@@ -17,7 +18,7 @@ import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import { createMerchantShare } from './merchant-share.ts';
 import { exchangeMessage } from './exchange-messages.ts';
-import type { LeasedWork } from './lease-worker.ts';
+import type { Leased, LeasedWork } from './lease-worker.ts';
 import { serveAttempt } from './serve-attempt.ts';
 import { taskOfRefund, taskOfStrayPayment } from './reversal-task.ts';
 import type { ReversalTask } from './reversal-task.ts';
@@ -115,7 +116,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
   return {
     name: `${wallet} payments`,
     async lease(limit) {
-      const { attempts } = await payments.leasePaymentAttempts({
+      const { attempts, nothingDueFor } = await payments.leasePaymentAttempts({
         environment,
         paymentOptions: [...paymentOptions],
         exceptMerchantIds: share.full(),
@@ -123,7 +124,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
         lease: { seconds: leaseSeconds },
       });
       for (const { merchantId } of attempts) share.take(merchantId);
-      return attempts;
+      return { items: attempts, nothingDueForMs: msOf(nothingDueFor) };
     },
     traceparentOf: ({ traceparent }) => traceparent,
     serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
@@ -166,9 +167,9 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     exchanges: exchanges.map(exchangeMessage),
   });
   const sources = [
-    async (maxReversals: number): Promise<LeasedTask[]> => {
-      const { reversals } = await strayPayments.leaseReversals({ ...scope, maxReversals });
-      return reversals.map((leased) => {
+    async (maxReversals: number): Promise<Leased<LeasedTask>> => {
+      const { reversals, nothingDueFor } = await strayPayments.leaseReversals({ ...scope, maxReversals });
+      const items = reversals.map((leased): LeasedTask => {
         const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
         const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
         return {
@@ -178,12 +179,13 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
             strayPayments.recordReversalOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
         };
       });
+      return { items, nothingDueForMs: msOf(nothingDueFor) };
     },
-    async (maxRefunds: number): Promise<LeasedTask[]> => {
-      const leasedRefunds = await refunds
+    async (maxRefunds: number): Promise<Leased<LeasedTask>> => {
+      const { refunds: leasedRefunds, nothingDueFor } = await refunds
         .leaseRefunds({ ...scope, maxRefunds })
-        .then((response) => response.refunds, noneFromEarlierCore);
-      return leasedRefunds.map((leased) => {
+        .catch(noneFromEarlierCore);
+      const items = leasedRefunds.map((leased): LeasedTask => {
         const { merchantId = '', refundId = '' } = leased.refund ?? {};
         const key = { merchantId, refundId, leaseId: leased.leaseId };
         return {
@@ -193,6 +195,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
             refunds.recordRefundOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
         };
       });
+      return { items, nothingDueForMs: msOf(nothingDueFor) };
     },
   ];
   const callWallet = (task: ReversalTask): Promise<ServedReversal> => {
@@ -210,10 +213,15 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     async lease(limit) {
       // Each source is the first in turn, so that neither waits for the other under load.
       sources.reverse();
-      const tasks: LeasedTask[] = [];
-      for (const leaseFrom of sources)
-        if (tasks.length < limit) tasks.push(...(await leaseFrom(limit - tasks.length)));
-      return tasks;
+      const items: LeasedTask[] = [];
+      let nothingDueForMs: number | undefined = Number.POSITIVE_INFINITY;
+      for (const leaseFrom of sources) {
+        if (items.length >= limit) continue;
+        const leased = await leaseFrom(limit - items.length);
+        items.push(...leased.items);
+        nothingDueForMs = earlier(nothingDueForMs, leased.nothingDueForMs);
+      }
+      return { items, nothingDueForMs };
     },
     async serve({ task, subject, record }) {
       const requestId = newRequestId();
@@ -227,8 +235,15 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
 
 const headersOf = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
 
+const msOf = (duration: Duration | undefined): number | undefined =>
+  duration === undefined ? undefined : durationMs(duration);
+
+/** A source that did not say how long it has nothing may have something at once. */
+const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? undefined : Math.min(one, other);
+
 /** A core of the version before has no refunds. */
-function noneFromEarlierCore(error: unknown): LeasedRefund[] {
-  if (error instanceof ConnectError && error.code === Code.Unimplemented) return [];
+function noneFromEarlierCore(error: unknown): Pick<LeaseRefundsResponse, 'refunds' | 'nothingDueFor'> {
+  if (error instanceof ConnectError && error.code === Code.Unimplemented) return { refunds: [] };
   throw error;
 }

@@ -1,3 +1,4 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { Issue } from '../domain/issue.ts';
 import type { PaymentOption } from '../domain/order.ts';
@@ -33,3 +34,7 @@ export function parseLease(lease: Duration | undefined): Result<number, Issue> {
   }
   return ok(seconds * 1000);
 }
+
+/** For how long a caller finds nothing, as a field of the answer. */
+export const nothingDueFor = (ms: number | undefined): { nothingDueFor?: Duration } =>
+  ms === undefined ? {} : { nothingDueFor: durationFromMs(ms) };

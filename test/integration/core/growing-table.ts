@@ -111,7 +111,7 @@ export async function openGrowingTable(): Promise<GrowingTable> {
     database,
     changes,
     findOrder: createFindOrder(database),
-    lease: createLeaseAttempts({ changes, newLeaseId: randomUUID }),
+    lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID }),
     phoneLimit,
     merchantId: publicId('mer', shop(1)),
     growTo: async (wanted) => {

@@ -81,7 +81,7 @@ const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment
   });
 
 const lease = () =>
-  createLeaseAttempts({ changes, newLeaseId: randomUUID })({
+  createLeaseAttempts({ database, changes, newLeaseId: randomUUID })({
     environment: 'SANDBOX',
     paymentOptions: ['walleta_ussd'],
     exceptMerchantIds: [],
@@ -180,7 +180,7 @@ describe('a commit notifies waiting processes', () => {
     announced = [];
 
     const leased = await lease();
-    expect(leased.map(({ attempt }) => attempt.id)).toContain(latestAttempt?.id);
+    expect(leased.items.map(({ attempt }) => attempt.id)).toContain(latestAttempt?.id);
     expect(announced).toEqual([]);
 
     const attemptId = latestAttempt?.id ?? newId('pat', new Date());

@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -68,6 +69,30 @@ describe('leasing an attempt', () => {
     expect(await desk.lease()).toEqual([]);
     await desk.record(leased, outcomes.pending('r-1'));
     expect(await desk.lease()).toEqual([]);
+  });
+
+  test('says without a due one how long there is none, at most 2 s', async () => {
+    const request = {
+      ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd', 'walletb_ussd'] },
+      ...{ maxAttempts: 10, lease: { seconds: 60n } },
+    };
+    const lease = () => desk.payments.leasePaymentAttempts(request);
+    const until = async (): Promise<number> => {
+      const { nothingDueFor } = await lease();
+      return nothingDueFor === undefined ? 0 : durationMs(nothingDueFor);
+    };
+
+    expect(await until()).toBe(2_000);
+    const payment = await desk.startDirect({ merchantId });
+    const leased = await lease();
+    expect(leased.attempts).toHaveLength(1);
+    expect(leased.nothingDueFor).toBeUndefined();
+    expect(await until()).toBe(2_000);
+    await desk.query(
+      "update core.payment_attempts set due_at = now() + interval '1.9 seconds' where id = $1",
+      [storedId('pat', payment.attemptId)],
+    );
+    expect(await until()).toBeLessThanOrEqual(1_900);
   });
 
   test('skips the merchants that the caller excludes', async () => {

@@ -46,26 +46,38 @@ interface WorkerOptions {
   readonly cooldownMs?: number;
   readonly ask?: () => Promise<Health>;
   readonly log?: Logger;
+  readonly nothingDueForMs?: number;
+  readonly isSignalled?: boolean;
 }
 
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
 /** Starts a worker on a list of work, and stops it when the test is over. */
 function start(
-  work: Pick<LeasedWork<number>, 'lease' | 'serve'>,
+  {
+    lease,
+    serve,
+  }: { lease: (limit: number) => Promise<readonly number[]> } & Pick<LeasedWork<number>, 'serve'>,
   {
     maxInFlight = 4,
     idleMs = 5,
     cooldownMs = 50,
     ask = () => Promise.resolve(untold),
     log = logger,
+    nothingDueForMs,
+    isSignalled = true,
   }: WorkerOptions = {},
 ) {
   const signal = createWakeSignal();
   const breaker = createWalletBreaker({ wallet: 'test', logger, cooldownMs, threshold: 3, ask });
   const stopping = new AbortController();
-  const options = { maxInFlight, idleMs, breaker, signal, logger: log };
-  const running = runLeaseWorker({ name: 'test', ...work }, options, stopping.signal);
+  const options = { maxInFlight, idleMs, isSignalled: () => isSignalled, breaker, signal, logger: log };
+  const work = {
+    name: 'test',
+    lease: async (limit: number) => ({ items: await lease(limit), nothingDueForMs }),
+    serve,
+  };
+  const running = runLeaseWorker(work, options, stopping.signal);
   const stop = async (): Promise<void> => {
     stopping.abort();
     await running;
@@ -129,6 +141,46 @@ test('a wake-up during an answer of core leases newly due work at once', async (
   answers.open();
 
   await waitUntil('core is asked again', () => asked === 2, 30_000);
+});
+
+describe('when core says how long nothing is due', () => {
+  const minuteMs = 60_000;
+  const asking = () => {
+    const asked = { count: 0 };
+    const work = {
+      lease: async () => {
+        await turn();
+        asked.count += 1;
+        return [];
+      },
+      serve: () => Promise.resolve(true),
+    };
+    return { asked, work };
+  };
+
+  test('the worker asks again at that time', async () => {
+    const { asked, work } = asking();
+    start(work, { idleMs: minuteMs, nothingDueForMs: 1 });
+
+    await waitUntil('core is asked again', () => asked.count > 2, 30_000);
+  });
+
+  test('announced work is leased before that time', async () => {
+    const { asked, work } = asking();
+    const { signal } = start(work, { idleMs: 1, nothingDueForMs: minuteMs });
+    await waitUntil('core is asked', () => asked.count === 1);
+
+    signal.ring();
+
+    await waitUntil('core is asked again', () => asked.count === 2, 30_000);
+  });
+
+  test('the worker asks sooner while the broker is unavailable', async () => {
+    const { asked, work } = asking();
+    start(work, { idleMs: 1, nothingDueForMs: minuteMs, isSignalled: false });
+
+    await waitUntil('core is asked again', () => asked.count > 2, 30_000);
+  });
 });
 
 test('a failed call to core is repeated, for a lease and for a record', async () => {

@@ -2,6 +2,9 @@ import type { PublicId } from '../../../contract/public-id.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../../contract/public-id.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
+import type { Database } from '../../database/database.ts';
+import { leaseWhenDue } from '../../database/next-due.sql.ts';
+import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { decideLease } from '../../domain/attempt-work.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../../domain/order.ts';
@@ -39,9 +42,10 @@ export interface LeasedAttempt {
   readonly walletAccountId: StoredId<'wac'> | null;
 }
 
-export type LeaseAttempts = (request: LeaseRequest) => Promise<LeasedAttempt[]>;
+export type LeaseAttempts = (request: LeaseRequest) => Promise<LeasedRows<LeasedAttempt>>;
 
 export interface LeaseAttemptsParts {
+  readonly database: Pick<Database, 'pool'>;
   readonly changes: Pick<OrderChanges, 'changeEach'>;
   readonly newLeaseId: () => string;
 }
@@ -56,7 +60,7 @@ interface DueLocked extends Locked {
  * Leases due attempts. A new attempt becomes SENT in the same transaction. So if the caller exits afterwards, the
  * record shows that the wallet may have received a request. Leases use the database's clock.
  */
-export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
+export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
   const take = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {
     const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
     const { environment } = request;
@@ -75,7 +79,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
     return due;
   };
 
-  return async (request) => {
+  const lease = async (request: LeaseRequest): Promise<LeasedAttempt[]> => {
     const leased = await changes.changeEach((em) => take(em, request), {
       requestId: '',
       read: (em, { row: { merchantId }, attemptId }) =>
@@ -101,6 +105,7 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
     });
     return leased.flatMap((one) => (one.ok && one.value !== undefined ? [one.value] : []));
   };
+  return (request) => leaseWhenDue(database.pool, 'payment_attempts', request, () => lease(request));
 }
 
 /** Loads the locked orders with one statement. Later readers of one need no further statement. */

@@ -23,7 +23,7 @@ import type { Order } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
-import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
 import { attemptMessage, attemptStatusOf, orderMessage } from '../../rpc/order-messages.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
@@ -57,7 +57,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
     PaymentAttemptService,
     {
       async leasePaymentAttempts(request, context) {
-        const attempts = await parts.leaseAttempts(parseLeaseRequest(request));
+        const { items: attempts, nothingDueForMs } = await parts.leaseAttempts(parseLeaseRequest(request));
         annotate(context, { items: attempts.length });
         if (attempts.length === 0) markUneventful(context);
         const traceOf = await parts.findTraces(attempts);
@@ -66,6 +66,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
             ...leasedMessage(attempt, parts.checkoutUrlOf),
             traceparent: traceOf(attempt),
           })),
+          ...nothingDueFor(nothingDueForMs),
         };
       },
       async recordPaymentOutcome(request, context) {

@@ -25,7 +25,7 @@ import { err, ok } from '../../domain/result.ts';
 import { parseText } from '../../domain/text.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
-import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
 import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -196,7 +196,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
             leaseMs: parseLease(request.lease),
           }),
         );
-        const leased = await work.lease(environment, options, limit, leaseMs);
+        const { items: leased, nothingDueForMs } = await work.lease(environment, options, limit, leaseMs);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         return {
@@ -206,6 +206,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
             refund: refundMessage(refund),
             callbackNotes: [...callbackNotes],
           })),
+          ...nothingDueFor(nothingDueForMs),
         };
       },
       async recordRefundOutcome(request, context) {

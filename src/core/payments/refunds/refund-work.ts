@@ -5,7 +5,8 @@ import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_s
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, RefundRow } from '../../database/order-entities.ts';
-import { isWorkDue } from '../../database/is-work-due.sql.ts';
+import { leaseWhenDue } from '../../database/next-due.sql.ts';
+import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import { hastenedTo } from '../../domain/hastened.ts';
@@ -48,7 +49,7 @@ export interface RefundWork {
     options: readonly PaymentOption[],
     limit: number,
     leaseMs: number,
-  ) => Promise<LeasedRefund[]>;
+  ) => Promise<LeasedRows<LeasedRefund>>;
   /** Records the wallet's answer under a lease. A repeat changes nothing. */
   readonly record: (
     key: RefundKey,
@@ -86,32 +87,32 @@ export function createRefundWork({
   onDue,
 }: RefundWorkParts): RefundWork {
   return {
-    async lease(environment, paymentOptions, limit, leaseMs) {
-      if (!(await isWorkDue(database.pool, 'refunds', environment, paymentOptions))) return [];
-      return database.fork().transactional(async (em) => {
-        if (!(await takesPayments(em, environment))) return [];
-        const at = await readClock(em);
-        const rows = await em.find(
-          RefundRow,
-          { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
-          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-        );
-        const all: LeasedRefund[] = [];
-        for (const row of rows) {
-          const leaseId = newLeaseId();
-          const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
-          if (!leased.ok) continue;
-          const { refund, sentBefore } = leased.value;
-          writeRefund(em, row, refund);
-          const { merchantId, paymentAttemptId: id, callbackNotes } = row;
-          const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-          const paymentReference = attempt.providerReference ?? '';
-          const walletAccountId = attempt.walletAccountId ?? null;
-          all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
-        }
-        return all;
-      });
-    },
+    lease: (environment, paymentOptions, limit, leaseMs) =>
+      leaseWhenDue(database.pool, 'refunds', { environment, paymentOptions }, () =>
+        database.fork().transactional(async (em) => {
+          if (!(await takesPayments(em, environment))) return [];
+          const at = await readClock(em);
+          const rows = await em.find(
+            RefundRow,
+            { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+            { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+          );
+          const all: LeasedRefund[] = [];
+          for (const row of rows) {
+            const leaseId = newLeaseId();
+            const leased = leaseRefund(refundOf(row), leaseId, leaseMs, at);
+            if (!leased.ok) continue;
+            const { refund, sentBefore } = leased.value;
+            writeRefund(em, row, refund);
+            const { merchantId, paymentAttemptId: id, callbackNotes } = row;
+            const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+            const paymentReference = attempt.providerReference ?? '';
+            const walletAccountId = attempt.walletAccountId ?? null;
+            all.push({ refund, leaseId, sentBefore, callbackNotes, paymentReference, walletAccountId });
+          }
+          return all;
+        }),
+      ),
 
     record({ merchantId, refundId }, { leaseId, outcome, exchanges, requestId }) {
       const key = { merchantId: storedId('mer', merchantId), id: storedId('rfd', refundId) };

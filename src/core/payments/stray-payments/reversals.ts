@@ -5,7 +5,8 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
-import { isWorkDue } from '../../database/is-work-due.sql.ts';
+import { leaseWhenDue } from '../../database/next-due.sql.ts';
+import type { LeasedRows } from '../../database/next-due.sql.ts';
 import { readClock } from '../../database/read-clock.ts';
 import { takesPayments } from '../../database/takes-payments.sql.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
@@ -48,7 +49,7 @@ export interface Reversals {
     options: readonly PaymentOption[],
     limit: number,
     leaseMs: number,
-  ) => Promise<LeasedReversal[]>;
+  ) => Promise<LeasedRows<LeasedReversal>>;
   /** Records the wallet's answer under a lease. A repeat changes nothing. */
   readonly record: (
     key: StrayPaymentKey,
@@ -95,37 +96,37 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
     );
 
   return {
-    async lease(environment, paymentOptions, limit, leaseMs) {
-      if (!(await isWorkDue(database.pool, 'stray_payments', environment, paymentOptions))) return [];
-      return database.fork().transactional(async (em) => {
-        if (!(await takesPayments(em, environment))) return [];
-        const at = await readClock(em);
-        const rows = await em.find(
-          StrayPaymentRow,
-          { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
-          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-        );
-        const leasedRows: LeasedReversal[] = [];
-        for (const row of rows) {
-          const leaseId = newLeaseId();
-          const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
-          if (!leased.ok) continue;
-          const { reversal, sentBefore } = leased.value;
-          em.assign(row, reversalColumns(reversal));
-          const { merchantId, paymentAttemptId: id } = row;
-          // A payment that its payer started has no request of ours, and so no reference.
-          const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-          leasedRows.push({
-            stray: { ...row },
-            leaseId,
-            sentBefore,
-            paymentReference: attempt?.providerReference ?? '',
-            walletAccountId: attempt?.walletAccountId ?? null,
-          });
-        }
-        return leasedRows;
-      });
-    },
+    lease: (environment, paymentOptions, limit, leaseMs) =>
+      leaseWhenDue(database.pool, 'stray_payments', { environment, paymentOptions }, () =>
+        database.fork().transactional(async (em) => {
+          if (!(await takesPayments(em, environment))) return [];
+          const at = await readClock(em);
+          const rows = await em.find(
+            StrayPaymentRow,
+            { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+            { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+          );
+          const leasedRows: LeasedReversal[] = [];
+          for (const row of rows) {
+            const leaseId = newLeaseId();
+            const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
+            if (!leased.ok) continue;
+            const { reversal, sentBefore } = leased.value;
+            em.assign(row, reversalColumns(reversal));
+            const { merchantId, paymentAttemptId: id } = row;
+            // A payment that its payer started has no request of ours, and so no reference.
+            const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+            leasedRows.push({
+              stray: { ...row },
+              leaseId,
+              sentBefore,
+              paymentReference: attempt?.providerReference ?? '',
+              walletAccountId: attempt?.walletAccountId ?? null,
+            });
+          }
+          return leasedRows;
+        }),
+      ),
 
     record: (key, leaseId, outcome, exchanges) =>
       database.fork().transactional(async (em) => {

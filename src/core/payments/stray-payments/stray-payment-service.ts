@@ -16,7 +16,7 @@ import type { StrayPaymentStatus } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
-import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -51,7 +51,12 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
       },
       async leaseReversals(request, context) {
         const { environment, options, limit, leaseMs } = parseLeaseRequest(request);
-        const leased = await reversals.lease(environment, options, limit, leaseMs);
+        const { items: leased, nothingDueForMs } = await reversals.lease(
+          environment,
+          options,
+          limit,
+          leaseMs,
+        );
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         const leasedReversals = leased.map(
@@ -66,7 +71,7 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
             walletAccountId: walletAccountId === null ? '' : publicId('wac', walletAccountId),
           }),
         );
-        return { reversals: leasedReversals };
+        return { reversals: leasedReversals, ...nothingDueFor(nothingDueForMs) };
       },
       async recordReversalOutcome(request, context) {
         const { leaseId, outcome, ...key } = parseReport(request);

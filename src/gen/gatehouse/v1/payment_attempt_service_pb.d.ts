@@ -72,6 +72,14 @@ export declare type LeasePaymentAttemptsResponse = Message<"gatehouse.v1.LeasePa
    * @generated from field: repeated gatehouse.v1.LeasedPaymentAttempt attempts = 1;
    */
   attempts: LeasedPaymentAttempt[];
+
+  /**
+   * How long no attempt of these options becomes due, at most 2 s; absent when some may be due now. A new one, and one that
+   * is hastened, is announced by the broker. A caller without the broker asks sooner.
+   *
+   * @generated from field: google.protobuf.Duration nothing_due_for = 2;
+   */
+  nothingDueFor?: Duration | undefined;
 };
 
 /**

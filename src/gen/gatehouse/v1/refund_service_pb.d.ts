@@ -567,6 +567,14 @@ export declare type LeaseRefundsResponse = Message<"gatehouse.v1.LeaseRefundsRes
    * @generated from field: repeated gatehouse.v1.LeasedRefund refunds = 1;
    */
   refunds: LeasedRefund[];
+
+  /**
+   * How long no refund of these options becomes due, at most 2 s; absent when some may be due now. A new one, and one that
+   * is hastened, is announced by the broker. A caller without the broker asks sooner.
+   *
+   * @generated from field: google.protobuf.Duration nothing_due_for = 2;
+   */
+  nothingDueFor?: Duration | undefined;
 };
 
 /**

@@ -275,6 +275,14 @@ export declare type LeaseReversalsResponse = Message<"gatehouse.v1.LeaseReversal
    * @generated from field: repeated gatehouse.v1.LeasedReversal reversals = 1;
    */
   reversals: LeasedReversal[];
+
+  /**
+   * How long no reversal of these options becomes due, at most 2 s; absent when some may be due now. A new one, and one that
+   * is hastened, is announced by the broker. A caller without the broker asks sooner.
+   *
+   * @generated from field: google.protobuf.Duration nothing_due_for = 2;
+   */
+  nothingDueFor?: Duration | undefined;
 };
 
 /**

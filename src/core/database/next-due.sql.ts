@@ -1,0 +1,46 @@
+import type { Pool } from 'pg';
+import type { Environment } from '../domain/order.ts';
+
+/** Work that `wallets` leases. */
+export interface LeasedRows<Item> {
+  readonly items: readonly Item[];
+  /** How long no row of the caller's becomes due, unless one is added or hastened; undefined when some are due now. */
+  readonly nothingDueForMs?: number;
+}
+
+/** A caller that nothing wakes finds an added row after this time. */
+const longestMs = 2_000;
+
+/**
+ * Leases due rows of these payment options. `wallets` asks all the time, and mostly nothing is due. One statement then answers in
+ * place of a transaction of several.
+ */
+export async function leaseWhenDue<Item>(
+  pool: Pool,
+  table: 'payment_attempts' | 'refunds' | 'stray_payments',
+  { environment, paymentOptions }: { environment: Environment; paymentOptions: readonly string[] },
+  lease: () => Promise<readonly Item[]>,
+): Promise<LeasedRows<Item>> {
+  const nothingDueForMs = await untilNextDue(pool, table, environment, paymentOptions);
+  return nothingDueForMs > 0 ? { items: [], nothingDueForMs } : { items: await lease() };
+}
+
+/** The first due row of each option is the first in the index of due rows. */
+async function untilNextDue(
+  pool: Pool,
+  table: string,
+  environment: Environment,
+  paymentOptions: readonly string[],
+): Promise<number> {
+  const { rows } = await pool.query<{ until_due_ms: number | null }>(
+    `select ceil(extract(epoch from min(first.due_at) - now()) * 1000)::float8 as until_due_ms
+     from unnest($2::text[]) option(name)
+     cross join lateral (
+       select due_at from core.${table}
+       where environment = $1::core.environment and payment_option = option.name and due_at is not null
+       order by due_at limit 1
+     ) first`,
+    [environment, paymentOptions],
+  );
+  return Math.min(rows[0]?.until_due_ms ?? longestMs, longestMs);
+}
