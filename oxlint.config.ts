@@ -1,5 +1,5 @@
 // What the compiler and the formatter cannot see. A rule is here because breaking it has cost somebody a bug;
-// matters of taste are Prettier's. Imports between folders are the subject of .dependency-cruiser.js.
+// matters of taste are Oxfmt's. Imports between folders are the subject of .dependency-cruiser.js.
 import { defineConfig } from 'oxlint';
 
 const asErrors = (...names: readonly string[]): Record<string, 'error'> =>

@@ -91,7 +91,7 @@ async function run(options: BenchOptions): Promise<void> {
   const reports = await withEverythingStopped(async (cleanUps) =>
     measureAll(options, await prepare(sizes, cleanUps, options.postgresSettings)),
   );
-  console.log(`\n${await asFormatted(renderResults(reports), 'markdown')}`);
+  console.log(`\n${await asFormatted(renderResults(reports), 'md')}`);
   if (options.out === '') return;
   await mkdir(options.out, { recursive: true });
   await writeReports(options.out, reports);

@@ -9,7 +9,7 @@ const folders = ['src', 'test', 'bench', 'examples', 'clients', 'scripts', 'tool
 );
 
 const STEPS = [
-  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], remedy: 'npm run format' },
+  { name: 'format', command: ['oxfmt', '--list-different'], remedy: 'npm run format' },
   // Types too: the linter needs them, so that a second run of the compiler would repeat its work.
   { name: 'lint', command: ['oxlint'] },
   { name: 'imports', command: ['depcruise', '--config', '.dependency-cruiser.js', ...folders] },

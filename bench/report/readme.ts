@@ -64,5 +64,5 @@ export async function writeReadme(folder: string, reports: Reports): Promise<voi
   if (before === undefined || after === undefined)
     throw new Error(`${path} has lost its marks:\n${begin}\n${end}`);
   const whole = `${before}${begin}\n\n${renderResults(reports)}\n\n${end}${after}`;
-  await writeFile(path, await asFormatted(whole, 'markdown'));
+  await writeFile(path, await asFormatted(whole, 'md'));
 }

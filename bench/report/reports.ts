@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import prettier from 'prettier';
+import { format } from 'oxfmt';
+import type { FormatConfig } from 'oxfmt';
 import type { Machine } from '../machine.ts';
 import type { LoadReport } from '../parts/load.ts';
 import type { MemoryReport } from '../parts/memory.ts';
@@ -65,7 +66,11 @@ export async function writeReports(folder: string, reports: Reports): Promise<vo
 }
 
 /** In the form that the check of formats requires. */
-export async function asFormatted(text: string, parser: 'json' | 'markdown'): Promise<string> {
-  const config = await prettier.resolveConfig(join(import.meta.dirname, '../../package.json'));
-  return prettier.format(text, { ...config, parser });
+export async function asFormatted(text: string, type: 'json' | 'md'): Promise<string> {
+  const config = JSON.parse(
+    await readFile(join(import.meta.dirname, '../../.oxfmtrc.json'), 'utf8'),
+  ) as FormatConfig;
+  const { code, errors } = await format(`report.${type}`, text, config);
+  if (errors.length > 0) throw new Error(`The report cannot be formatted: ${errors[0]?.message}`);
+  return code;
 }

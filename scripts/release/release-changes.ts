@@ -71,7 +71,7 @@ export async function releaseChanges(
   return [...changes.values()];
 }
 
-/** As Prettier writes it. */
+/** As Oxfmt writes it. */
 function entryOf({ version, commit, date, migrations: { core, webhooks } }: Release): string {
   return `    {
       "version": "${version}",

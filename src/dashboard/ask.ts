@@ -16,7 +16,8 @@ export function callOptions(request: FastifyRequest): CallOptions {
 
 /** The result of a change: done, or refused with a reason that the form shows. */
 export type Answer<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: RpcFailure };
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: RpcFailure };
 
 const tellable = new Set(['badRequest', 'refused', 'changedMeanwhile', 'tooManyRequests', 'forbidden']);
 
@@ -39,7 +40,8 @@ export async function ask<T>(
 
 /** A part of a page that may be missing. */
 export type Panel<T> =
-  { readonly isThere: true; readonly value: T } | { readonly isThere: false; readonly requestId: string };
+  | { readonly isThere: true; readonly value: T }
+  | { readonly isThere: false; readonly requestId: string };
 
 /**
  * Loads a part of a page. While core or webhooks is unavailable, the part shows that, and the page works without it. Not

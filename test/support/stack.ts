@@ -17,7 +17,13 @@ import { openStackGround } from './stack-ground.ts';
 import type { StackGround } from './stack-ground.ts';
 
 export type StackProcess =
-  'core' | 'rest-facade' | 'wallets' | 'wallet-simulator' | 'checkout' | 'dashboard' | 'webhooks';
+  | 'core'
+  | 'rest-facade'
+  | 'wallets'
+  | 'wallet-simulator'
+  | 'checkout'
+  | 'dashboard'
+  | 'webhooks';
 
 export interface StackOptions {
   readonly cores?: number;

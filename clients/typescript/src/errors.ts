@@ -127,7 +127,12 @@ export function apiErrorOf(answer: ErrorAnswer, advice?: string): ApiError {
 
 /** Why a webhook was refused. */
 export type WebhookRefusal =
-  'missing_header' | 'malformed_header' | 'too_old' | 'too_new' | 'no_match' | 'malformed_body';
+  | 'missing_header'
+  | 'malformed_header'
+  | 'too_old'
+  | 'too_new'
+  | 'no_match'
+  | 'malformed_body';
 
 const refusals: Readonly<Record<WebhookRefusal, string>> = {
   missing_header: 'The request lacks a header that every webhook has.',

@@ -3,7 +3,8 @@ import type { WebhookEvent } from './types.ts';
 
 /** The headers of a request: of Node's http module, of fetch, or any other names and values. */
 export type WebhookHeaders =
-  { get: (name: string) => string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+  | { get: (name: string) => string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface ReceivedWebhook {
   readonly headers: WebhookHeaders;

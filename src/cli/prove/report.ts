@@ -143,7 +143,8 @@ export const fingerprintOf = (publicKey: string): string =>
 
 /** Why a file is not an unchanged report; otherwise the report and the key that signed it. */
 export type VerifiedReport =
-  { readonly problem: string } | { readonly report: ProveReport; readonly publicKey: string };
+  | { readonly problem: string }
+  | { readonly report: ProveReport; readonly publicKey: string };
 
 /** Checks the signature of a report's file. The caller decides whether it trusts the key. */
 export function verifyReport(file: string): VerifiedReport {

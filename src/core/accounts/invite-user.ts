@@ -14,7 +14,8 @@ import type { EmailAddress } from './email-address.ts';
 
 /** The membership that an invitation offers; undefined when it invites an operator. */
 export type OfferedMembership =
-  { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole } | undefined;
+  | { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole }
+  | undefined;
 
 export interface LinkMade {
   readonly token: string;

@@ -13,7 +13,12 @@ import { parseDebited } from './wallet-outcome.ts';
 
 /** The status of a payment that its payer started. All states except OPEN and ABANDONED are final. */
 export type PayerPaymentStatus =
-  'OPEN' | 'ORDER_PAID' | 'STRAY' | 'REQUESTED_PAYMENT' | 'NO_PAYMENT' | 'ABANDONED';
+  | 'OPEN'
+  | 'ORDER_PAID'
+  | 'STRAY'
+  | 'REQUESTED_PAYMENT'
+  | 'NO_PAYMENT'
+  | 'ABANDONED';
 
 /**
  * The order that a typed reference names. Phones and people change capitals, so another spelling counts if no order has exactly

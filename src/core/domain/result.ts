@@ -1,6 +1,7 @@
 /** Either a value or an error. Expected failures are returned, so that no caller can overlook them. */
 export type Result<T, E> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: E };
 
 /** A result with a value. */
 export function ok<T>(value: T): Result<T, never> {

@@ -14,7 +14,8 @@ export interface FormState {
 }
 
 export type FormReading<T> =
-  ({ readonly ok: true; readonly value: T } & FormState) | ({ readonly ok: false } & FormState);
+  | ({ readonly ok: true; readonly value: T } & FormState)
+  | ({ readonly ok: false } & FormState);
 
 /** An empty form. */
 export const emptyForm = (values: FormState['values'] = {}): FormState => ({ values, errors: {} });

@@ -31,7 +31,8 @@ export interface MpesaShop {
   readonly isInitiator: (name: string, credential: string) => boolean;
   /** Where confirmations of payments go; set by a registration. */
   urls:
-    { readonly confirmation: string; readonly validation: string; readonly completes: boolean } | undefined;
+    | { readonly confirmation: string; readonly validation: string; readonly completes: boolean }
+    | undefined;
 }
 
 export function createMpesaShop(

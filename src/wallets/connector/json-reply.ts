@@ -6,7 +6,9 @@ import type { WalletReply } from './wallet-http.ts';
 
 /** The answer of a wallet that speaks JSON, read as far as possible without knowing its request. */
 export type JsonReply =
-  JsonAnswer | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string } | Unknown;
+  | JsonAnswer
+  | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string }
+  | Unknown;
 
 export interface JsonAnswer {
   readonly kind: 'answered';

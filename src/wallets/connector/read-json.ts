@@ -1,6 +1,7 @@
 /** An answer's body as JSON, or the problem with it. */
 export type JsonReading =
-  { readonly ok: true; readonly json: unknown } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly json: unknown }
+  | { readonly ok: false; readonly problem: string };
 
 const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;|$)/i;
 

@@ -251,7 +251,12 @@ export interface PayerStartedPayment extends WalletMoney {
 
 /** Whether a payment is taken, and why not. */
 export type ValidationDecision =
-  'accept' | 'unknown_reference' | 'wrong_amount' | 'unknown_payee' | 'refused_payer' | 'other';
+  | 'accept'
+  | 'unknown_reference'
+  | 'wrong_amount'
+  | 'unknown_payee'
+  | 'refused_payer'
+  | 'other';
 
 export interface PayerStartedUrls {
   readonly validation: string;

@@ -10,7 +10,8 @@ import { isTransactionId } from './provider-reference.ts';
 
 /** A body to send, or why the request does not fit the contract. */
 export type WrittenRequest =
-  { readonly ok: true; readonly body: string } | { readonly ok: false; readonly failure: Failure };
+  | { readonly ok: true; readonly body: string }
+  | { readonly ok: false; readonly failure: Failure };
 
 const maxDescriptionLength = 160;
 

@@ -81,7 +81,9 @@ export interface ConfirmationParts {
 
 /** A question that was asked, with the questions to record. */
 export type Confirmation =
-  TransactionState | { readonly kind: 'waiting'; readonly asked: readonly Asked[] } | Unknown;
+  | TransactionState
+  | { readonly kind: 'waiting'; readonly asked: readonly Asked[] }
+  | Unknown;
 
 /**
  * The state of a transaction by our status question. Asks it unless an answer has arrived or is still awaited. An answer that

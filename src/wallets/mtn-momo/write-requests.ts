@@ -5,7 +5,8 @@ import { referenceId } from './reference-id.ts';
 
 /** A body to send, or why the request does not fit the API. */
 export type WrittenRequest =
-  { readonly ok: true; readonly body: string } | { readonly ok: false; readonly failure: Failure };
+  | { readonly ok: true; readonly body: string }
+  | { readonly ok: false; readonly failure: Failure };
 
 /** The newer of the two documented limits. */
 const maxNoteLength = 128;

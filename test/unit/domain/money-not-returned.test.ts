@@ -23,7 +23,14 @@ const start = (attemptId: AttemptId): Command => ({
 type Move =
   | {
       readonly do:
-        'start' | 'send' | 'lose' | 'cancel' | 'expire' | 'refund' | 'refuse_refund' | 'retry_refund';
+        | 'start'
+        | 'send'
+        | 'lose'
+        | 'cancel'
+        | 'expire'
+        | 'refund'
+        | 'refuse_refund'
+        | 'retry_refund';
     }
   | { readonly do: 'take' | 'decline'; readonly back: number; readonly amount: string };
 

@@ -89,9 +89,9 @@ test('a release moves the changelog, sets the version everywhere, commits and ta
   expect(previous).toBe(main);
   expect(releases[0]).toMatchObject({ version: next, commit: main, migrations });
   expect(releases[1]?.version).toBe(gatehouseVersion);
-  const prettier = join(root, 'node_modules/.bin/prettier');
+  const oxfmt = join(root, 'node_modules/.bin/oxfmt');
   const changed = git('diff', '--name-only', 'HEAD^').split('\n');
-  const check = spawnSync(prettier, ['--check', ...changed.filter((file) => !file.endsWith('lock.json'))], {
+  const check = spawnSync(oxfmt, ['--check', ...changed.filter((file) => !file.endsWith('lock.json'))], {
     cwd: clone,
     env,
     encoding: 'utf8',

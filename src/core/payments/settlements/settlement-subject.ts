@@ -36,7 +36,8 @@ export type SubjectRows =
 
 /** What is locked while a subject is settled: its order, or a stray payment that has no order. */
 export type SubjectLock =
-  { readonly order: LockOrder } | { readonly strayPayment: Pick<StrayPaymentRow, 'merchantId' | 'id'> };
+  | { readonly order: LockOrder }
+  | { readonly strayPayment: Pick<StrayPaymentRow, 'merchantId' | 'id'> };
 
 /** Finds the lock of a subject. A stray payment never gets an order later. */
 export async function lockOf(
