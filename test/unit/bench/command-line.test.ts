@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
@@ -7,17 +8,22 @@ import { benchmark, namesOf, positiveNumber, wholeNumbers } from '../../../bench
 const run = promisify(execFile);
 const cwd = resolve(import.meta.dirname, '../../..');
 
-test.each([
-  ['main', 'bench'],
-  ['compare', 'bench:compare'],
-  ['guard', 'bench:guard'],
-  ['dashboard', 'bench:dashboard'],
-  ['restore', 'bench:restore'],
-  ['waiting', 'bench:waiting'],
-  ['webhooks/main', 'bench:webhooks'],
-])('bench/%s.ts prints its options for --help, and starts nothing', async (file, command) => {
-  const { stdout } = await run(process.execPath, [`bench/${file}.ts`, '--help'], { cwd });
-  expect(stdout).toMatch(new RegExp(`^Usage: npm run ${command} -- \\[options\\]`));
+const { scripts } = JSON.parse(await readFile(resolve(cwd, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const benchmarks = Object.entries(scripts).filter(([name]) => /^bench(?::|$)/.test(name));
+
+test('every benchmark of package.json is a file that Node runs', () => {
+  expect(benchmarks.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['bench', 'bench:cpu', 'bench:model']),
+  );
+  for (const [, command] of benchmarks) expect(command).toMatch(/^node bench\/[\w/-]+\.ts$/);
+});
+
+test.each(benchmarks)('%s prints its options for --help, and starts nothing', async (name, command) => {
+  const [, file = ''] = command.split(' ');
+  const { stdout } = await run(process.execPath, [file, '--help'], { cwd });
+  expect(stdout).toMatch(new RegExp(`^Usage: npm run ${name} -- \\[options\\]`));
 });
 
 test.each([
