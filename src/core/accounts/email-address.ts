@@ -13,9 +13,13 @@ export interface EmailAddress {
 
 /** RFC 5321, 4.5.3.1: 64 for the local part; 254 for the whole (RFC 3696, erratum 1690). */
 const maxLength = 254;
-/** A dot-atom (RFC 5322, 3.2.3) at a host name. Quoted local parts and address literals are not accepted. */
+/**
+ * A dot-atom (RFC 5322, 3.2.3) at a host name of labels with at most 63 characters (RFC 1035, 2.3.4). Quoted local parts and
+ * address literals are not accepted. The last label has a character that is no digit, because no top-level domain is numeric
+ * (RFC 3696, 2), and mail servers such as Postfix reject `a@192.0.2.1` and `a@123`.
+ */
 const form =
-  /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i;
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*(?![0-9]+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /** Parses an e-mail address. Issue: empty, longer than 254 characters, or not of the form name@host. */
 export function parseEmail(text: string, field = 'email'): Result<EmailAddress, Issue> {
