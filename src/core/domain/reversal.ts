@@ -12,7 +12,7 @@ import { unreachable } from './unreachable.ts';
  *               │    └─────────────────┤  └─┘ leaseReversal, once the lease has expired
  *         retry │                      │
  *               │                      ▼ refused
- *               └─────────────── REVERSAL_REFUSED
+ *               └─────────────── REVERSAL_REFUSED ◀── parkReversal
  *
  * "due" is the status REVERSAL_DUE. REVERSED is final: the payer has the money. Only a person moves a reversal out of
  * REVERSAL_REFUSED, by a retry or, with a second person, by settling it. Reports under a lease that is no longer the latest are rejected in every state.
@@ -91,6 +91,18 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
   updatedAt: now,
   dueAt: now,
   isLeased: false,
+});
+
+/** The refusal reason of money that no wallet is asked to return, because its amount or currency cannot be right. */
+export const notReturnable = 'amount_not_returnable';
+
+/** Stops a reversal before the wallet is asked. Two operators settle its money with the wallet. It is never requested. */
+export const parkReversal = (reversal: Reversal, now: Date): RefusedReversal => ({
+  ...requestOf(reversal),
+  status: 'REVERSAL_REFUSED',
+  refusalReason: notReturnable,
+  detail: '',
+  updatedAt: now,
 });
 
 export interface LeasedReversal {
@@ -186,19 +198,21 @@ export const makeReversalDue = (reversal: Reversal, now: Date): Reversal =>
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
  * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names.
- * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money.
+ * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money, `not_returnable` for
+ * money that is parked.
  */
 export function retryReversal(
   reversal: Reversal,
   newName: string,
   now: Date,
-): Result<DueReversal, 'under_way' | 'reversed'> {
+): Result<DueReversal, 'under_way' | 'reversed' | 'not_returnable'> {
   switch (reversal.status) {
     case 'REVERSAL_DUE':
       return err('under_way');
     case 'REVERSED':
       return err('reversed');
     case 'REVERSAL_REFUSED': {
+      if (reversal.refusalReason === notReturnable) return err('not_returnable');
       const renamed = reversal.maybeSent ? {} : { name: newName, providerReference: null, tries: 0 };
       const due = { status: 'REVERSAL_DUE', dueAt: now, isLeased: false, updatedAt: now } as const;
       return ok({ ...requestOf(reversal), refusalReason: '', ...renamed, ...due });

@@ -222,6 +222,15 @@ export function parseDebited({
   return money.ok ? money.value : undefined;
 }
 
+/**
+ * Whether a wallet may be asked to return this money: a positive amount of a known currency, which is the order's if there is an
+ * order. Any other is an error of the wallet, which a person must ask about.
+ */
+export function isReturnable(money: Pick<FoundMoney, 'amount' | 'currency'>, ofOrder?: Currency): boolean {
+  const debited = parseDebited(money);
+  return debited !== undefined && (ofOrder === undefined || debited.currency.code === ofOrder.code);
+}
+
 function trimDecimals(amount: string, exponent: number): string {
   const [, whole = '', decimals = ''] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(amount) ?? [];
   const needed = decimals.slice(0, exponent);

@@ -113,7 +113,10 @@ function strayRow(stray: StrayPayment, writing: Writing) {
     why: whyOf(stray.kind, strays),
     state: stateOf(stray.status, strays),
     tries: stray.tries === 1 ? strays.oneTry : strays.tries(numberText(stray.tries, writing)),
-    isRefused: stray.status === StrayPaymentStatus.REVERSAL_REFUSED,
+    canRetry:
+      stray.status === StrayPaymentStatus.REVERSAL_REFUSED &&
+      // Core never requests the return of such an amount.
+      stray.refusalReason !== 'amount_not_returnable',
   };
 }
 

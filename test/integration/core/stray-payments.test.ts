@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { publicId } from '../../support/ids.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import {
   StrayPaymentKind,
   StrayPaymentService,
@@ -70,6 +71,9 @@ async function payWrongly() {
 const hasten = ({ attemptId: paymentAttemptId }: Payment) =>
   desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId });
 
+const retry = (strayPaymentId: string, headers = {}) =>
+  desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
+
 /** Money that a direct payment could not take: the wallet debited another amount. */
 async function findMoney() {
   const payment = await desk.startDirect({ merchantId });
@@ -78,35 +82,104 @@ async function findMoney() {
 }
 
 describe('money that does not belong to the order', () => {
+  const due = { status: StrayPaymentStatus.REVERSAL_DUE, refusalReason: '' };
+  const parked = { status: StrayPaymentStatus.REVERSAL_REFUSED, refusalReason: 'amount_not_returnable' };
+
   test.each([
-    ['another amount', '100.51', 'ETB'],
-    ['an unknown currency', '100.50', 'Birr'],
-    ['garbage', 'a lot', 'ETB'],
-    ['nothing', '', ''],
-  ])('%s: the direct order is FAILED, and the money must go back', async (_name, amount, currency) => {
-    const payment = await desk.startDirect({ merchantId });
+    ['another amount', '100.51', 'ETB', due],
+    ['an unknown currency', '100.50', 'Birr', parked],
+    ['another currency', '100.50', 'USD', parked],
+    ['zero', '0.00', 'ETB', parked],
+    ['a negative amount', '-100.50', 'ETB', parked],
+    ['garbage', 'a lot', 'ETB', parked],
+    ['nothing', '', '', parked],
+  ])(
+    '%s: the direct order is FAILED, and only an amount can go back',
+    async (_name, amount, currency, state) => {
+      const payment = await desk.startDirect({ merchantId });
 
-    const { order, paymentAttempt, strayPaymentId } = await desk.settle(
-      payment,
-      outcomes.completed('t-1', amount, currency),
-    );
+      const { order, paymentAttempt, strayPaymentId } = await desk.settle(
+        payment,
+        outcomes.completed('t-1', amount, currency),
+      );
 
-    expect(order).toMatchObject({ status: OrderStatus.FAILED, deducted: '0.00' });
-    const declined = { status: PaymentAttemptStatus.DECLINED, declineReason: 'wrong_amount' };
-    expect(paymentAttempt).toMatchObject(declined);
-    expect(await desk.strays(merchantId)).toMatchObject([
-      {
-        ...{
-          strayPaymentId,
-          orderId: payment.orderId,
-          paymentAttemptId: payment.attemptId,
-          amount,
-          currency,
+      expect(order).toMatchObject({ status: OrderStatus.FAILED, deducted: '0.00' });
+      const declined = { status: PaymentAttemptStatus.DECLINED, declineReason: 'wrong_amount' };
+      expect(paymentAttempt).toMatchObject(declined);
+      expect(await desk.strays(merchantId)).toMatchObject([
+        {
+          ...{
+            strayPaymentId,
+            orderId: payment.orderId,
+            paymentAttemptId: payment.attemptId,
+            amount,
+            currency,
+          },
+          ...{ kind: StrayPaymentKind.WRONG_AMOUNT, ...state },
+          providerTransactionId: transactionOf(merchantId, 't-1'),
         },
-        ...{ kind: StrayPaymentKind.WRONG_AMOUNT, status: StrayPaymentStatus.REVERSAL_DUE },
-        providerTransactionId: transactionOf(merchantId, 't-1'),
-      },
+      ]);
+    },
+  );
+
+  test('of zero that arrives late is never requested back', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, outcomes.timedOut());
+    await hasten(payment);
+
+    const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '0'));
+
+    expect(await desk.strays(merchantId)).toMatchObject([
+      { strayPaymentId, kind: StrayPaymentKind.WRONG_AMOUNT, ...parked },
     ]);
+    expect(await leaseReversals()).toEqual([]);
+    await expect(retry(strayPaymentId)).rejects.toThrow('settle the stray payment');
+    await wallets().hastenReversal({ merchantId, reversalId: strayPaymentId });
+    await makeDue();
+    expect(await leaseReversals()).toEqual([]);
+    const logged = stack.cores.flatMap(({ log }) => log);
+    expect(logged).toContainEqual(
+      expect.objectContaining({ stray_payment_id: strayPaymentId, not_returnable: true }),
+    );
+  });
+
+  test('of zero from an earlier version is not leased', async () => {
+    const { strayPaymentId } = await findMoney();
+    await desk.query(`update core.stray_payments set amount = '0', due_at = now() where id = $1`, [
+      storedId('stp', strayPaymentId),
+    ]);
+
+    expect(await leaseReversals()).toEqual([]);
+    expect(await desk.strays(merchantId)).toMatchObject([{ strayPaymentId, ...parked }]);
+  });
+
+  test('of zero without an order is never requested back', async () => {
+    const payers = stack.client(PayerPaymentService, 'wallets');
+    const scope = { environment: Environment.SANDBOX, wallet: 'walleta' };
+    const transaction = transactionOf(merchantId, 'from-menu');
+    const { payerPayment } = await payers.reportPayerPayment({
+      ...{ ...scope, paymentOption: 'walleta_ussd', payee: '600000', amount: '0', currency: 'ETB' },
+      providerTransactionId: transaction,
+    });
+    const payerPaymentId = payerPayment?.payerPaymentId ?? '';
+    const { payments } = await payers.leasePayerPayments({
+      ...{ ...scope, maxPayments: 100, lease: { seconds: 60n } },
+    });
+    const leaseId =
+      payments.find((each) => each.payerPayment?.payerPaymentId === payerPaymentId)?.leaseId ?? '';
+
+    const { payerPayment: ended } = await payers.recordPayerPaymentOutcome({
+      ...{ payerPaymentId, leaseId },
+      outcome: {
+        case: 'completed',
+        value: { providerTransactionId: transaction, amount: '0', currency: 'ETB' },
+      },
+    });
+
+    const { strayPayments } = await desk.strayPayments.listStrayPayments({ pageSize: 100 });
+    const stray = strayPayments.find(({ strayPaymentId }) => strayPaymentId === ended?.strayPaymentId);
+    expect(stray).toMatchObject({ kind: StrayPaymentKind.NO_ORDER, amount: '0', ...parked });
+    expect(await leaseReversals()).toEqual([]);
   });
 
   test.each([
@@ -248,9 +321,6 @@ describe('money that does not belong to the order', () => {
 });
 
 describe('a reversal', () => {
-  const retry = (strayPaymentId: string, headers = {}) =>
-    desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
-
   test('belongs to one worker at a time, and counts as sent when that worker has exited', async () => {
     const { leased, strayPaymentId } = await findMoney();
     const { reversalId } = leased;

@@ -5,7 +5,7 @@ import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { Result } from '../../domain/result.ts';
 import type { OutcomeReport } from '../../domain/wallet-outcome.ts';
-import { decideOutcome } from '../../domain/wallet-outcome.ts';
+import { decideOutcome, isReturnable } from '../../domain/wallet-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { byAttempt } from '../changes/read-order.ts';
@@ -28,6 +28,8 @@ export interface RecordedOutcome {
   readonly dueAt: Date | null;
   /** The stray payment that recorded the money; '' when there is none. */
   readonly strayPaymentId: string;
+  /** Whether that money is parked, because no wallet can be asked to return it. */
+  readonly isParked: boolean;
 }
 
 export type OutcomeRefusal = 'not_found' | 'lease_lost' | 'sent_before';
@@ -78,16 +80,20 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
       if (decided.isRepeat) {
         const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
         const { attempt, dueAt } = workOf(row);
-        return { order, attempt, dueAt, strayPaymentId: known ?? '' };
+        return { order, attempt, dueAt, strayPaymentId: known ?? '', isParked: false };
       }
       const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
+      const { currency } = order.amount;
       const strayPaymentId =
-        stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
+        stray === undefined
+          ? ''
+          : await recordStrayPayment(em, newId, row, stray.kind, stray.money, currency, at);
       if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
       const stored = taken.loaded(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
-      return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId };
+      const isParked = stray !== undefined && !isReturnable(stray.money, currency);
+      return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };
     },
   });
 }

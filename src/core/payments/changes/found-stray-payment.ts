@@ -2,10 +2,24 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/order-entities.ts';
 import { StrayPaymentRow } from '../../database/order-entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
+import type { Currency } from '../../domain/currency.ts';
+import { isReturnable } from '../../domain/wallet-outcome.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
-import { beginReversal } from '../../domain/reversal.ts';
+import { beginReversal, parkReversal } from '../../domain/reversal.ts';
+import type { Reversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
+
+/** The reversal of found money: due at once, or parked. `currency` is that of its order, if it has one. */
+export function reversalOfMoney(
+  name: StoredId<'stp'>,
+  money: FoundMoney,
+  currency: Currency | undefined,
+  now: Date,
+): Reversal {
+  const reversal = beginReversal(name, now);
+  return isReturnable(money, currency) ? reversal : parkReversal(reversal, now);
+}
 
 /** The public id of the stray payment that recorded a transaction of an attempt. */
 export async function findStrayPayment(
@@ -18,8 +32,8 @@ export async function findStrayPayment(
 }
 
 /**
- * Records money that an order could not accept, with the transaction that found it. Its reversal is due at once. The
- * same money found again returns the same stray payment. Returns its public id.
+ * Records money that an order could not accept, with the transaction that found it. Its reversal is due at once, unless the
+ * money cannot be returned (`isReturnable`). The same money found again returns the same stray payment. Returns its public id.
  */
 export async function recordStrayPayment(
   em: EntityManager,
@@ -27,6 +41,7 @@ export async function recordStrayPayment(
   attempt: PaymentAttemptRow,
   kind: StrayPaymentKind,
   money: FoundMoney,
+  currency: Currency,
   now: Date,
 ): Promise<PublicId<'stp'>> {
   const known = await findStrayPayment(em, attempt, money);
@@ -43,7 +58,7 @@ export async function recordStrayPayment(
     paymentOption: attempt.paymentOption,
     ...money,
     kind,
-    ...reversalColumns(beginReversal(stored, now)),
+    ...reversalColumns(reversalOfMoney(stored, money, currency, now)),
     createdAt: now,
   });
   return id;

@@ -13,13 +13,13 @@ import { isAbandoned, settlePayerPayment } from '../../domain/payer-payment.ts';
 import type { PayerSettlement } from '../../domain/payer-payment.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
-import { beginReversal } from '../../domain/reversal.ts';
 import { unreachable } from '../../domain/unreachable.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
+import { reversalOfMoney } from '../changes/found-stray-payment.ts';
 import { reversalColumns } from '../changes/reversal-row.ts';
 import { findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
@@ -97,7 +97,10 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
     em: EntityManager,
     row: PayerPaymentRow,
     money: FoundMoney,
-    found: { readonly kind: StrayPaymentKind; readonly order: Pick<Order, 'id' | 'merchantId'> | undefined },
+    found: {
+      readonly kind: StrayPaymentKind;
+      readonly order: Pick<Order, 'id' | 'merchantId' | 'amount'> | undefined;
+    },
     at: Date,
   ): void => {
     const terms = termsOf(wallets, row);
@@ -114,7 +117,7 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
       paymentOption: row.paymentOption,
       ...money,
       kind: found.kind,
-      ...reversalColumns(beginReversal(id, at)),
+      ...reversalColumns(reversalOfMoney(id, money, found.order?.amount.currency, at)),
       createdAt: at,
     });
     const orderId = found.order === undefined ? null : storedId('ord', found.order.id);

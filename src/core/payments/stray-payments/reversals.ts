@@ -17,11 +17,13 @@ import type { Result } from '../../domain/result.ts';
 import {
   leaseReversal,
   makeReversalDue,
+  parkReversal,
   recordReversalOutcome,
   retryReversal,
 } from '../../domain/reversal.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { isReturnable } from '../../domain/wallet-outcome.ts';
 import { withNote } from '../attempts/callback-notes.ts';
 import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
@@ -64,12 +66,12 @@ export interface Reversals {
   ) => Promise<StrayPayment | undefined>;
   /**
    * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
-   * payer has the money.
+   * payer has the money, `not_returnable` when the money is parked.
    */
   readonly retry: (
     key: StrayPaymentKey,
     by: Actor,
-  ) => Promise<Result<StrayPayment, 'not_found' | 'under_way' | 'reversed'>>;
+  ) => Promise<Result<StrayPayment, 'not_found' | 'under_way' | 'reversed' | 'not_returnable'>>;
 }
 
 /** Public ids. */
@@ -108,6 +110,11 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           );
           const leasedRows: LeasedReversal[] = [];
           for (const row of rows) {
+            // Earlier versions also requested the return of amounts that cannot be returned.
+            if (!isReturnable(row)) {
+              em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
+              continue;
+            }
             const leaseId = newLeaseId();
             const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
             if (!leased.ok) continue;

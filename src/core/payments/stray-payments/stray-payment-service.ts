@@ -123,6 +123,8 @@ const notRefused = {
   under_way:
     'the wallet has not said what becomes of this one, and a second one could send the money back twice',
   reversed: 'the money of this one went back',
+  not_returnable:
+    'the wallet reported no amount that can be returned: ask the wallet what it took, and settle the stray payment',
 } as const;
 
 const parseKey = (request: { readonly merchantId: string; readonly strayPaymentId: string }) => ({

@@ -56,6 +56,7 @@ export const home: typeof english = {
       merchant_config: 'የነጋዴው ሂሳብ በዋሌቱ አልተዘጋጀም',
       provider_error: 'ዋሌቱ ስህተት አሳውቋል',
       wrong_amount: 'ዋሌቱ ሌላ መጠን ወስዷል',
+      amount_not_returnable: 'ዋሌቱ ሊመለስ የማይችል መጠን አሳውቋል። ምን እንደወሰደ ዋሌቱን ይጠይቁ',
       settled_by_operator: 'ኦፕሬተሮች እንዳልተከፈለ ወስነዋል',
       timed_out: 'በጊዜው ማንም አላረጋገጠም',
       cancelled: 'ትዕዛዙ ተሰርዟል',

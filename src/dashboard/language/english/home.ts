@@ -57,6 +57,8 @@ export const home = {
       merchant_config: 'The merchant’s account at the wallet is not set up',
       provider_error: 'The wallet reported an error',
       wrong_amount: 'The wallet took another amount',
+      amount_not_returnable:
+        'The wallet reported an amount that cannot be returned. Ask the wallet what it took',
       settled_by_operator: 'Operators settled it as not paid',
       timed_out: 'The payer did not confirm in time',
       cancelled: 'The order was cancelled',
