@@ -21,8 +21,7 @@ export interface BackupSummary {
   readonly deliveries: number;
 }
 
-/** The work on the databases and the files of a backup. Every function throws an Error with a message for operators,
- * a SnapshotError also with an advice. */
+/** The work on the databases and the files of a backup. Every function throws a SnapshotError with advice for operators. */
 export interface BackupTools {
   /** Writes all rows into an empty folder. */
   readonly write: (
@@ -121,18 +120,11 @@ async function explained<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof SnapshotError) throw new CliError(exitCodes.refused, error.message, error.advice);
-    if (!(error instanceof Error)) throw error;
-    const isUnreachable = 'code' in error && unreachable.has(String(error.code));
-    throw new CliError(
-      isUnreachable ? exitCodes.unreachable : exitCodes.refused,
-      error.message === '' ? 'the database does not answer' : error.message,
-      isUnreachable ? 'Check the address of the database, and that PostgreSQL runs.' : '',
-    );
+    if (!(error instanceof SnapshotError)) throw error;
+    const { message, advice, isUnreachable } = error;
+    throw new CliError(isUnreachable ? exitCodes.unreachable : exitCodes.refused, message, advice);
   }
 }
-
-const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
 
 function describe(summary: BackupSummary, title: string, folder: string, tookMs: number): Output {
   const { takenAt, schemas, tables, rows, orders, deliveries } = summary;

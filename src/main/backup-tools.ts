@@ -4,6 +4,7 @@ import type { Database } from '../core/database/database.ts';
 import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
 import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
 import { createLogger } from '../platform/logger.ts';
+import { advised } from '../platform/database/snapshot/advise.ts';
 import { SnapshotError, verifySnapshot } from '../platform/database/snapshot/manifest.ts';
 import type { Manifest } from '../platform/database/snapshot/manifest.ts';
 import { loadSnapshot, requireEmpty } from '../platform/database/snapshot/load-snapshot.ts';
@@ -13,9 +14,11 @@ import { openDatabase as openWebhooksDatabase } from '../webhooks/database/datab
 /** The commands of the command line that work on the databases. They need no core. */
 export const backupTools: BackupTools = {
   async write(urls, folder, report) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if ((await readdir(folder)).length > 0)
-      throw new SnapshotError(`${folder} is not empty`, 'Name a new folder for each backup.');
+    await advised(`the folder ${folder} cannot be used`, '', async () => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      if ((await readdir(folder)).length > 0)
+        throw new SnapshotError(`${folder} is not empty`, 'Name a new folder for each backup.');
+    });
     const sources =
       urls.webhooks === urls.core
         ? [{ url: urls.core, schemas: ['core', 'webhooks'] }]
@@ -24,33 +27,53 @@ export const backupTools: BackupTools = {
             { url: urls.webhooks, schemas: ['webhooks'] },
             { url: urls.core, schemas: ['core'] },
           ];
-    return summaryOf(
-      await writeSnapshot(sources, folder, ({ schema, name, rows }) => report(`${schema}.${name}: ${rows}`)),
+    const leftover = `The backup is not complete. Delete ${folder}, and write the backup again.`;
+    return advised('the backup could not be written', leftover, async () =>
+      summaryOf(
+        await writeSnapshot(sources, folder, ({ schema, name, rows }) =>
+          report(`${schema}.${name}: ${rows}`),
+        ),
+      ),
     );
   },
   verify: async (folder) => summaryOf(await verifySnapshot(folder)),
   async restore(urls, folder, report) {
     const manifest = await verifySnapshot(folder);
     report('the files of the backup are complete and undamaged');
-    const schemas = manifest.schemas.map(({ name }) => name);
-    await requireEmpty(urls.core, ['core']);
-    if (schemas.includes('webhooks')) await requireEmpty(urls.webhooks, ['webhooks']);
-    await migrateLike(manifest, urls);
-    report('the tables of the backup are there');
-    const snapshot = { folder, manifest };
-    const isTogether = urls.webhooks === urls.core;
-    let wereAdopted = false;
-    await loadSnapshot(urls.core, snapshot, isTogether ? schemas : ['core'], async (client) => {
-      wereAdopted = await adoptEvents(client);
+    await advised('the database cannot be used', '', async () => {
+      await requireEmpty(urls.core, ['core']);
+      if (manifest.schemas.some(({ name }) => name === 'webhooks'))
+        await requireEmpty(urls.webhooks, ['webhooks']);
     });
-    if (!isTogether && schemas.includes('webhooks'))
-      await loadSnapshot(urls.webhooks, snapshot, ['webhooks'], async (client) => {
-        // The readers begin again. An event that has its deliveries gets no second ones.
-        if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
-      });
+    const leftover =
+      'The backup is not restored. Drop the database, or both if webhooks has its own. Create it again, and restore again.';
+    await advised('the backup could not be restored', leftover, () => load(manifest, urls, folder, report));
     return summaryOf(manifest);
   },
 };
+
+/** Loads a verified backup into databases without tables of Gatehouse. */
+async function load(
+  manifest: Manifest,
+  urls: DatabaseUrls,
+  folder: string,
+  report: (line: string) => void,
+): Promise<void> {
+  const schemas = manifest.schemas.map(({ name }) => name);
+  await migrateLike(manifest, urls);
+  report('the tables of the backup are there');
+  const snapshot = { folder, manifest };
+  const isTogether = urls.webhooks === urls.core;
+  let wereAdopted = false;
+  await loadSnapshot(urls.core, snapshot, isTogether ? schemas : ['core'], async (client) => {
+    wereAdopted = await adoptEvents(client);
+  });
+  if (!isTogether && schemas.includes('webhooks'))
+    await loadSnapshot(urls.webhooks, snapshot, ['webhooks'], async (client) => {
+      // The readers begin again. An event that has its deliveries gets no second ones.
+      if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
+    });
+}
 
 const summaryOf = ({ taken_at: takenAt, tables, schemas }: Manifest) => {
   const rowsOf = (table: string): number =>

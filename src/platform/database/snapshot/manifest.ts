@@ -50,11 +50,15 @@ export const manifestFile = 'manifest.json';
 /** The folder or the database cannot be used. The message says why, and the advice what the operator can do. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
+  /** One action per line. */
   readonly advice: string;
+  /** Whether the database does not answer. */
+  readonly isUnreachable: boolean;
 
-  constructor(message: string, advice: string) {
+  constructor(message: string, advice: string, isUnreachable = false) {
     super(message);
     this.advice = advice;
+    this.isUnreachable = isUnreachable;
   }
 }
 

@@ -49,6 +49,8 @@ async function writeSource(
   report: (table: SnapshotTable) => void,
 ): Promise<Manifest> {
   const client = new Client({ connectionString: url, application_name: 'gatehouse-backup' });
+  // The running query fails with the same error.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await client.query('begin transaction isolation level repeatable read read only');
