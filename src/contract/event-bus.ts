@@ -3,6 +3,11 @@ import type { EventBus as Bus, EventBusOptions } from '../platform/nats-event-bu
 
 /** The kinds of work: committed events to relay and follow, and due payment attempts and webhooks. */
 const wakeTopics = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const;
+/**
+ * What the topic payment_attempts says when no other work of the wallets is due. Nothing else is due nearly as often, and every kind of
+ * work that is announced is asked for.
+ */
+export const onlyAttempts = 'attempts';
 export type WakeTopic = (typeof wakeTopics)[number];
 
 /** The stream of committed events. Each has the subject `orders.<environment>.<merchant>.<type>`. */

@@ -56,7 +56,7 @@ import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
 import { createMetrics } from '../platform/metrics.ts';
-import { openEventBus } from '../contract/event-bus.ts';
+import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
@@ -116,14 +116,15 @@ const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
   random: Math.random,
 });
-const announceAttempts = (): void => bus.wake('payment_attempts');
+const announceWalletWork = (): void => bus.wake('payment_attempts');
 const changes = createOrderChanges({
   database,
   phoneLimit,
   newId,
   now,
   onEvents: announceEvents,
-  onAttempts: announceAttempts,
+  onAttempts: () => bus.wake('payment_attempts', onlyAttempts),
+  onRefunds: announceWalletWork,
 });
 const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
 const findOrder = createFindOrder(database);
@@ -154,7 +155,7 @@ const paymentParts = {
   newId,
   newLeaseId: randomUUID,
   now,
-  onDue: announceAttempts,
+  onDue: announceWalletWork,
 };
 
 const makeAttemptDue = createMakeAttemptDue(paymentParts);
@@ -174,7 +175,7 @@ const walletAccounts = createWalletAccounts({
   keys: config.GATEHOUSE_WALLET_ACCOUNT_KEYS,
   newId,
   now,
-  onCheckDue: announceAttempts,
+  onCheckDue: announceWalletWork,
 });
 
 const draining = new AbortController();
@@ -199,7 +200,7 @@ const recovery = createCoreRecovery({
   claimAll: claims.claimAll,
   onChange: () => {
     announceEvents();
-    announceAttempts();
+    announceWalletWork();
   },
   logger,
   settleMs: config.GATEHOUSE_RECOVERY_SETTLE_SECONDS * 1_000,

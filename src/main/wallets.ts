@@ -19,7 +19,7 @@ import { startMetricsListener } from '../platform/http/metrics-listener.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
-import { openEventBus } from '../contract/event-bus.ts';
+import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { accountCheckWork } from '../wallets/account-check-work.ts';
@@ -240,7 +240,10 @@ const workers = served.flatMap((one) => {
     reconciliations,
   });
   const checking = accountCheckWork({ ...parts, name, wallet: settings.wallet, merchantWallets });
-  bus.onWake('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
+  bus.onWake('payment_attempts', (part) => {
+    const due = part === onlyAttempts ? [signals.payments] : Object.values(signals);
+    due.forEach((signal) => signal.ring());
+  });
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),

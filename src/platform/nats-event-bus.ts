@@ -27,10 +27,13 @@ export interface EventPublisher {
 
 export interface EventBus<WakeTopic extends string = string> extends EventPublisher {
   readonly isConnected: () => boolean;
-  /** Notifies all listening processes that there may be work of this topic. Lost while the broker is unavailable. */
-  readonly wake: (topic: WakeTopic) => void;
-  /** Calls the listener at every such notification from another process. */
-  readonly onWake: (topic: WakeTopic, listener: () => void) => void;
+  /**
+   * Notifies all listening processes that there may be work of this topic. `part` can name a part of it. Lost while the broker is
+   * unavailable.
+   */
+  readonly wake: (topic: WakeTopic, part?: string) => void;
+  /** Calls the listener at every such notification from another process, with its part; empty for the whole topic. */
+  readonly onWake: (topic: WakeTopic, listener: (part: string) => void) => void;
   /** The position in the stream that the broker stores under this name. */
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   /** The stored events; undefined while the broker is unavailable. */
@@ -73,9 +76,11 @@ export function openEventBus<WakeTopic extends string>(
       remedy: 'give the broker TLS and write tls:// in GATEHOUSE_NATS_URL',
     });
   const closing = new AbortController();
-  const listeners = new Map<WakeTopic, Set<() => void>>(wakeTopics.map((topic) => [topic, new Set()]));
-  /** Topics that were notified just now, and whether there has been more work since. */
-  const pendingWakes = new Map<WakeTopic, boolean>();
+  const listeners = new Map<WakeTopic, Set<(part: string) => void>>(
+    wakeTopics.map((topic) => [topic, new Set()]),
+  );
+  /** What was notified just now, and whether there has been more work since. */
+  const pendingWakes = new Map<string, boolean>();
   let connection: NatsConnection | undefined;
   // While the broker is unavailable, the client may buffer or drop messages. So it gets none at that time.
   let isReached = false;
@@ -94,7 +99,13 @@ export function openEventBus<WakeTopic extends string>(
       else logger.warn('disconnected from the broker; events wait in the database');
     });
     for (const [topic, waiting] of listeners) {
-      connected.subscribe(subjectOf(topic), { callback: () => waiting.forEach((listener) => listener()) });
+      connected.subscribe(subjectOf(topic), {
+        callback: (error, message) => {
+          if (error !== null) return;
+          const part = message.string();
+          waiting.forEach((listener) => listener(part));
+        },
+      });
     }
     const error = await connected.closed();
     isReached = false;
@@ -120,16 +131,17 @@ export function openEventBus<WakeTopic extends string>(
       if (connection === undefined || !isReached) throw new Error('not connected to the broker');
       await publishAll(connection, messages, stream, ownInbox(url));
     },
-    wake(topic) {
-      if (pendingWakes.has(topic)) return void pendingWakes.set(topic, true);
+    wake(topic, part = '') {
+      const notified = `${topic} ${part}`;
+      if (pendingWakes.has(notified)) return void pendingWakes.set(notified, true);
       if (!isReached) return;
-      connection?.publish(subjectOf(topic));
+      connection?.publish(subjectOf(topic), part);
       // One message covers all work until the next message.
-      pendingWakes.set(topic, false);
+      pendingWakes.set(notified, false);
       setTimeout(() => {
-        const hasNews = pendingWakes.get(topic);
-        pendingWakes.delete(topic);
-        if (hasNews === true) this.wake(topic);
+        const hasNews = pendingWakes.get(notified);
+        pendingWakes.delete(notified);
+        if (hasNews === true) this.wake(topic, part);
       }, wakeIntervalMs).unref();
     },
     onWake: (topic, listener) => void listeners.get(topic)?.add(listener),

@@ -104,6 +104,7 @@ export async function openGrowingTable(): Promise<GrowingTable> {
     now: () => new Date(),
     onEvents: ignore,
     onAttempts: ignore,
+    onRefunds: ignore,
   });
   let orders = 0;
   let due = 0;

@@ -4,6 +4,7 @@ import { randomIdsFrom, storedId } from '../../../src/contract/public-id.ts';
 import { OrderRow } from '../../../src/core/database/order-entities.ts';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/order.ts';
+import { ok } from '../../../src/core/domain/result.ts';
 import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { CommandOf } from '../../../src/core/domain/transition.ts';
@@ -22,7 +23,7 @@ import { sharedTestDatabase, sharedCoreDatabase } from '../../support/shared-sta
 // them for nothing.
 
 let changes: OrderChanges;
-let announced: ('events' | 'attempts')[] = [];
+let announced: ('events' | 'attempts' | 'refunds')[] = [];
 
 const stop = new AbortController();
 const scope = { requestId: 'announcements', signal: stop.signal };
@@ -100,6 +101,7 @@ beforeAll(() => {
     now: () => new Date(),
     onEvents: () => void announced.push('events'),
     onAttempts: () => void announced.push('attempts'),
+    onRefunds: () => void announced.push('refunds'),
   });
 });
 
@@ -153,6 +155,20 @@ describe('a commit notifies waiting processes', () => {
     });
 
     expect(announced).toEqual([]);
+  });
+
+  test.each(['attempt', 'refund'] as const)('only of %ss when the caller makes one due', async (makesDue) => {
+    const { id, environment } = await add(`makes-${makesDue}-due`);
+    announced = [];
+
+    await changes.change(orderOfId({ merchantId, environment, id }), {
+      requestId: '',
+      read: () => undefined,
+      decide: () => ok({ changed: undefined, makesDue }),
+      write: () => undefined,
+    });
+
+    expect(announced).toEqual([`${makesDue}s`]);
   });
 
   test('of nothing when the caller’s own rows cannot be written, and the order is unchanged', async () => {

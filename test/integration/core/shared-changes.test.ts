@@ -32,6 +32,7 @@ beforeAll(() => {
     now: () => new Date(),
     onEvents: () => undefined,
     onAttempts: () => undefined,
+    onRefunds: () => undefined,
   });
 });
 

@@ -48,13 +48,15 @@ describe('core', () => {
   ])('wakes other processes for %s, which %s receives', async (topic, listener) => {
     const core = await desk.busOf('core');
     const other = await desk.busOf(listener);
-    let heard = false;
-    other.onWake(topic, () => (heard = true));
+    const heard = new Set<string>();
+    other.onWake(topic, (part) => heard.add(part));
 
-    await waitUntil('it is heard', () => {
+    await waitUntil('it is heard, and so is a part of it', () => {
       core.wake(topic);
-      return heard;
+      core.wake(topic, 'part');
+      return heard.size === 2;
     });
+    expect([...heard].sort()).toEqual(['', 'part']);
   });
 
   test.each([

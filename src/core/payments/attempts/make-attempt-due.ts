@@ -54,7 +54,8 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
       return { countOf, hastenedOf: (key: Pick<AttemptKey, 'id'>) => hastenedTo(recentOf(key), clock) };
     },
     read: (em, { call }) => em.findOneOrFail(PaymentAttemptRow, keyOf(call)),
-    decide: (_order, row) => ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) }),
+    decide: (_order, row) =>
+      ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) ? ('attempt' as const) : undefined }),
     async write(em, { makesDue }, { taken: { call, loaded }, context: row, order, now: at }) {
       const { exchange, callbackNote } = call;
       if (exchange !== undefined) {
@@ -62,7 +63,7 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
         await keepExchanges(em, row, kept);
       }
       row.callbackNotes = withNote(row.callbackNotes, callbackNote);
-      if (makesDue) row.dueAt = dueNoLater(row.dueAt, loaded.hastenedOf(row));
+      if (makesDue !== undefined) row.dueAt = dueNoLater(row.dueAt, loaded.hastenedOf(row));
       return { order, attempt: workOf(row).attempt };
     },
   });

@@ -53,12 +53,14 @@ export interface OrderChangesParts {
   readonly onEvents: () => void;
   /** Called after every commit that made an attempt due. */
   readonly onAttempts: () => void;
+  /** Called after every commit that made a refund due. */
+  readonly onRefunds: () => void;
 }
 
 const databaseSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } };
 
 export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
-  const { database, phoneLimit, now, onEvents, onAttempts } = parts;
+  const { database, phoneLimit, now, onEvents, onAttempts, onRefunds } = parts;
   const eventValuesOf = createOrderEventValues(parts.newId);
   const announce = ({ hasEvents, hasDueAttempts }: News): void => {
     if (hasEvents) onEvents();
@@ -119,9 +121,11 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       hasEvents: made.some(({ changed }) => changed !== undefined && changed.events.length > 0),
       hasDueAttempts: made.some(
         ({ before, changed, makesDue }) =>
-          makesDue === true || (changed !== undefined && newAttemptOf(before, changed.order) !== undefined),
+          makesDue === 'attempt' ||
+          (changed !== undefined && newAttemptOf(before, changed.order) !== undefined),
       ),
     });
+    if (made.some(({ makesDue }) => makesDue === 'refund')) onRefunds();
     return answers;
   };
 

@@ -7,8 +7,8 @@ import type { Result } from '../../domain/result.ts';
 export interface Decision {
   /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
-  /** Whether the caller's own write makes an attempt due. A new attempt is always due. */
-  readonly makesDue?: boolean;
+  /** What the caller's own write makes due. A new attempt is always due. */
+  readonly makesDue?: 'attempt' | 'refund' | undefined;
 }
 
 /** An order whose row this transaction has locked. */

@@ -78,7 +78,7 @@ type Refusal =
 
 interface Decided {
   readonly changed: Changed | undefined;
-  readonly makesDue: boolean;
+  readonly makesDue: 'refund' | undefined;
   readonly refund: Refund;
   readonly repeated: boolean;
   /** Whether the personal data of the order was erased, so that the refund's reason must be too. */
@@ -127,7 +127,7 @@ export function createCreateRefund({
             if (fields.length > 0) return err({ type: 'taken', fields, refund: existing });
             return ok({
               changed: undefined,
-              makesDue: false,
+              makesDue: undefined,
               refund: existing,
               repeated: true,
               erasesAgain: false,
@@ -163,7 +163,7 @@ export function createCreateRefund({
           const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
           return ok({
             ...createRefund(order, facts, isHeld),
-            makesDue: !isHeld,
+            makesDue: isHeld ? undefined : 'refund',
             repeated: false,
             erasesAgain: isErased(order),
           });

@@ -43,7 +43,8 @@ export function createDecideApproval({ changes, newId }: DecideApprovalParts): D
           ? approveRefund(order, refundOf(row), by.actor, now)
           : declineRefund(order, refundOf(row), by.actor, now);
         if (!decided.ok) return decided;
-        return ok({ ...decided.value, makesDue: isApproval && decided.value.changed !== undefined });
+        const makesDue = isApproval && decided.value.changed !== undefined ? ('refund' as const) : undefined;
+        return ok({ ...decided.value, makesDue });
       },
       write(em, { refund, changed }, { context: row, now }) {
         if (changed === undefined) return refund;
