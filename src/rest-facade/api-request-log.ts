@@ -130,7 +130,8 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
       return;
     }
     const text = typeof payload === 'string' ? payload : '';
-    const bytes = text.length + Number(request.headers['content-length'] ?? 0);
+    // Not Content-Length, because a merchant could name a huge one and use up the memory of all merchants' entries.
+    const bytes = text.length + request.bodyBytes;
     if (isClosed || waiting.length >= limits.maxWaiting || waitingBytes + bytes > limits.maxWaitingBytes) {
       leaveOut(merchantId, environment, 'full');
       return;

@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null before the body is read, and when none was sent. */
     bodyReading: BodyReading | null;
+    /** The size of the body in memory, in bytes. 0 for a body that is not kept, whatever its Content-Length says. */
+    bodyBytes: number;
   }
 }
 
@@ -26,6 +28,7 @@ export function addJsonBodyParser(
   fieldsOf: (routeUrl: string) => readonly string[],
 ): void {
   app.decorateRequest('bodyReading', null);
+  app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
   const parse = (
     request: FastifyRequest,
@@ -43,7 +46,10 @@ export function addJsonBodyParser(
     if (problem !== undefined) take(problem);
     else
       readBody(payload, {
-        whole: (bytes) => take(readJsonObject(bytes, fieldsOf(request.routeOptions.url ?? ''))),
+        whole: (bytes) => {
+          request.bodyBytes = bytes.length;
+          take(readJsonObject(bytes, fieldsOf(request.routeOptions.url ?? '')));
+        },
         tooLarge: () => take(tooLarge()),
         cutOff: () => done(invalidRequest([{ field: 'body', issue: 'must be sent completely' }])),
       });

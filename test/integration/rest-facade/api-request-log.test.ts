@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -12,6 +13,7 @@ import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { startFacadeOverRpc, post as postTo } from './facade-over-rpc.ts';
 
 const stack = sharedStack();
 const log = sharedClient(stack, RequestLogService, 'dashboard');
@@ -231,4 +233,39 @@ test("a busy merchant's requests are sampled, and the rest is counted", async ()
 
   expect(kept).toBeGreaterThanOrEqual(50);
   expect(unkept).toBeGreaterThan(0);
+});
+
+test('a huge Content-Length takes no room from the entries of other merchants', async () => {
+  const logged: string[] = [];
+  const sent = Promise.withResolvers<undefined>();
+  const facade = await startFacadeOverRpc({
+    apiKeys: { authenticateApiKey: ({ apiKey }) => ({ merchantId: `mer_${apiKey}`, apiKeyId: 'key_1' }) },
+    requestLog: {
+      async recordApiRequests({ requests }) {
+        logged.push(...requests.map(({ merchantId }) => merchantId));
+        // The first batch is under way until all requests were sent.
+        await sent.promise;
+        return {};
+      },
+    },
+  });
+  await postTo(`${facade.url}/api/v1/verify`, {}, { apiKey: 'first' });
+  await waitUntil('the first batch is sent', () => logged.length === 1);
+
+  const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+  const head = 'Host: x\r\napiKey: hostile\r\nContent-Type: application/json\r\nContent-Length: 16776000';
+  socket.write(`POST /api/v1/verify HTTP/1.1\r\n${head}\r\n\r\n`);
+  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+  await postTo(
+    `${facade.url}/api/v1/verify`,
+    { order_number: 1, note: 'x'.repeat(2_000) },
+    { apiKey: 'other' },
+  );
+  socket.destroy();
+  sent.resolve(undefined);
+  await waitUntil('the rest is sent', () => logged.length >= 2);
+  await facade.close();
+
+  expect(answer).toContain('must be at most 32768 bytes');
+  expect(logged).toEqual(['mer_first', 'mer_hostile', 'mer_other']);
 });
