@@ -91,6 +91,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
     }),
     refundService({
       createRefund: createCreateRefund({ ...parts, findRole }),
+      fairly: parts.fairly,
       findRole,
       watchRefunds: createWatchRefunds(feed, draining),
       answerOnce,

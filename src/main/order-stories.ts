@@ -9,6 +9,7 @@ import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
 import type { CheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { createReadWalletStates } from '../core/wallet-status/wallet-states.ts';
 import type { WalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
+import type { FairCalls } from '../platform/fair-calls.ts';
 import type { RpcService } from '../platform/rpc/rpc-service.ts';
 
 export interface OrderStoriesParts {
@@ -18,12 +19,13 @@ export interface OrderStoriesParts {
   readonly configuredWallets: readonly ConfiguredWallet[];
   readonly wallets: readonly Wallet[];
   readonly tokens: CheckoutTokens;
+  readonly fairly: FairCalls;
   readonly now: () => Date;
 }
 
 /** The stories and explanations of orders, which need facts of many capabilities of core. */
 export function orderStories(parts: OrderStoriesParts): RpcService {
-  const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, now } = parts;
+  const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, fairly, now } = parts;
   const readWalletStates = createReadWalletStates(walletStatuses, now);
   return orderStoryService({
     readStory: createReadOrderStory(database),
@@ -31,6 +33,7 @@ export function orderStories(parts: OrderStoriesParts): RpcService {
     explain: createExplainStoredOrder({ database, findMerchant, readWalletStates, wallets, now }),
     nameOf: (id) => configuredWallets.find((wallet) => wallet.id === id)?.names.en ?? id,
     openCheckoutUrlOf: tokens.openUrlOf,
+    fairly,
     now,
   });
 }

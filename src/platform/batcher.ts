@@ -90,7 +90,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   return Object.assign(add, { isFull });
 }
 
-const cancelled = (): ConnectError =>
+/** The refusal of a call whose caller has disconnected, before anything was done for it. */
+export const cancelled = (): ConnectError =>
   rpcError('CALL_CANCELLED', 'the caller disconnected before anything was written');
 
 /** The refusal of a request that nothing was done for. The caller may repeat it after a second. */

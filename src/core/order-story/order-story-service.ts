@@ -3,6 +3,7 @@ import { OrderStoryService } from '../../gen/gatehouse/v1/order_story_service_pb
 import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { annotate, callerOf } from '../../platform/rpc/call-context.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
 import type { Order } from '../domain/order.ts';
@@ -28,12 +29,14 @@ export interface OrderStoryServiceParts {
   readonly nameOf: (wallet: string) => string;
   /** The checkout URL of an order that can be paid there; empty for any other order. */
   readonly openCheckoutUrlOf: (order: Order) => string;
+  /** Limits the explanations that are read at a time, by merchant and environment. */
+  readonly fairly: FairCalls;
   readonly now: () => Date;
 }
 
 /** gatehouse.v1.OrderStoryService. */
 export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
-  const { readStory, openCheckoutUrlOf, now } = parts;
+  const { readStory, openCheckoutUrlOf, fairly, now } = parts;
   const explain = async (rows: ExplanationRows) =>
     explanationMessage(await parts.explain(rows), parts.nameOf, rows.lastEvent);
   return rpcService(
@@ -76,11 +79,14 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: merchantId });
-        const rows = await parts.readExplanationRows({ merchantId, environment, ...key });
-        if (rows === undefined) throw orderNotFound();
-        const { id: orderId, orderNumber } = rows.order;
-        annotate(context, { order_id: orderId });
-        return { orderId, orderNumber, explanation: await explain(rows) };
+        // An explanation needs about ten reads, which merchants may request as often as a single one.
+        return fairly(`${environment} ${merchantId}`, context.signal, async () => {
+          const rows = await parts.readExplanationRows({ merchantId, environment, ...key });
+          if (rows === undefined) throw orderNotFound();
+          const { id: orderId, orderNumber } = rows.order;
+          annotate(context, { order_id: orderId });
+          return { orderId, orderNumber, explanation: await explain(rows) };
+        });
       },
     },
     {

@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { v7 } from 'uuid';
 import { ApiKeyScope, ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -513,3 +514,37 @@ test('the report of the period has the refunded amount, and the orders still cou
   ]);
   expect(report.failures).toEqual([]);
 });
+
+test('many refunds of one order leave connections to other merchants', async () => {
+  await paidOrder();
+  const other = await stack.createMerchant();
+  const holder = new pg.Client({ connectionString: stack.databaseUrl });
+  await holder.connect();
+  // The order's lock is held, as by a refund that takes long.
+  await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
+  await holder.query('select from core.orders where merchant_id = $1 for update', [
+    storedId('mer', merchantId),
+  ]);
+  // More than both cores let run and wait.
+  const flood = Array.from({ length: 250 }, (_, index) => outcomeOf(refund(`R-${index}`, '0.01')));
+
+  const first = await Promise.race(flood);
+  const page = await refunds.listRefunds({ merchantId: other.id, environment });
+
+  const { rows } = await holder.query<{ count: number }>(
+    `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  await holder.query('commit');
+  await holder.end();
+  expect(first).toBe('OVERLOADED');
+  expect(page.refunds).toEqual([]);
+  // A quarter of the 12 connections of each core.
+  expect(rows[0]?.count).toBeLessThanOrEqual(6);
+  expect(new Set(await Promise.all(flood))).toEqual(new Set(['created', 'OVERLOADED']));
+});
+
+const outcomeOf = (call: Promise<unknown>): Promise<string | undefined> =>
+  call.then(
+    () => 'created',
+    () => refusalOf(call),
+  );

@@ -1,4 +1,5 @@
 import { rpcError } from '../../../contract/error-reason.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Changed, Order, OrderFacts, OrderInFull, PaymentAttempt } from '../../domain/order.ts';
@@ -49,6 +50,8 @@ export interface StartDirectPaymentParts {
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  /** Limits the payments that wait for the locks of existing orders, by merchant and environment. */
+  readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
@@ -63,15 +66,15 @@ export interface StartDirectPaymentParts {
  * new attempt while the gateway recovers from a restore.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { changes, attemptIds, claims, findOrder, findMerchant, phoneLimit, gate, wallets, newId, now } =
-    parts;
+  const { changes, attemptIds, claims, findOrder, findMerchant, phoneLimit, fairly, gate, wallets } = parts;
+  const { newId, now } = parts;
 
   /** The attempt on an existing order. Without `start`, it only finds a repeat. */
   const startOn = async (
     existing: Order,
     payment: DirectPayment,
     start: StartPayment | undefined,
-    { requestId }: CallScope,
+    { requestId, signal }: CallScope,
     keyed: KeyedCall<StartedPayment> | undefined,
   ): Promise<Result<StartedPayment, StartRefusal>> => {
     // Most of these calls need no lock, because the order's answer to a call never changes back.
@@ -83,24 +86,26 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       await keyed?.claim(executeIn(em));
       return lock(em);
     };
-    const started = await changes.change(locked, {
-      requestId,
-      read: () => undefined,
-      decide: (order, _context, now) =>
-        decideStart(
-          order,
-          payment,
-          start === undefined
-            ? undefined
-            : { ...start, attemptId: attemptIds.next(order, order.attemptCount + 1, now) },
-          now,
-        ),
-      async write(em, { changed, repeat }) {
-        const result = repeat ?? { ...attemptOn(changed.order), repeated: false };
-        await keyed?.store(executeIn(em), result);
-        return result;
-      },
-    });
+    const started = await fairly(`${existing.environment} ${existing.merchantId}`, signal, () =>
+      changes.change(locked, {
+        requestId,
+        read: () => undefined,
+        decide: (order, _context, now) =>
+          decideStart(
+            order,
+            payment,
+            start === undefined
+              ? undefined
+              : { ...start, attemptId: attemptIds.next(order, order.attemptCount + 1, now) },
+            now,
+          ),
+        async write(em, { changed, repeat }) {
+          const result = repeat ?? { ...attemptOn(changed.order), repeated: false };
+          await keyed?.store(executeIn(em), result);
+          return result;
+        },
+      }),
+    );
     if (started.ok) return started;
     if (started.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
     return err(started.error);

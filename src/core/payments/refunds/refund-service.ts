@@ -10,6 +10,7 @@ import {
   NotRefundable as NotRefundableMessage,
   RefundService,
 } from '../../../gen/gatehouse/v1/refund_service_pb.js';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
@@ -30,7 +31,7 @@ import { refundMessage } from '../../rpc/refund-message.ts';
 import { refundingRoleNumber } from '../../rpc/refund-policy-message.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
-import type { AnswerOnce } from '../idempotency/keyed-calls.ts';
+import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
@@ -54,6 +55,8 @@ export type MayKeyRefund = (
 
 export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
+  /** Limits the refunds that are created at a time, by merchant and environment. */
+  readonly fairly: FairCalls;
   readonly answerOnce: AnswerOnce;
   readonly decideApproval: DecideApproval;
   readonly reader: RefundReader;
@@ -74,6 +77,7 @@ const readers = [...creators, 'reader'] as const;
 export function refundService(parts: RefundServiceParts): RpcService {
   const {
     createRefund,
+    fairly,
     answerOnce,
     decideApproval,
     reader,
@@ -116,15 +120,18 @@ export function refundService(parts: RefundServiceParts): RpcService {
         if (request.validateOnly) return {};
         const { merchantId, environment } = wanted;
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
+        // A refund holds a connection while it waits for its order's lock.
+        const createInTurn = (keyed?: KeyedCall<CreatedRefund>): Promise<CreatedRefund> =>
+          fairly(`${environment} ${merchantId}`, context.signal, () => createRefund(wanted, by, keyed));
         const response =
           key === undefined
-            ? createdMessage(await createRefund(wanted, by))
+            ? createdMessage(await createInTurn())
             : await answerOnce({
                 name: { merchantId, environment, operation: 'CREATE_REFUND', key },
                 fingerprint: fingerprintOf(CreateRefundRequestSchema, request),
                 response: CreateRefundResponseSchema,
                 responseOf: createdMessage,
-                run: (keyed) => createRefund(wanted, by, keyed),
+                run: createInTurn,
               });
         const { refund, repeated } = response;
         annotate(context, { refund_id: refund?.refundId, order_id: refund?.orderId, repeated });
