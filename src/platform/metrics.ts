@@ -62,12 +62,23 @@ const readingHoldsForMs = 2_000;
 const readingTimeoutMs = 3_000;
 const lateReading = `no answer within ${readingTimeoutMs / 1000} seconds`;
 
+let nodeRegistry: Registry | undefined;
+
+/** The metrics of Node and the system. They are collected once in a process: each collection has a timer that never ends. */
+function metricsOfNode(): Registry {
+  if (nodeRegistry === undefined) {
+    nodeRegistry = new Registry();
+    collectDefaultMetrics({ register: nodeRegistry });
+  }
+  return nodeRegistry;
+}
+
 /** Metrics of this process, with those of Node and the system: memory, CPU, event loop, garbage collection. */
 export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metrics {
   // The library has exemplars only in registries of this type. `page` decides about the format.
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  collectDefaultMetrics({ register: registry });
+  const ofNode = metricsOfNode();
   const failures = new Counter({
     name: 'gatehouse_metrics_readings_failed_total',
     help: 'Readings for this page that failed or took too long; their metrics were missing from it.',
@@ -113,7 +124,7 @@ export function createMetrics({ logger, nowMs, tracing }: MetricsOptions): Metri
     },
     page: async (accept = '') => {
       const read = await Promise.all(readings.map((reading) => reading()));
-      const shown = [registry, ...read.filter((own) => own !== undefined)];
+      const shown = [ofNode, registry, ...read.filter((own) => own !== undefined)];
       return pageOf(
         shown.flatMap((each) => each.getMetricsAsArray().map(({ name }) => each.getSingleMetric(name))),
         namesOpenMetrics.test(accept) ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,

@@ -1,38 +1,51 @@
 import { registerHooks } from 'node:module';
 import { setLogger } from '@grpc/grpc-js';
+import { stopInOrder } from '../../src/platform/lifecycle.ts';
+import type { Stoppable } from '../../src/platform/lifecycle.ts';
+import { createLogger } from '../../src/platform/logger.ts';
+import type { Logger } from '../../src/platform/logger.ts';
+import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import type { GatehouseProcess, LogLine } from './gatehouse-process.ts';
 import { parseLogLine, withPorts } from './gatehouse-process.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** The parts that separate processes of Gatehouse do not share: settings, output and signals. */
-export interface InlineProcess {
-  readonly settings: Readonly<Record<string, string>>;
-  readonly write: (line: string) => void;
-  readonly onStop: (stop: (signal: NodeJS.Signals) => Promise<void>) => void;
+/** What a main file imports from the files of the process that it runs in: settings, output and signals. */
+interface ProcessBoundary {
+  readonly readSettingsOrExit: <Config>(read: (environment: ProcessEnvironment) => Config) => Config;
+  readonly exitForSettings: (error: Error) => never;
+  readonly startLogging: (name: string, config: LogConfig) => { instance: string; logger: Logger };
+  readonly stopOnSignal: (logger: Logger, parts: readonly Stoppable[]) => void;
 }
 
-const running = new Map<string, InlineProcess>();
-const boundary = new URL('./inline-process-boundary.ts', import.meta.url).href;
-const processBound = /\/(?:read-settings|start-logging|lifecycle)\.ts$/;
-let started = 0;
+interface LogConfig {
+  readonly GATEHOUSE_INSTANCE: string | undefined;
+  readonly GATEHOUSE_LOG_LEVEL: string;
+}
 
+type RunMain = (boundary: ProcessBoundary) => Promise<void>;
+
+const inline = '?inline';
+const boundaryImport = /^import \{[\w, ]+\} from '[./]+\/(?:read-settings|start-logging|lifecycle)\.ts';$/gm;
+const boundaryNames = '{ readSettingsOrExit, exitForSettings, startLogging, stopOnSignal }';
+
+/*
+ * A main file becomes a function that can run many times, because a module is never unloaded: its constants would keep each
+ * stopped process in memory.
+ */
 registerHooks({
-  resolve(specifier, context, nextResolve) {
-    const query = /\/src\/main\/[\w-]+\.ts(\?inline=\d+)$/.exec(context.parentURL ?? '')?.[1];
-    if (query === undefined || !processBound.test(specifier)) return nextResolve(specifier, context);
-    return { url: boundary + query, shortCircuit: true };
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (!url.endsWith(inline)) return loaded;
+    const lines = String(loaded.source).replaceAll(boundaryImport, '').split('\n');
+    const lastImport = lines.findLastIndex((line) => / from '[^']+';$/.test(line));
+    // On the same line, so that the lines of stack traces stay right.
+    lines[lastImport] += ` export default async (${boundaryNames}) => {`;
+    return { ...loaded, source: [...lines, '};'].join('\n') };
   },
 });
 
 const silent = (): void => undefined;
 setLogger({ error: silent, info: silent, debug: silent });
-
-/** The process whose main file, or one that it imports, has this URL. */
-export function inlineProcessOf(url: string): InlineProcess {
-  const found = running.get(new URL(url).search);
-  if (found === undefined) throw new Error(`${url} belongs to no process`);
-  return found;
-}
 
 /**
  * Runs `src/main/<name>.ts` within this process, with its own settings, log, listeners and connections. That takes a
@@ -44,28 +57,35 @@ export async function startInline(
 ): Promise<GatehouseProcess> {
   if ('NODE_OPTIONS' in settings)
     throw new Error(`${name} has NODE_OPTIONS: start it as a process of its own`);
-  const own = await withPorts(settings);
-  started += 1;
-  const query = `?inline=${started}`;
+  const environment = { GATEHOUSE_INSTANCE: name, ...(await withPorts(settings)) };
   const log: LogLine[] = [];
+  const write = (line: string): void => void log.push(parseLogLine(line));
   const parts: ((signal: NodeJS.Signals) => Promise<void>)[] = [];
-  running.set(query, {
-    settings: { GATEHOUSE_INSTANCE: name, ...own },
-    write: (line) => void log.push(parseLogLine(line)),
-    onStop: (stop) => void parts.push(stop),
-  });
+  const boundary: ProcessBoundary = {
+    readSettingsOrExit: (read) => read(environment),
+    exitForSettings: (error) => {
+      throw error;
+    },
+    startLogging(process, { GATEHOUSE_INSTANCE: instance = process, GATEHOUSE_LOG_LEVEL: level }) {
+      return { instance, logger: createLogger({ process, instance, level }, { write }) };
+    },
+    stopOnSignal: (logger, stoppable) => void parts.push((signal) => stopInOrder(logger, stoppable, signal)),
+  };
   const isApart = (what: string) => (): never => {
     throw new Error(`${name} cannot ${what}: start the stack with ownProcesses`);
   };
   let exit: Promise<number> | undefined;
   const endAfter = async (signal: NodeJS.Signals): Promise<number> => {
-    for (const stop of parts) await stop(signal);
-    running.delete(query);
+    // A test file may keep this process for ever. Its parts must not be kept.
+    for (const stop of parts.splice(0)) await stop(signal);
     return 0;
   };
   // The process does not get jest's arguments.
   process.argv.splice(2);
-  await import(new URL(`../../src/main/${name}.ts`, import.meta.url).href + query);
+  const main = (await import(new URL(`../../src/main/${name}.ts${inline}`, import.meta.url).href)) as {
+    default: RunMain;
+  };
+  await main.default(boundary);
   const ready = await waitUntil(`${name} is ready`, () => log.find(({ msg }) => msg === 'ready'));
   return {
     log,

@@ -37,6 +37,7 @@ export function shared<T extends object>(open: () => Promise<T>, close: (opened:
   });
   afterAll(async () => {
     await closers.pop()?.();
+    opened = undefined;
   });
   return standIn(() => {
     if (opened === undefined) throw new Error('it is open only while the tests run');
