@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
 import { createFindPaybills } from '../core/payments/checkout/find-paybills.ts';
 import type { FindPaybillsParts } from '../core/payments/checkout/find-paybills.ts';
@@ -11,7 +11,7 @@ export type CoreCheckoutParts = Omit<CheckoutParts, 'findPaybills' | 'hashNetwor
 
 /** The checkout pages' service. Of a customer's network it stores a keyed hash only. */
 export function createCoreCheckout({ masterKey, ...parts }: CoreCheckoutParts) {
-  const networkKey = deriveKey(masterKey, 'customer-network');
+  const networkKey = createSecretKey(deriveKey(masterKey, 'customer-network'));
   return checkoutService(
     createCheckouts({
       ...parts,

@@ -1,78 +1,78 @@
-import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
-import { v7 } from "uuid";
-import { accountService } from "../core/accounts/account-service.ts";
-import { sessionService } from "../core/accounts/session-service.ts";
-import { createSessionStore } from "../core/accounts/session-store.ts";
-import { createApiKeyStore } from "../core/api-keys/api-key-store.ts";
-import { apiKeyService } from "../core/api-keys/api-key-service.ts";
-import { auditService } from "../core/audit/audit-service.ts";
-import { openDatabaseClock } from "../platform/database/database-clock.ts";
-import { openDatabase } from "../core/database/database.ts";
-import { createPaymentGate } from "../core/database/payment-gate.ts";
-import { explainDatabaseError } from "../platform/database/explain-error.ts";
-import { pooledRandom } from "../platform/pooled-random.ts";
-import { randomIdsFrom } from "../contract/public-id.ts";
-import { diagnosticsService } from "../core/diagnostics/diagnostics-service.ts";
-import { createWakeSignal } from "../platform/wake-signal.ts";
-import { createChangedOrders } from "../core/events/changed-orders.ts";
-import { createEventFeed } from "../core/events/follow-events.ts";
-import { addCoreMetrics } from "../core/core-metrics.ts";
-import { relayEvents } from "../core/events/relay-events.ts";
-import { createFindMerchant } from "../core/merchants/find-merchant.ts";
-import { merchantService } from "../core/merchants/merchant-service.ts";
-import { createCertificationStore } from "../core/merchants/certifications.ts";
-import { createMerchantStore } from "../core/merchants/merchant-store.ts";
-import { createAttemptIds } from "../core/payments/changes/attempt-ids.ts";
-import { createClaimPayments } from "../core/payments/changes/claim-payments.ts";
-import { createOrderChanges } from "../core/payments/changes/change-orders.ts";
-import { findActorEmails } from "../core/audit/find-actor-emails.ts";
-import { createCheckoutTokens } from "../core/payments/checkout/checkout-token.ts";
-import { createFindOrder } from "../core/payments/search/find-order.ts";
-import { reportService } from "../core/reports/report-service.ts";
-import { createMakeAttemptDue } from "../core/payments/attempts/make-attempt-due.ts";
-import { createPhoneLimit } from "../core/payments/phones/phone-limit.ts";
-import { createValidatePayerPayment } from "../core/payments/payer-payments/validate-payer-payment.ts";
-import { reconciliationService } from "../core/reconciliation/reconciliation-service.ts";
-import { createBalanceReader } from "../core/reconciliation/read-balances.ts";
-import { createReconciliationStore } from "../core/reconciliation/reconciliation-store.ts";
-import { beginLife } from "../core/recovery/database-life.sql.ts";
-import { walletStatusService } from "../core/wallet-status/wallet-status-service.ts";
-import { createWalletStatusStore } from "../core/wallet-status/wallet-status-store.ts";
-import { addRequestLogMetrics } from "../core/request-log/request-log-metrics.ts";
-import { requestLogService } from "../core/request-log/request-log-service.ts";
-import { createRequestLogStore } from "../core/request-log/request-log-store.ts";
-import { createRefundWork } from "../core/payments/refunds/refund-work.ts";
-import { createMayKeyRefund } from "../core/api-keys/may-key-refund.ts";
-import { startBackgroundWork } from "../core/background-work.ts";
-import { readCoreSettings } from "../core/settings.ts";
-import { createAccountParts } from "./core-accounts.ts";
-import { createCoreCheckout } from "./core-checkout.ts";
-import { createCoreErasure } from "./core-erasure.ts";
-import { createEventChain } from "./core-event-chain.ts";
-import { corePayments } from "./core-payments.ts";
-import { createCoreRecovery } from "./core-recovery.ts";
-import { createWalletAccounts } from "./core-wallet-accounts.ts";
-import { deriveKey } from "./derive-key.ts";
-import { stopOnSignal } from "../platform/lifecycle.ts";
-import { createRpcMetrics } from "../platform/rpc/rpc-metrics.ts";
-import { createMetrics } from "../platform/metrics.ts";
-import { onlyAttempts, openEventBus } from "../contract/event-bus.ts";
-import { createFairCalls } from "../platform/fair-calls.ts";
-import { startRpcServers } from "../platform/rpc/start-servers.ts";
-import { readWallets, secretNames } from "../contract/wallets-file/read-wallets-file.ts";
-import { walletsOf } from "../core/configured-wallets.ts";
-import { refundsOfConnector } from "../wallets/refunds-of-connector.ts";
-import { walletService } from "../core/wallets/wallet-service.ts";
-import { merchantWalletService } from "../core/merchant-wallets/merchant-wallet-service.ts";
-import { createSwitchWallet } from "../core/merchant-wallets/switch-wallet.ts";
-import { requireKnownCurrencies } from "./require-known-currencies.ts";
-import { migrateWhenReachable } from "./migrate-when-reachable.ts";
-import { orderStories } from "./order-stories.ts";
-import { addTlsMetrics } from "../platform/tls/tls-metrics.ts";
-import { openServerTls } from "./open-tls.ts";
-import { readSettingsOrExit } from "./read-settings.ts";
-import { startLogging } from "./start-logging.ts";
-import { startTracing } from "./start-tracing.ts";
+import { createSecretKey, randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { v7 } from 'uuid';
+import { accountService } from '../core/accounts/account-service.ts';
+import { sessionService } from '../core/accounts/session-service.ts';
+import { createSessionStore } from '../core/accounts/session-store.ts';
+import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
+import { apiKeyService } from '../core/api-keys/api-key-service.ts';
+import { auditService } from '../core/audit/audit-service.ts';
+import { openDatabaseClock } from '../platform/database/database-clock.ts';
+import { openDatabase } from '../core/database/database.ts';
+import { createPaymentGate } from '../core/database/payment-gate.ts';
+import { explainDatabaseError } from '../platform/database/explain-error.ts';
+import { pooledRandom } from '../platform/pooled-random.ts';
+import { randomIdsFrom } from '../contract/public-id.ts';
+import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
+import { createWakeSignal } from '../platform/wake-signal.ts';
+import { createChangedOrders } from '../core/events/changed-orders.ts';
+import { createEventFeed } from '../core/events/follow-events.ts';
+import { addCoreMetrics } from '../core/core-metrics.ts';
+import { relayEvents } from '../core/events/relay-events.ts';
+import { createFindMerchant } from '../core/merchants/find-merchant.ts';
+import { merchantService } from '../core/merchants/merchant-service.ts';
+import { createCertificationStore } from '../core/merchants/certifications.ts';
+import { createMerchantStore } from '../core/merchants/merchant-store.ts';
+import { createAttemptIds } from '../core/payments/changes/attempt-ids.ts';
+import { createClaimPayments } from '../core/payments/changes/claim-payments.ts';
+import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
+import { findActorEmails } from '../core/audit/find-actor-emails.ts';
+import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
+import { createFindOrder } from '../core/payments/search/find-order.ts';
+import { reportService } from '../core/reports/report-service.ts';
+import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
+import { createPhoneLimit } from '../core/payments/phones/phone-limit.ts';
+import { createValidatePayerPayment } from '../core/payments/payer-payments/validate-payer-payment.ts';
+import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
+import { createBalanceReader } from '../core/reconciliation/read-balances.ts';
+import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
+import { beginLife } from '../core/recovery/database-life.sql.ts';
+import { walletStatusService } from '../core/wallet-status/wallet-status-service.ts';
+import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
+import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
+import { requestLogService } from '../core/request-log/request-log-service.ts';
+import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
+import { createRefundWork } from '../core/payments/refunds/refund-work.ts';
+import { createMayKeyRefund } from '../core/api-keys/may-key-refund.ts';
+import { startBackgroundWork } from '../core/background-work.ts';
+import { readCoreSettings } from '../core/settings.ts';
+import { createAccountParts } from './core-accounts.ts';
+import { createCoreCheckout } from './core-checkout.ts';
+import { createCoreErasure } from './core-erasure.ts';
+import { createEventChain } from './core-event-chain.ts';
+import { corePayments } from './core-payments.ts';
+import { createCoreRecovery } from './core-recovery.ts';
+import { createWalletAccounts } from './core-wallet-accounts.ts';
+import { deriveKey } from './derive-key.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createRpcMetrics } from '../platform/rpc/rpc-metrics.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { onlyAttempts, openEventBus } from '../contract/event-bus.ts';
+import { createFairCalls } from '../platform/fair-calls.ts';
+import { startRpcServers } from '../platform/rpc/start-servers.ts';
+import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
+import { walletsOf } from '../core/configured-wallets.ts';
+import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
+import { walletService } from '../core/wallets/wallet-service.ts';
+import { merchantWalletService } from '../core/merchant-wallets/merchant-wallet-service.ts';
+import { createSwitchWallet } from '../core/merchant-wallets/switch-wallet.ts';
+import { requireKnownCurrencies } from './require-known-currencies.ts';
+import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { orderStories } from './order-stories.ts';
+import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
+import { openServerTls } from './open-tls.ts';
+import { readSettingsOrExit } from './read-settings.ts';
+import { startLogging } from './start-logging.ts';
+import { startTracing } from './start-tracing.ts';
 
 const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -85,8 +85,8 @@ const { config, configuredWallets, wallets } = readSettingsOrExit((environment) 
     wallets: walletsOf(configured, refundsOfConnector),
   };
 });
-const { instance, logger } = startLogging("core", config, secretNames(configuredWallets));
-const { tracing, part: tracingPart } = await startTracing("core", config, { instance, logger });
+const { instance, logger } = startLogging('core', config, secretNames(configuredWallets));
+const { tracing, part: tracingPart } = await startTracing('core', config, { instance, logger });
 
 const serverTls = openServerTls(config, [], logger);
 const tls = serverTls?.files;
@@ -104,10 +104,10 @@ const { now } = clock;
 
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, tls, logger });
 const eventSignal = createWakeSignal();
-bus.onWake("order_events", eventSignal.ring);
+bus.onWake('order_events', eventSignal.ring);
 const announceEvents = (): void => {
   eventSignal.ring();
-  bus.wake("order_events");
+  bus.wake('order_events');
 };
 
 const newId = randomIdsFrom(pooledRandom(randomFillSync));
@@ -117,17 +117,17 @@ const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
   random: Math.random,
 });
-const announceWalletWork = (): void => bus.wake("payment_attempts");
+const announceWalletWork = (): void => bus.wake('payment_attempts');
 const changes = createOrderChanges({
   database,
   phoneLimit,
   newId,
   now,
   onEvents: announceEvents,
-  onAttempts: () => bus.wake("payment_attempts", onlyAttempts),
+  onAttempts: () => bus.wake('payment_attempts', onlyAttempts),
   onRefunds: announceWalletWork,
 });
-const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, "payment-attempt-id"));
+const attemptIds = createAttemptIds(newId, deriveKey(config.GATEHOUSE_MASTER_KEY, 'payment-attempt-id'));
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const walletStatuses = createWalletStatusStore({ database, now });
@@ -157,7 +157,7 @@ const orderParts = {
 };
 const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
-  deriveKey(config.GATEHOUSE_MASTER_KEY, "checkout-token"),
+  deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
 );
 const paymentParts = {
   database,
@@ -198,8 +198,8 @@ addCoreMetrics(metrics, { database, bus, gate, wallets, now });
 
 const reconciliations = createReconciliationStore({
   ...paymentParts,
-  makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: "" }),
-  hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: "" }),
+  makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
+  hastenRefund: (refund) => refundWork.hasten(refund, { exchange: undefined, note: '' }),
 });
 const recovery = createCoreRecovery({
   ...paymentParts,
@@ -282,7 +282,7 @@ const services = [
   apiKeyService({
     store: apiKeys,
     findMerchant: merchants.terms,
-    pepper: deriveKey(config.GATEHOUSE_MASTER_KEY, "api-key-hash"),
+    pepper: createSecretKey(deriveKey(config.GATEHOUSE_MASTER_KEY, 'api-key-hash')),
     randomBytes,
     now,
   }),
@@ -307,7 +307,7 @@ const servers = await startRpcServers({
   host: config.GATEHOUSE_HOST,
   ports: { grpc: config.GATEHOUSE_CORE_GRPC_PORT, connect: config.GATEHOUSE_CORE_CONNECT_PORT },
   services,
-  pages: { "/metrics": metrics.page },
+  pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
   draining: draining.signal,
   tls: serverTls,
@@ -340,21 +340,21 @@ const relaying = relayEvents(
   stopping.signal,
 );
 
-logger.info(servers.addresses, "ready");
+logger.info(servers.addresses, 'ready');
 
 stopOnSignal(logger, [
-  { name: "drain", stop: () => draining.abort(), timeoutMs: 100 },
-  { name: "servers", stop: () => servers.stop(4_000), timeoutMs: 5_000 },
+  { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },
+  { name: 'servers', stop: () => servers.stop(4_000), timeoutMs: 5_000 },
   {
-    name: "background work",
+    name: 'background work',
     stop: async () => {
       stopping.abort();
       await Promise.all([working, relaying]);
     },
     timeoutMs: 2_000,
   },
-  { name: "broker", stop: () => bus.close(), timeoutMs: 500 },
-  { name: "certificates", stop: () => tls?.stop(), timeoutMs: 100 },
-  { name: "database", stop: () => database.close(), timeoutMs: 1_000 },
+  { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
+  { name: 'certificates', stop: () => tls?.stop(), timeoutMs: 100 },
+  { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
   tracingPart,
 ]);

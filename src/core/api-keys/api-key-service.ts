@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
@@ -32,7 +33,7 @@ export interface ApiKeyServiceParts {
   readonly store: ApiKeyStore;
   /** Reads the database without a cache, because authentication must use the present state. */
   readonly findMerchant: FindMerchant;
-  readonly pepper: Buffer;
+  readonly pepper: KeyObject;
   readonly randomBytes: (size: number) => Buffer;
   readonly now: () => Date;
 }

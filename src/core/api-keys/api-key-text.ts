@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Environment } from '../domain/order.ts';
 
@@ -30,5 +31,5 @@ export function environmentOfApiKey(key: string): Environment | undefined {
 export const shownPrefix = (key: string): string => key.slice(0, shownLength);
 
 /** The stored hash of a key. A copy of the database is useless without the pepper. */
-export const hashApiKey = (key: string, pepper: Buffer): Buffer =>
+export const hashApiKey = (key: string, pepper: KeyObject): Buffer =>
   createHmac('sha256', pepper).update(key).digest();
