@@ -39,7 +39,8 @@ const requests = bulkStatement(
   (sql) => `
 insert into core.api_requests (${request.columns})
 select ${request.columns} from ${sql.request}
-on conflict do nothing`,
+on conflict do nothing
+returning id`,
 );
 
 const unkept = bulkStatement(
@@ -60,21 +61,39 @@ group by merchant_id, environment order by merchant_id, environment
 on conflict (merchant_id, environment, hour) do update set count = known.count + excluded.count`,
 );
 
+/** The content of one call of a facade. */
+export interface ReportedRequests {
+  readonly requests: readonly RequestValues[];
+  readonly unkept: readonly UnkeptValues[];
+}
+
 /**
+ * Inserts requests and counts. If all requests of a report are stored already, the report repeats a call whose answer was lost, and
+ * its counts are not added again.
+ *
  * An asynchronous commit, which does not wait for the disk. A server crash may lose the last moments of this log, but
  * never makes data inconsistent. So payments on the same disk do not wait for the log.
  */
 export async function insertRequests(
   pool: Pool,
-  rows: readonly RequestValues[],
-  counts: readonly UnkeptValues[],
+  reports: readonly ReportedRequests[],
   at: Date,
 ): Promise<void> {
+  const rows = reports.flatMap((report) => report.requests);
   await inTransaction(pool, ['set local synchronous_commit = off'], async (client) => {
-    if (rows.length > 0) await client.query(requests.with({ request: rows }));
+    const inserted =
+      rows.length > 0 ? await runStatement<{ id: string }>(client, requests.with({ request: rows })) : [];
+    const ids = new Set(inserted.map(({ id }) => id));
+    const counts = reports
+      .filter((report) => report.requests.length === 0 || takeAll(ids, report.requests))
+      .flatMap((report) => report.unkept);
     if (counts.length > 0) await client.query(unkept.with({ counted: counts, at }));
   });
 }
+
+/** Removes the ids of these requests. Returns whether there was one. */
+const takeAll = (ids: Set<string>, taken: readonly { readonly id: string }[]): boolean =>
+  taken.filter(({ id }) => ids.delete(id)).length > 0;
 
 /** The number of a merchant's requests that were not stored since then. */
 export async function countUnkept(

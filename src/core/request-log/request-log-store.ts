@@ -72,11 +72,11 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
     ...limits,
     run: async (reports) => {
       const at = now();
-      const rows = reports.flatMap(({ requests }) =>
-        requests.map((row) => ({ ...row, id: idNear(at, row.id) })),
-      );
-      const counts = reports.flatMap(({ unkept }) => unkept);
-      await insertRequests(database.pool, rows, counts, at);
+      const stored = reports.map(({ requests, unkept }) => ({
+        requests: requests.map((row) => ({ ...row, id: idNear(at, row.id) })),
+        unkept,
+      }));
+      await insertRequests(database.pool, stored, at);
       return reports.map(() => true);
     },
   });

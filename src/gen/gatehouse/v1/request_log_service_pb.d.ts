@@ -178,7 +178,8 @@ export declare type RecordApiRequestsRequest = Message<"gatehouse.v1.RecordApiRe
   requests: ApiRequest[];
 
   /**
-   * Requests that are not stored, by merchant and environment; at most 1000 entries.
+   * Requests that are not stored, by merchant and environment; at most 1000 entries. A repeat of a call with requests, after a
+   * lost answer, does not count them again.
    *
    * @generated from field: repeated gatehouse.v1.UnkeptApiRequests unkept = 2;
    */
