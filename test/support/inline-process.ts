@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { setLogger } from '@grpc/grpc-js';
 import { stopInOrder } from '../../src/platform/lifecycle.ts';
 import type { Stoppable } from '../../src/platform/lifecycle.ts';
@@ -34,13 +36,12 @@ const boundaryNames = '{ readSettingsOrExit, exitForSettings, startLogging, stop
  */
 registerHooks({
   load(url, context, nextLoad) {
-    const loaded = nextLoad(url, context);
-    if (!url.endsWith(inline)) return loaded;
-    const lines = String(loaded.source).replaceAll(boundaryImport, '').split('\n');
+    if (!url.endsWith(inline)) return nextLoad(url, context);
+    const lines = readFileSync(fileURLToPath(url), 'utf8').replaceAll(boundaryImport, '').split('\n');
     const lastImport = lines.findLastIndex((line) => / from '[^']+';$/.test(line));
     // On the same line, so that the lines of stack traces stay right.
-    lines[lastImport] += ` export default async (${boundaryNames}) => {`;
-    return { ...loaded, source: [...lines, '};'].join('\n') };
+    const begun = lines.with(lastImport, `${lines[lastImport]} export default async (${boundaryNames}) => {`);
+    return { format: 'module-typescript', source: [...begun, '};'].join('\n'), shortCircuit: true };
   },
 });
 
