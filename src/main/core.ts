@@ -135,8 +135,8 @@ const validatePayerPayment = createValidatePayerPayment({ database, findMerchant
 const gate = createPaymentGate(database);
 const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets });
 /**
- * For merchants' calls that do not share a statement with others. Together they use at most half of the connections, and the
- * calls of one merchant at most a quarter.
+ * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
+ * connections, and the calls of one merchant or about one checkout at most a quarter.
  */
 const fairly = createFairCalls({
   maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
@@ -258,6 +258,7 @@ const services = [
     tokens,
     ...{ findMerchant: merchants.terms, rememberMerchant: findMerchant },
     phoneLimit,
+    fairly,
     gate,
     attemptIds,
     claims,

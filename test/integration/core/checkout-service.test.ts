@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -85,6 +86,33 @@ describe('a token', () => {
       await other.stop();
     }
   });
+});
+
+test('many readings of one checkout leave connections to other merchants', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  await desk.checkout.submitCheckoutPayment(submission(order));
+  const { id: otherId } = await stack.createMerchant();
+  const holder = new pg.Client({ connectionString: stack.databaseUrl });
+  await holder.connect();
+  await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
+  await holder.query('lock table core.payment_attempts in access exclusive mode');
+  // More than both cores let run and wait.
+  const flood = Array.from({ length: 250 }, () => {
+    const reading = get(order);
+    return reading.then(
+      () => 'read',
+      () => refusalOf(reading),
+    );
+  });
+
+  const first = await Promise.race(flood);
+  const { merchant } = await stack.client(MerchantService, 'operator').getMerchant({ merchantId: otherId });
+
+  await holder.query('rollback');
+  await holder.end();
+  await Promise.all(flood);
+  expect(first).toBe('OVERLOADED');
+  expect(merchant?.merchantId).toBe(otherId);
 });
 
 test('reading a checkout fifty times changes nothing, from any browser', async () => {

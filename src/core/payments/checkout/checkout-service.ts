@@ -28,7 +28,7 @@ export function checkoutService(checkouts: Checkouts): RpcService {
     CheckoutService,
     {
       async getCheckout({ token, browserSecret }, context) {
-        const checkout = await checkouts.get(token, browserSecret);
+        const checkout = await checkouts.get(token, browserSecret, context.signal);
         annotate(context, { order_id: checkout.order.id });
         return { checkout: checkoutMessage(checkout) };
       },

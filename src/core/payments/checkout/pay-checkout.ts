@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { notPayable } from '../../../contract/not-payable.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
@@ -57,8 +58,8 @@ export interface CheckoutPayment {
 }
 
 export interface Checkouts {
-  /** Changes nothing. @throws CHECKOUT_NOT_FOUND */
-  readonly get: (token: string, browserSecret: string) => Promise<Checkout>;
+  /** Changes nothing. @throws CHECKOUT_NOT_FOUND, OVERLOADED when too many readings of this checkout wait */
+  readonly get: (token: string, browserSecret: string, signal: AbortSignal) => Promise<Checkout>;
   /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING */
   readonly pay: (
     token: string,
@@ -81,6 +82,8 @@ export interface CheckoutParts {
   /** May be cached. For the page of an order that nobody can pay any more. */
   readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  /** Limits the readings of one checkout at a time. */
+  readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
@@ -101,7 +104,7 @@ const notFound = () =>
   rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit } = parts;
+  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit, fairly } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -196,18 +199,22 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   });
 
   return {
-    async get(token, browserSecret) {
-      const em = database.fork();
-      const row = await em.findOne(OrderRow, rowKey(open(token)));
-      if (row === null) throw notFound();
-      const usableHere = isUsableBy(row, browserSecret);
-      const boundHere = usableHere && row.checkoutBrowserHash != null;
-      return describe(await readOrder(em, row), {
-        usableHere,
-        boundHere,
-        // Only the payer's own browser may carry it out.
-        nextAction: boundHere ? await nextActionOf(em, row) : undefined,
-        providerTransactionId: await paidBy(em, row),
+    async get(token, browserSecret, signal) {
+      const subject = open(token);
+      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
+      return fairly(`checkout ${subject.orderId}`, signal, async () => {
+        const em = database.fork();
+        const row = await em.findOne(OrderRow, rowKey(subject));
+        if (row === null) throw notFound();
+        const usableHere = isUsableBy(row, browserSecret);
+        const boundHere = usableHere && row.checkoutBrowserHash != null;
+        return describe(await readOrder(em, row), {
+          usableHere,
+          boundHere,
+          // Only the payer's own browser may carry it out.
+          nextAction: boundHere ? await nextActionOf(em, row) : undefined,
+          providerTransactionId: await paidBy(em, row),
+        });
       });
     },
 
