@@ -5,6 +5,7 @@ import {
   RecoveredOrderSchema,
   RecoveredOrderState,
   RecoveredOrderStateSchema,
+  RecoveredStatementState,
   RecoveredWalletProblem,
   RecoveredWalletState,
   RecoveredWalletStateSchema,
@@ -47,7 +48,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('status')
     .description('show the progress of a recovery: what was rebuilt since the backup, and what it waits for')
-    .action(() => run(async ({ recoveries }) => describe((await recoveries.getRecovery({})).recovery)));
+    .action(() => run(async ({ recoveries }) => showRecovery((await recoveries.getRecovery({})).recovery)));
 
   restore
     .command('report')
@@ -89,7 +90,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
         const subject = subjectOf(options);
-        return describe(
+        return showRecovery(
           (await recoveries.acceptRecovery({ subject, reason: options.reason }, patient)).recovery,
         );
       }),
@@ -103,7 +104,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     )
     .action(({ backupTime }: { backupTime: Timestamp }) =>
       run(async ({ recoveries }) =>
-        describe((await recoveries.beginRecovery({ backupTime }, patient)).recovery),
+        showRecovery((await recoveries.beginRecovery({ backupTime }, patient)).recovery),
       ),
     );
 }
@@ -190,13 +191,34 @@ function streamText({ stream, streamUntilTime }: Recovery): string {
 
 const problems: Readonly<Partial<Record<RecoveredWalletProblem, string>>> = {
   [RecoveredWalletProblem.NO_STATEMENT]: 'this wallet offers no statement',
-  [RecoveredWalletProblem.OWN_ACCOUNTS]:
-    'merchants have accounts of their own, which your statement does not include',
   [RecoveredWalletProblem.TOO_LONG]:
     'the lost time is longer than the period for which Gatehouse reads statements',
 };
 
-function walletText(wallet: RecoveredWallet): string {
+/** Why an operator must compare the wallet, or may; empty while core reads its statements without failures. */
+function reasonsOf({ problem, unreadStatements }: RecoveredWallet, stream: RecoveryStream): string[] {
+  const general = problems[problem];
+  if (general !== undefined) return [general];
+  const unread = unreadStatements.flatMap(({ payee, state, detail }) => {
+    const statement = payee === '' ? 'your statement' : `the statement of the merchants' account ${payee}`;
+    if (state === RecoveredStatementState.FAILING)
+      return [`${statement} cannot be read, and Gatehouse tries again: ${detail}`];
+    return state === RecoveredStatementState.REMOVED
+      ? [
+          `${statement} cannot be read, because its account was removed; to have it read, add the account again`,
+        ]
+      : [];
+  });
+  const isUncovered = problem === RecoveredWalletProblem.OWN_ACCOUNTS && stream !== RecoveryStream.COMPLETE;
+  return isUncovered
+    ? [
+        ...unread,
+        "the broker's events have a gap, so merchants may have added accounts that the backup lacks; to have their statements read, add them again",
+      ]
+    : unread;
+}
+
+function walletText(wallet: RecoveredWallet, stream: RecoveryStream): string {
   switch (wallet.state) {
     case RecoveredWalletState.READ:
       return wallet.unclaimedPaymentCount === 0
@@ -205,15 +227,15 @@ function walletText(wallet: RecoveredWallet): string {
     case RecoveredWalletState.ACCEPTED:
       return `accepted by ${wallet.decidedBy}`;
     default: {
-      const problem = problems[wallet.problem];
-      if (problem === undefined)
+      const reasons = reasonsOf(wallet, stream);
+      if (reasons.length === 0)
         return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
-      return `${problem}\n> compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
+      return `${reasons.join('\n')}\n> compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
     }
   }
 }
 
-function describe(recovery: Recovery | undefined): Output {
+export function showRecovery(recovery: Recovery | undefined): Output {
   if (recovery === undefined)
     return { json: { recovery: null }, text: 'This database was never restored. Payments are taken.' };
   const { closedEnvironments, conflictingOrderCount, conflictsAcceptedBy } = answered(recovery);
@@ -232,7 +254,7 @@ function describe(recovery: Recovery | undefined): Output {
     showEnvironment(wallet.environment),
     wallet.wallet,
     wordOf(RecoveredWalletStateSchema, wallet.state) ?? '',
-    walletText(wallet),
+    walletText(wallet, recovery.stream),
   ]);
   const columns = [
     { head: 'ENVIRONMENT' },

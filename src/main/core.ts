@@ -133,7 +133,7 @@ const findMerchant = createFindMerchant(merchants.terms);
 const walletStatuses = createWalletStatusStore({ database, now });
 const validatePayerPayment = createValidatePayerPayment({ database, findMerchant, wallets, now });
 const gate = createPaymentGate(database);
-const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets });
+const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets, logger });
 /**
  * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
  * connections, and the calls of one merchant or about one checkout at most a quarter.

@@ -38,6 +38,7 @@ import { Migration041MoneyDayCorrections } from './migrations/migration-041-mone
 import { Migration042RecoveryErasures } from './migrations/migration-042-recovery-erasures.ts';
 import { Migration043PayeeAccounts } from './migrations/migration-043-payee-accounts.ts';
 import { Migration044SevenDigits } from './migrations/migration-044-seven-digits.ts';
+import { Migration045OwnAccountRecovery } from './migrations/migration-045-own-account-recovery.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -85,6 +86,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration042RecoveryErasures,
         Migration043PayeeAccounts,
         Migration044SevenDigits,
+        Migration045OwnAccountRecovery,
       ],
       migrationLock: 7_142_001,
     },

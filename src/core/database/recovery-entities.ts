@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
 import type { Environment } from '../domain/order.ts';
-import type { RecoveryCause, StreamState, WalletCheck } from '../domain/recovery.ts';
+import type { RecoveryCause, StatementState, StreamState, WalletCheck } from '../domain/recovery.ts';
 import { environment, schema, time } from './columns.ts';
 
 /** What core does after it found that its database was restored. At most one has no end. */
@@ -29,7 +29,10 @@ export const RecoveryRow = defineEntity({
 });
 export type RecoveryRow = InferEntity<typeof RecoveryRow>;
 
-/** `own_accounts`: of merchants, which the operator's statement lacks. `too_long`: statements do not reach back that far. */
+/**
+ * `own_accounts`: a merchant's own account may have payments that no statement shows. `too_long`: statements do not reach back that
+ * far.
+ */
 export type RecoveredWalletProblem = '' | 'no_statement' | 'own_accounts' | 'too_long';
 
 export const RecoveryWalletRow = defineEntity({
@@ -42,13 +45,31 @@ export const RecoveryWalletRow = defineEntity({
     wallet: p.text().primary(),
     state: p.text().$type<WalletCheck['state']>(),
     hasStatement: p.boolean(),
-    /** Why it gives no complete statement; '' when it does. */
+    /** Why an operator must compare the wallet; '' when statements are enough. */
     obstacle: p.text().$type<RecoveredWalletProblem>().default(''),
     unclaimedPayments: p.integer().default(0),
     decidedBy: p.text().default(''),
   },
 });
 export type RecoveryWalletRow = InferEntity<typeof RecoveryWalletRow>;
+
+/** A statement that a recovery reads: that of one payee account at a wallet. */
+export const RecoveryStatementRow = defineEntity({
+  name: 'RecoveryStatementRow',
+  tableName: 'recovery_statements',
+  schema,
+  properties: {
+    recoveryId: p.uuid().primary(),
+    environment: environment().primary(),
+    wallet: p.text().primary(),
+    /** Empty for the operator's account. */
+    payee: p.text().primary(),
+    state: p.text().$type<StatementState>(),
+    /** Why the latest reading failed. */
+    detail: p.text().default(''),
+  },
+});
+export type RecoveryStatementRow = InferEntity<typeof RecoveryStatementRow>;
 
 /** Money at a wallet under a reference of ours that no record has. */
 export const UnclaimedPaymentRow = defineEntity({
@@ -59,6 +80,8 @@ export const UnclaimedPaymentRow = defineEntity({
     environment: environment().primary(),
     wallet: p.text().primary(),
     providerTransactionId: p.text().primary(),
+    /** The payee account that got the money; empty for the operator's. */
+    payee: p.text().default(''),
     requestId: p.text(),
     referenceEnd: p.text(),
     amount: p.text(),
@@ -88,4 +111,10 @@ export const RecoveredOrderRow = defineEntity({
 });
 export type RecoveredOrderRow = InferEntity<typeof RecoveredOrderRow>;
 
-export const recoveryEntities = [RecoveredOrderRow, RecoveryRow, RecoveryWalletRow, UnclaimedPaymentRow];
+export const recoveryEntities = [
+  RecoveredOrderRow,
+  RecoveryRow,
+  RecoveryStatementRow,
+  RecoveryWalletRow,
+  UnclaimedPaymentRow,
+];

@@ -7,6 +7,7 @@ import type { Environment } from './order.ts';
  *
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
+ * A wallet has a statement for each payee account: the operator's, and those of merchants with accounts of their own.
  * An environment opens as soon as the stream is read, and each of its wallets has been read or accepted by an operator.
  */
 
@@ -60,7 +61,7 @@ export type Blocker =
   | { readonly type: 'stream' }
   | { readonly type: 'conflicts' }
   | { readonly type: 'statement'; readonly wallet: string }
-  /** The wallet offers no statement, so only an operator can compare it. */
+  /** The wallet offers no statement of every payment, so only an operator can compare it. */
   | { readonly type: 'operator'; readonly wallet: string };
 
 /** Why the environment takes no payments; empty when it does. */
@@ -101,4 +102,51 @@ export function datesOf(lostFrom: Date, until: Date, most: number): readonly str
   return Array.from({ length: days }, (_, index) =>
     new Date((first + index) * dayMs).toISOString().slice(0, 10),
   );
+}
+
+/** READING: not read yet. FAILING: readings fail, and are repeated. REMOVED: every account with its credentials was removed. */
+export type StatementState = 'READING' | 'READ' | 'FAILING' | 'REMOVED';
+
+/** The readings of one day of a statement since the restore. */
+export interface StatementDay {
+  /** Whether one was read to its end, late enough. */
+  readonly isDone: boolean;
+  /** Whether readings failed repeatedly. */
+  readonly isFailing: boolean;
+}
+
+/** The state of a statement after the readings of all days of the lost time. */
+export function statementAfter(days: readonly StatementDay[], isRemoved: boolean): StatementState {
+  if (days.every(({ isDone }) => isDone)) return 'READ';
+  if (isRemoved) return 'REMOVED';
+  return days.some(({ isDone, isFailing }) => isFailing && !isDone) ? 'FAILING' : 'READING';
+}
+
+/** What core knows of a wallet whose statements it reads. */
+export interface ReadWallet {
+  readonly stream: StreamState;
+  /** Of all payee accounts that are known. */
+  readonly statements: readonly StatementState[];
+  /** Whether merchants have accounts of their own at the wallet. */
+  readonly hasOwnAccounts: boolean;
+  /** Whether the payee of one of these is not recorded yet. */
+  readonly hasUnnamedAccounts: boolean;
+}
+
+/**
+ * Whether a wallet was compared. `own_accounts` when an operator must compare it: an own account was removed before its statement was read, or
+ * merchants may have got accounts that the backup does not have. Their payments are in the stream only, so it must have no gap.
+ */
+export function walletAfter({
+  stream,
+  statements,
+  hasOwnAccounts,
+  hasUnnamedAccounts,
+}: ReadWallet): Pick<WalletCheck, 'state' | 'hasStatement'> & { readonly obstacle: '' | 'own_accounts' } {
+  const isReading = statements.some((state) => state === 'READING' || state === 'FAILING');
+  if (isReading || hasUnnamedAccounts) return { state: 'WAITING', hasStatement: true, obstacle: '' };
+  const isCovered = !hasOwnAccounts || stream === 'COMPLETE';
+  if (statements.includes('REMOVED') || !isCovered)
+    return { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
+  return { state: 'READ', hasStatement: true, obstacle: '' };
 }

@@ -1,20 +1,20 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId } from '../../contract/public-id.ts';
 import { UnclaimedPaymentRow } from '../database/recovery-entities.ts';
-import type { ReconciliationRow } from '../database/reconciliation-entities.ts';
 import type { FoundDifference } from './compare-entry.ts';
+import type { StatementKey } from './statement-key.ts';
 
 /** The end of an attempt's id, which some wallets repeat instead of the whole. */
 const referenceEnd = /^[0-9a-hjkmnp-tv-z]{12}$/;
 
 /**
  * Keeps money that a statement has under a reference of ours, and that no record has. Its order was lost with the database. When a
- * shop repeats the order, the order gets this payment, and the customer is not charged again. Only the operator's account is covered,
- * because such an order would begin with another account.
+ * shop repeats the order, the order gets this payment, and the customer is not charged again. The payee account is kept, because the
+ * wallet knows the payment only there.
  */
 export async function keepUnclaimed(
   em: EntityManager,
-  { wallet, environment }: Pick<ReconciliationRow, 'wallet' | 'environment'>,
+  { wallet, environment, payee }: StatementKey,
   { kind, entry, known }: FoundDifference,
   foundAt: Date,
 ): Promise<void> {
@@ -26,6 +26,7 @@ export async function keepUnclaimed(
   if ((await em.findOne(UnclaimedPaymentRow, key)) !== null) return;
   em.create(UnclaimedPaymentRow, {
     ...key,
+    payee,
     requestId,
     referenceEnd: requestId.slice(-12),
     amount: entry.amount,

@@ -298,7 +298,7 @@ async function compare(
   const key = keyOf(row);
   for await (const found of compareStatement(em, row.id, await readScope(em, key), period, balance)) {
     count += 1;
-    if (key.payee === '') await keepUnclaimed(em, row, found, at);
+    await keepUnclaimed(em, key, found, at);
     if (count > maxKept) continue;
     kept.push(differenceRow(row.id, count, found));
     if (isDoubtful(found)) doubtful.push(found);

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
-import type { Environment } from '../domain/order.ts';
 import type { RecoveryCause } from '../domain/recovery.ts';
 import type { Wallet } from '../domain/wallet.ts';
+import { addStatements } from './recovery-statements.sql.ts';
 
 export interface BegunRecovery {
   readonly id: string;
@@ -35,27 +35,30 @@ export async function beginRecovery(
     closed: ['SANDBOX', 'PRODUCTION'],
   });
   await em.flush();
-  const own = await em.execute<{ environment: Environment; wallet: string }[]>(
-    'select distinct environment, wallet from core.wallet_accounts',
-  );
   for (const { id: wallet, environments, reconcile } of wallets)
-    for (const environment of environments) {
-      const hasOwn = own.some((each) => each.environment === environment && each.wallet === wallet);
+    for (const environment of environments)
       em.create(RecoveryWalletRow, {
         recoveryId: id,
         environment,
         wallet,
         state: 'WAITING',
-        hasStatement: reconcile && !hasOwn,
-        obstacle: !reconcile ? 'no_statement' : hasOwn ? 'own_accounts' : '',
+        hasStatement: reconcile,
+        obstacle: reconcile ? '' : 'no_statement',
       });
-    }
   await em.flush();
+  // Already now: an account that is removed during the recovery may have lost payments.
+  await addStatements(em, id);
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
+  // A request that was sent in the lost time was sent with the account that was current then.
   await em.execute(`
-update core.payment_attempts set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(due_at, now())
-where status in ('REQUESTED', 'SENT', 'UNKNOWN') and (status = 'REQUESTED' or not maybe_sent)`);
+update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(p.due_at, now()),
+  wallet_account_id = (
+    select a.id from core.wallet_accounts a
+    where a.merchant_id = p.merchant_id and a.environment = p.environment and a.state = 'CURRENT'
+      and a.wallet = regexp_replace(p.payment_option, '_[a-z]+$', '')
+  )
+where p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' or not p.maybe_sent)`);
   await em.execute(
     "update core.refunds set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
   );

@@ -1,12 +1,18 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { RecoveryWalletRow, UnclaimedPaymentRow } from '../database/recovery-entities.ts';
+import {
+  RecoveryStatementRow,
+  RecoveryWalletRow,
+  UnclaimedPaymentRow,
+} from '../database/recovery-entities.ts';
 import type { RecoveryRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
-import { datesOf } from '../domain/recovery.ts';
+import { datesOf, statementAfter, walletAfter } from '../domain/recovery.ts';
+import { addStatements, readOwnAccounts, readStatementDays } from './recovery-statements.sql.ts';
+import type { ReadDay } from './recovery-statements.sql.ts';
 
-/** Starts the comparison of a wallet's day with the records, unless one is in progress. */
+/** Starts the comparison of a statement's day with the records, unless one is in progress. `payee` is empty for the operator's account. */
 export type StartReconciliation = (
-  key: { readonly wallet: string; readonly environment: Environment; readonly payee: '' },
+  key: { readonly wallet: string; readonly environment: Environment; readonly payee: string },
   date: string,
   startedBy: string,
 ) => Promise<unknown>;
@@ -21,8 +27,8 @@ const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | unde
   datesOf(new Date(lostFrom.getTime() - clockToleranceMs), lostUntil, maxDays);
 
 /**
- * Requests the statements of the lost time, wallet by wallet. A statement counts only if it was read to its end after `from`. By
- * then every prompt of the lost time has ended.
+ * Requests the statements of the lost time: the operator's of each wallet, and those of the merchants' own accounts there. A statement
+ * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended.
  */
 export async function checkWallets(
   em: EntityManager,
@@ -30,37 +36,59 @@ export async function checkWallets(
   from: Date,
   start: StartReconciliation,
 ): Promise<void> {
-  const checks = await em.find(RecoveryWalletRow, { recoveryId: recovery.id, state: 'WAITING' });
+  const waiting = await em.find(RecoveryWalletRow, { recoveryId: recovery.id, state: 'WAITING' });
+  const checks = waiting.filter(({ obstacle }) => obstacle === '' || obstacle === 'own_accounts');
+  if (checks.length === 0) return;
   const dates = datesIn(recovery);
+  if (dates === undefined) {
+    for (const check of checks) Object.assign(check, { hasStatement: false, obstacle: 'too_long' });
+    return em.flush();
+  }
+  await addStatements(em, recovery.id);
+  const since = recovery.lostUntil;
+  const read = await readStatementDays(em, recovery.id, dates, { since, until: from });
+  const own = await readOwnAccounts(em);
+  const statements = await em.find(RecoveryStatementRow, { recoveryId: recovery.id });
   for (const check of checks) {
-    if (!check.hasStatement) continue;
-    if (dates === undefined) {
-      Object.assign(check, { hasStatement: false, obstacle: 'too_long' });
-      continue;
-    }
     const { wallet, environment } = check;
-    const days = await em.execute<{ day: string; done: boolean; open: boolean }[]>(
-      `
-select asked.day::text as day,
-  coalesce(bool_or(r.status = 'COMPLETED' and r.period_to >= least(asked.day + interval '1 day', ?::timestamptz)), false) as done,
-  coalesce(bool_or(r.status in ('WAITING', 'RUNNING')), false) as open
-from unnest(?::date[]) as asked (day)
-left join core.reconciliations r
-  on r.wallet = ? and r.environment = ?::core.environment and r.day = asked.day and r.created_at >= ?::timestamptz
-group by asked.day order by asked.day`,
-      [from, `{${dates.join(',')}}`, wallet, environment, recovery.lostUntil],
-    );
-    if (days.every(({ done }) => done)) {
-      check.state = 'READ';
+    const isHere = (each: { readonly wallet: string; readonly environment: Environment }): boolean =>
+      each.wallet === wallet && each.environment === environment;
+    const here = statements.filter(isHere);
+    for (const statement of here) {
+      if (statement.state === 'READ') continue;
+      const days = read.filter((each) => isHere(each) && each.payee === statement.payee);
+      await readOn(statement, days, start);
+    }
+    const accounts = own.find(isHere);
+    const after = walletAfter({
+      stream: recovery.stream,
+      statements: here.map(({ state }) => state),
+      hasOwnAccounts: accounts !== undefined,
+      hasUnnamedAccounts: accounts?.hasUnnamed === true,
+    });
+    Object.assign(check, after);
+    if (after.state === 'READ' || after.obstacle !== '')
       check.unclaimedPayments = await em.count(UnclaimedPaymentRow, {
         wallet,
         environment,
         foundAt: { $gte: recovery.lostUntil },
       });
-      continue;
-    }
-    for (const { day, done, open } of days)
-      if (!done && !open) await start({ wallet, environment, payee: '' }, day, 'recovery');
   }
   await em.flush();
+}
+
+/** Records how far a statement is read, and starts the readings that it lacks. */
+async function readOn(
+  statement: RecoveryStatementRow,
+  days: readonly ReadDay[],
+  start: StartReconciliation,
+): Promise<void> {
+  const { wallet, environment, payee } = statement;
+  const isRemoved = days.some((day) => day.isRemoved);
+  const state = statementAfter(days, isRemoved);
+  const failed = days.find(({ isDone, isFailing }) => isFailing && !isDone);
+  Object.assign(statement, { state, detail: state === 'FAILING' ? (failed?.detail ?? '') : '' });
+  if (state === 'READ' || state === 'REMOVED') return;
+  for (const { day, isDone, isOpen } of days)
+    if (!isDone && !isOpen) await start({ wallet, environment, payee }, day, 'recovery');
 }

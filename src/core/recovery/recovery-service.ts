@@ -6,6 +6,7 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import {
   RecoveredOrderState,
+  RecoveredStatementState,
   RecoveredWalletProblem,
   RecoveredWalletState,
   RecoveryCause as CauseMessage,
@@ -25,7 +26,7 @@ import type {
   RecoveredOrderState as StoredOrderState,
   RecoveredWalletProblem as StoredProblem,
 } from '../database/recovery-entities.ts';
-import type { RecoveryCause, StreamState, WalletCheck } from '../domain/recovery.ts';
+import type { RecoveryCause, StatementState, StreamState, WalletCheck } from '../domain/recovery.ts';
 import { parseText } from '../domain/text.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
@@ -162,6 +163,14 @@ const states = {
   ACCEPTED: RecoveredWalletState.ACCEPTED,
 } as const satisfies Record<WalletCheck['state'], RecoveredWalletState>;
 
+/** Only statements that were not read are shown. */
+const statements = {
+  READING: RecoveredStatementState.READING,
+  READ: RecoveredStatementState.UNSPECIFIED,
+  FAILING: RecoveredStatementState.FAILING,
+  REMOVED: RecoveredStatementState.REMOVED,
+} as const satisfies Record<StatementState, RecoveredStatementState>;
+
 const problems = {
   '': RecoveredWalletProblem.UNSPECIFIED,
   no_statement: RecoveredWalletProblem.NO_STATEMENT,
@@ -192,5 +201,10 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
     problem: problems[check.obstacle as StoredProblem],
     unclaimedPaymentCount: check.unclaimedPayments,
     decidedBy: check.decidedBy,
+    unreadStatements: check.unread.map(({ payee, state, detail }) => ({
+      payee,
+      state: statements[state],
+      detail,
+    })),
   })),
 });

@@ -4,16 +4,26 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
 import { readClock } from '../database/read-clock.ts';
-import { RecoveredOrderRow, RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts';
+import {
+  RecoveredOrderRow,
+  RecoveryRow,
+  RecoveryStatementRow,
+  RecoveryWalletRow,
+} from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { beginRecovery } from './begin-recovery.ts';
 
+/** A wallet with its statements that were not read to their end. */
+export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
+  readonly unread: readonly Omit<RecoveryStatementRow, symbol>[];
+}
+
 /** A recovery with its wallets: the rows themselves. */
 export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
-  readonly wallets: readonly Omit<RecoveryWalletRow, symbol>[];
+  readonly wallets: readonly StoredWallet[];
   /** Requests for erasure since then are lost, also those of earlier recoveries; undefined when they were repeated. */
   readonly erasuresLostFrom: Date | undefined;
 }
@@ -67,6 +77,11 @@ export function createRecoveryStore({
       { recoveryId: row.id },
       { orderBy: { environment: 'desc', wallet: 'asc' } },
     );
+    const unread = await em.find(
+      RecoveryStatementRow,
+      { recoveryId: row.id, state: { $ne: 'READ' } },
+      { orderBy: { payee: 'asc' } },
+    );
     const [unrepeated] = await em.find(
       RecoveryRow,
       { erasuresAcceptedBy: '' },
@@ -74,7 +89,12 @@ export function createRecoveryStore({
     );
     return {
       ...row,
-      wallets: found.map((wallet) => ({ ...wallet })),
+      wallets: found.map((check) => ({
+        ...check,
+        unread: unread.filter(
+          ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
+        ),
+      })),
       erasuresLostFrom: unrepeated?.lostFrom,
     };
   };

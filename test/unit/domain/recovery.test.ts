@@ -5,9 +5,16 @@ import {
   causeOfRecovery,
   closedEnvironments,
   datesOf,
+  statementAfter,
   streamAfter,
+  walletAfter,
 } from '../../../src/core/domain/recovery.ts';
-import type { Recovery, WalletCheck } from '../../../src/core/domain/recovery.ts';
+import type {
+  Recovery,
+  StatementState,
+  StreamState,
+  WalletCheck,
+} from '../../../src/core/domain/recovery.ts';
 
 const here = { knownHome: 'here', home: 'here', hasNewestEvent: true };
 
@@ -99,3 +106,45 @@ test('the days of the lost time begin and end in UTC, and are empty when they ar
   expect(datesOf(from, from, 1)).toEqual(['2026-02-27']);
   expect(datesOf(from, new Date('2026-03-01T00:00:00Z'), 2)).toBeUndefined();
 });
+
+const done = { isDone: true, isFailing: false };
+const open = { isDone: false, isFailing: false };
+const failing = { isDone: false, isFailing: true };
+
+test.each([
+  ['all days read', [done, done], false, 'READ'],
+  ['one day not read', [done, open], false, 'READING'],
+  ['one day failing', [open, failing, done], false, 'FAILING'],
+  ['a day that failed and was read later', [done, { isDone: true, isFailing: true }], false, 'READ'],
+  ['a removed account', [open, failing], true, 'REMOVED'],
+  ['an account that was removed after its statement was read', [done, done], true, 'READ'],
+] as const)('a statement with %s', (_, days, isRemoved, state) => {
+  expect(statementAfter(days, isRemoved)).toBe(state);
+});
+
+const waits = { state: 'WAITING', hasStatement: true, obstacle: '' };
+const isRead = { state: 'READ', hasStatement: true, obstacle: '' };
+const needsOperator = { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
+
+test.each([
+  ["the operator's statement read", 'LOST', ['READ'], 'none', isRead],
+  ["the operator's statement unread", 'COMPLETE', ['READING'], 'none', waits],
+  ['every statement read, and the stream complete', 'COMPLETE', ['READ', 'READ'], 'known', isRead],
+  ['every statement read, and the stream lost', 'LOST', ['READ', 'READ'], 'known', needsOperator],
+  ['every statement read, and the stream with gaps', 'PARTIAL', ['READ', 'READ'], 'known', needsOperator],
+  ['an own statement unread', 'COMPLETE', ['READ', 'READING'], 'known', waits],
+  // The operator decides when nothing more can be read, or when it fails again and again.
+  ['an own statement unread, and the stream lost', 'LOST', ['READ', 'READING'], 'known', waits],
+  ['a failing statement', 'COMPLETE', ['READ', 'FAILING'], 'known', waits],
+  ['a removed account', 'COMPLETE', ['READ', 'REMOVED'], 'known', needsOperator],
+  ['a removed account, which was the only one', 'COMPLETE', ['READ', 'REMOVED'], 'none', needsOperator],
+  ['a removed account, and another unread', 'COMPLETE', ['REMOVED', 'READING'], 'known', waits],
+  ['an account without a payee', 'COMPLETE', ['READ'], 'unnamed', waits],
+] as readonly (readonly [string, StreamState, StatementState[], 'none' | 'known' | 'unnamed', object])[])(
+  'a wallet with %s',
+  (_, stream, statements, accounts, after) => {
+    const hasOwnAccounts = accounts !== 'none';
+    const hasUnnamedAccounts = accounts === 'unnamed';
+    expect(walletAfter({ stream, statements, hasOwnAccounts, hasUnnamedAccounts })).toEqual(after);
+  },
+);

@@ -1,14 +1,17 @@
 import { isPublicId, publicId, storedId } from '../../../contract/public-id.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
+import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 import type { Environment, Order, PaymentOption } from '../../domain/order.ts';
-import { ok } from '../../domain/result.ts';
+import { err, ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { AttemptIds, NumberedOrder } from './attempt-ids.ts';
 import type { OrderChanges } from './change-orders.ts';
+import { lockPaidAccount } from './paid-account.sql.ts';
 import { orderOfId } from './read-order.ts';
 
 /**
@@ -20,7 +23,7 @@ export interface ClaimPayments {
   readonly isPaid: (order: NumberedOrder) => Promise<boolean>;
   /**
    * Gives the order its lost payment as an attempt that the wallet is asked about. Returns whether there was one.
-   * @throws PHONE_BUSY, PHONE_LIMIT like any attempt
+   * @throws PHONE_BUSY, PHONE_LIMIT like any attempt; RECOVERING when the merchant has no account with which the wallet can be asked
    */
   readonly claim: (order: Pick<Order, 'id'> & NumberedOrder, requestId: string) => Promise<boolean>;
   /** Claims for every PENDING order. Returns the number of claimed payments. */
@@ -33,9 +36,13 @@ export interface ClaimPaymentsParts {
   readonly attemptIds: AttemptIds;
   readonly gate: Pick<PaymentGate, 'hasUnclaimed'>;
   readonly wallets: readonly Wallet[];
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 const pageSize = 500;
+
+/** `account_missing`: the money is at a payee account of which the merchant has no credentials here. */
+type Adopted = 'adopted' | 'not_payable' | 'account_missing';
 
 export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
   const { database, changes, attemptIds, gate, wallets } = parts;
@@ -57,12 +64,13 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
     { id, merchantId, environment }: Pick<Order, 'id'> & NumberedOrder,
     money: UnclaimedPaymentRow,
     requestId: string,
-  ): Promise<boolean> => {
+  ): Promise<Adopted> => {
     const option = optionOf(wallets, money.wallet);
     const adopted = await changes.change(orderOfId({ merchantId, environment, id }), {
       requestId,
-      read: () => undefined,
-      decide(order, _context, now) {
+      read: (em) => lockPaidAccount(em, storedId('mer', merchantId), money),
+      decide(order, account, now) {
+        if (account === undefined) return err('account_missing' as const);
         const at = new Date(
           Math.min(Math.max((money.occurredAt ?? now).getTime(), order.createdAt.getTime()), now.getTime()),
         );
@@ -81,32 +89,44 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
           },
           at < order.expiresAt ? at : order.createdAt,
         );
-        return ok({ changed: started.ok ? started.value : undefined, attemptId });
+        return ok({ changed: started.ok ? started.value : undefined, attemptId, account });
       },
-      async write(em, { changed, attemptId }, { now }) {
-        if (changed === undefined) return false;
+      async write(em, { changed, attemptId, account }, { now }): Promise<Adopted> {
+        if (changed === undefined) return 'not_payable';
         const row = await em.findOneOrFail(PaymentAttemptRow, {
           merchantId: storedId('mer', merchantId),
           id: storedId('pat', attemptId),
         });
         // The wallet has its request, so the wallet is asked and nothing is sent.
-        Object.assign(row, { status: 'UNKNOWN', maybeSent: true });
+        Object.assign(row, { status: 'UNKNOWN', maybeSent: true, walletAccountId: account });
         const { wallet, providerTransactionId } = money;
         await em.nativeUpdate(
           UnclaimedPaymentRow,
           { environment, wallet, providerTransactionId },
           { claimedAt: now },
         );
-        return true;
+        return 'adopted';
       },
     });
-    return adopted.ok && adopted.value;
+    if (adopted.ok) return adopted.value;
+    return adopted.error === 'account_missing' ? adopted.error : 'not_payable';
   };
 
   const claim: ClaimPayments['claim'] = async (order, requestId) => {
     if (!gate.hasUnclaimed(order.environment)) return false;
     const money = await find(order);
-    return money !== undefined && adopt(order, money, requestId);
+    if (money === undefined) return false;
+    const adopted = await adopt(order, money, requestId);
+    if (adopted === 'account_missing') {
+      const { merchantId: merchant_id, id: order_id } = order;
+      parts.logger.warn(
+        { merchant_id, order_id, wallet: money.wallet, payee: money.payee },
+        "an order was paid before the restore, and its merchant's wallet account with that payee is missing; add the account again",
+      );
+      // The order must be neither charged again nor asked about with other credentials, which would not find its payment.
+      throw recovering();
+    }
+    return adopted === 'adopted';
   };
 
   return {
@@ -134,7 +154,7 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
             orderNumber: row.orderNumber,
           };
           const money = attemptIds.endsOf(order).flatMap((end) => byEnd.get(end) ?? [])[0];
-          if (money !== undefined && (await adopt(order, money, ''))) claimed += 1;
+          if (money !== undefined && (await adopt(order, money, '')) === 'adopted') claimed += 1;
         }
         const last = rows.at(-1);
         if (last === undefined || rows.length < pageSize) return claimed;

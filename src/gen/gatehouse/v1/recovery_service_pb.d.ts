@@ -61,6 +61,40 @@ export declare type RecoveredOrder = Message<"gatehouse.v1.RecoveredOrder"> & {
 export declare const RecoveredOrderSchema: GenMessage<RecoveredOrder>;
 
 /**
+ * A statement that core has not read yet: that of one payee account at a wallet.
+ *
+ * @generated from message gatehouse.v1.RecoveredStatement
+ */
+export declare type RecoveredStatement = Message<"gatehouse.v1.RecoveredStatement"> & {
+  /**
+   * The payee account of merchants, such as `accountid 3001`; empty for the operator's.
+   *
+   * @generated from field: string payee = 1;
+   */
+  payee: string;
+
+  /**
+   * How far it is read.
+   *
+   * @generated from field: gatehouse.v1.RecoveredStatementState state = 2;
+   */
+  state: RecoveredStatementState;
+
+  /**
+   * Why it fails; empty unless the state is FAILING.
+   *
+   * @generated from field: string detail = 3;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.RecoveredStatement.
+ * Use `create(RecoveredStatementSchema)` to create a new message.
+ */
+export declare const RecoveredStatementSchema: GenMessage<RecoveredStatement>;
+
+/**
  * A wallet in one environment.
  *
  * @generated from message gatehouse.v1.RecoveredWallet
@@ -107,6 +141,14 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
    * @generated from field: string decided_by = 6;
    */
   decidedBy: string;
+
+  /**
+   * The statements that were not read to their end, by payee. Empty before the recovery begins to read statements, and once the
+   * state is READ.
+   *
+   * @generated from field: repeated gatehouse.v1.RecoveredStatement unread_statements = 7;
+   */
+  unreadStatements: RecoveredStatement[];
 };
 
 /**
@@ -662,7 +704,8 @@ export enum RecoveredWalletProblem {
   NO_STATEMENT = 1,
 
   /**
-   * Merchants have accounts of their own at the wallet, which the operator's statement does not contain.
+   * Merchants have accounts of their own at the wallet, and statements do not show all of their payments: an account was removed
+   * before its statement was read, or accounts may have been added since the backup, because the stream is not COMPLETE.
    *
    * @generated from enum value: RECOVERED_WALLET_PROBLEM_OWN_ACCOUNTS = 2;
    */
@@ -680,6 +723,46 @@ export enum RecoveredWalletProblem {
  * Describes the enum gatehouse.v1.RecoveredWalletProblem.
  */
 export declare const RecoveredWalletProblemSchema: GenEnum<RecoveredWalletProblem>;
+
+/**
+ * How far a statement of the lost time is read.
+ *
+ * @generated from enum gatehouse.v1.RecoveredStatementState
+ */
+export enum RecoveredStatementState {
+  /**
+   * Never the state of a stored statement.
+   *
+   * @generated from enum value: RECOVERED_STATEMENT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is not read to its end yet.
+   *
+   * @generated from enum value: RECOVERED_STATEMENT_STATE_READING = 1;
+   */
+  READING = 1,
+
+  /**
+   * It could not be read repeatedly. Core continues to try.
+   *
+   * @generated from enum value: RECOVERED_STATEMENT_STATE_FAILING = 2;
+   */
+  FAILING = 2,
+
+  /**
+   * The merchants' accounts with this payee were removed during the recovery, so their credentials are gone.
+   *
+   * @generated from enum value: RECOVERED_STATEMENT_STATE_REMOVED = 3;
+   */
+  REMOVED = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.RecoveredStatementState.
+ */
+export declare const RecoveredStatementStateSchema: GenEnum<RecoveredStatementState>;
 
 /**
  * Reports what a restored gateway knows about the time since its backup, and takes an operator's decisions.

@@ -1,0 +1,29 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StoredId } from '../../../contract/public-id.ts';
+import type { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
+
+/**
+ * The merchant's account with which a wallet is asked about money that it has under one of the merchant's references: the one of new
+ * payments, or else the latest that was. Null for the operator's; undefined when the merchant has none with that payee. Other merchants may
+ * have accounts with the same payee. Theirs are never taken. The account is locked, so that it is not removed meanwhile.
+ */
+export async function lockPaidAccount(
+  em: EntityManager,
+  merchantId: StoredId<'mer'>,
+  { environment, wallet, payee }: Pick<UnclaimedPaymentRow, 'environment' | 'wallet' | 'payee'>,
+): Promise<StoredId<'wac'> | null | undefined> {
+  // Credentials of the merchant's own may have the operator's payee. Retired ones are older than the payment.
+  const [found] = await em.execute<{ id: StoredId<'wac'> }[]>(
+    `
+select a.id
+from core.wallet_accounts a
+join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.id
+where a.merchant_id = ? and a.environment = ?::core.environment and a.wallet = ? and p.payee = ?
+  and (p.payee <> '' or a.state = 'CURRENT')
+order by array_position(array['CURRENT', 'RETIRED', 'NEXT'], a.state), a.promoted_at desc nulls last, a.id desc
+limit 1
+for share of a`,
+    [merchantId, environment, wallet, payee],
+  );
+  return found?.id ?? (payee === '' ? null : undefined);
+}

@@ -1,0 +1,92 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Environment } from '../domain/order.ts';
+
+/**
+ * Adds the statements that a recovery reads: the operator's of each wallet that offers statements, and those of the merchants' payee
+ * accounts there whose credentials are stored. An account that was removed before the backup took no payment in the lost time.
+ */
+export async function addStatements(em: EntityManager, recoveryId: string): Promise<void> {
+  await em.execute(
+    `
+insert into core.recovery_statements (recovery_id, environment, wallet, payee, state)
+select w.recovery_id, w.environment, w.wallet, known.payee, 'READING'
+from core.recovery_wallets w
+cross join lateral (
+  select '' as payee
+  union
+  select p.payee from core.payee_accounts p
+  join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+  where p.environment = w.environment and p.wallet = w.wallet
+) known
+where w.recovery_id = ? and w.obstacle in ('', 'own_accounts')
+on conflict do nothing`,
+    [recoveryId],
+  );
+}
+
+interface StatementName {
+  readonly environment: Environment;
+  readonly wallet: string;
+  readonly payee: string;
+}
+
+/** The readings of one day of a statement that was not read to its end yet. */
+export interface ReadDay extends StatementName {
+  /** As 2026-01-31, UTC. */
+  readonly day: string;
+  /** Whether one was read to its end, and late enough. */
+  readonly isDone: boolean;
+  /** Whether one is under way, or waits for its next try. */
+  readonly isOpen: boolean;
+  /** Whether two readings or more have failed. */
+  readonly isFailing: boolean;
+  /** Why the latest one failed; '' when none did. */
+  readonly detail: string;
+  /** Whether no account with the payee has credentials any more. */
+  readonly isRemoved: boolean;
+}
+
+/** The days of the statements that were not read yet. Only readings that began after `since` count, and that reach to `until`. */
+export const readStatementDays = (
+  em: EntityManager,
+  recoveryId: string,
+  dates: readonly string[],
+  { since, until }: { readonly since: Date; readonly until: Date },
+): Promise<ReadDay[]> =>
+  em.execute<ReadDay[]>(
+    `
+select s.environment, s.wallet, s.payee, asked.day::text as day,
+  coalesce(bool_or(r.status = 'COMPLETED' and r.period_to >= least(asked.day + interval '1 day', ?::timestamptz)), false) as "isDone",
+  coalesce(bool_or(r.status in ('WAITING', 'RUNNING')), false) as "isOpen",
+  coalesce(bool_or(r.detail <> '' and (r.status = 'FAILED' or r.tries - (r.status = 'RUNNING')::integer >= 2)), false) as "isFailing",
+  coalesce((array_agg(r.detail order by r.updated_at desc) filter (where r.detail <> ''))[1], '') as detail,
+  s.payee <> '' and not exists (
+    select from core.payee_accounts p
+    join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+    where p.environment = s.environment and p.wallet = s.wallet and p.payee = s.payee
+  ) as "isRemoved"
+from core.recovery_statements s
+cross join unnest(?::date[]) as asked (day)
+left join core.reconciliations r
+  on r.wallet = s.wallet || case when s.payee = '' then '' else '/' || s.payee end
+  and r.environment = s.environment and r.day = asked.day and r.created_at >= ?::timestamptz
+where s.recovery_id = ? and s.state <> 'READ'
+group by s.environment, s.wallet, s.payee, asked.day
+order by s.environment, s.wallet, s.payee, asked.day`,
+    [until, `{${dates.join(',')}}`, since, recoveryId],
+  );
+
+/** A wallet at which merchants have accounts of their own. */
+export interface OwnAccounts {
+  readonly environment: Environment;
+  readonly wallet: string;
+  /** Whether the payee of one of them is not recorded yet. Core records it within a minute. */
+  readonly hasUnnamed: boolean;
+}
+
+export const readOwnAccounts = (em: EntityManager): Promise<OwnAccounts[]> =>
+  em.execute<OwnAccounts[]>(`
+select a.environment, a.wallet, bool_or(p.payee is null) as "hasUnnamed"
+from core.wallet_accounts a
+left join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.id
+group by a.environment, a.wallet`);

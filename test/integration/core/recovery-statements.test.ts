@@ -1,0 +1,224 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import { RecoveryRow } from '../../../src/core/database/recovery-entities.ts';
+import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
+import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
+import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { StreamState } from '../../../src/core/domain/recovery.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('recovery statements', () => testDatabase.url, 4);
+const connection = sharedConnection(() => testDatabase.url);
+
+const wallet: Wallet = {
+  id: 'walleta',
+  options: [],
+  currencies: [],
+  refunds: 'any',
+  environments: ['SANDBOX'],
+  reconcile: true,
+};
+const lostFrom = new Date('2026-03-10T10:00:00Z');
+const lostUntil = new Date('2026-03-10T12:00:00Z');
+const settledAt = new Date('2026-03-10T12:04:00Z');
+const day = '2026-03-10';
+
+beforeEach(async () => {
+  await connection.query('truncate core.recoveries, core.reconciliations, core.merchants cascade');
+  await connection.query(
+    "insert into core.database_life (lineage, home, seen_at) values (gen_random_uuid(), '', now()) on conflict do nothing",
+  );
+});
+
+async function addMerchant(): Promise<string> {
+  const id = v7();
+  await connection.query(
+    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
+    [id],
+  );
+  return id;
+}
+
+/** An own account at the wallet. Without a payee, as a core of release 0.1.0 adds it. */
+async function addAccount(payee: string | undefined, state = 'CURRENT', merchant = ''): Promise<string> {
+  const merchantId = merchant === '' ? await addMerchant() : merchant;
+  const id = v7();
+  await connection.query(
+    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
+       sealed_secrets, check_result, created_at)
+     values ($1, $2, 'SANDBOX', 'walleta', $3, '{}', '{}', '', '', 'ACCEPTED', now())`,
+    [merchantId, id, state],
+  );
+  if (payee !== undefined)
+    await connection.query(`insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', $3)`, [
+      merchantId,
+      id,
+      payee,
+    ]);
+  return id;
+}
+const removeAccount = (id: string) =>
+  connection.query('delete from core.wallet_accounts where id = $1', [id]);
+
+const begin = (stream: StreamState) =>
+  database.fork().transactional(async (em) => {
+    const id = v7();
+    await beginRecovery(em, [wallet], { id, cause: 'OPERATOR', lostFrom, lostUntil });
+    (await em.findOneOrFail(RecoveryRow, { id })).stream = stream;
+  });
+
+/** One step. Returns the statements that it started to read. */
+async function step(): Promise<string[]> {
+  const em = database.fork();
+  const started: string[] = [];
+  await checkWallets(
+    em,
+    await em.findOneOrFail(RecoveryRow, { finishedAt: null }),
+    settledAt,
+    (key, date, by) => {
+      started.push([key.wallet, key.payee, date, by].join(' | '));
+      return Promise.resolve();
+    },
+  );
+  return started;
+}
+
+interface Reading {
+  readonly status: 'COMPLETED' | 'FAILED' | 'WAITING';
+  readonly until?: Date;
+  readonly createdAt?: Date;
+  readonly tries?: number;
+  readonly detail?: string;
+}
+
+/** What came of a reading of a statement. */
+const read = (name: string, { status, until, createdAt = settledAt, tries = 1, detail = '' }: Reading) =>
+  connection.query(
+    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, due_at, period_to, tries,
+       entries, other_entries, differences, detail, created_at, updated_at)
+     values ($1, $2, 'SANDBOX', $3, $4::core.reconciliation_status, false, 'recovery',
+       case when $4 = 'WAITING' then now() end, $5, $6, 0, 0, 0, $7, $8, $8)`,
+    [v7(), name, day, status, until, tries, detail, createdAt],
+  );
+const completed: Reading = { status: 'COMPLETED', until: settledAt };
+
+const store = () => createRecoveryStore({ database, wallets: [wallet], newId: newRandomId, newUuid: v7 });
+const shown = async () => {
+  const check = (await store().latest())?.wallets[0];
+  return {
+    state: check?.state,
+    obstacle: check?.obstacle,
+    unread: check?.unread.map(({ payee, state, detail }) => [payee, state, detail].join(' | ')),
+  };
+};
+
+test('the statement of each payee account is requested once, however many merchants share it', async () => {
+  await addAccount('accountid 3001');
+  await addAccount('accountid 3001', 'RETIRED');
+  await addAccount('accountid 3002');
+  // Credentials of its own with the operator's payee.
+  await addAccount('');
+  await removeAccount(await addAccount('accountid 3003'));
+  await begin('COMPLETE');
+
+  expect(await step()).toEqual(
+    ['', 'accountid 3001', 'accountid 3002'].map((payee) => `walleta | ${payee} | ${day} | recovery`),
+  );
+
+  await read('walleta', completed);
+  await read('walleta/accountid 3001', completed);
+  // This one ends before the last prompts have, and that one began before the restore.
+  await read('walleta/accountid 3002', { status: 'COMPLETED', until: lostUntil });
+  await read('walleta/accountid 3002', { ...completed, createdAt: lostFrom });
+  expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
+  expect(await shown()).toEqual({
+    state: 'WAITING',
+    obstacle: '',
+    unread: ['accountid 3002 | READING | '],
+  });
+
+  await read('walleta/accountid 3002', completed);
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+});
+
+test('without a complete stream an operator is needed when all statements are read, and accounts that are added meanwhile are read too', async () => {
+  await addAccount('accountid 3001');
+  await begin('LOST');
+  await read('walleta', completed);
+  await read('walleta/accountid 3001', completed);
+
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
+  await addAccount('accountid 3002');
+  expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
+  expect(await shown()).toMatchObject({ obstacle: '', unread: ['accountid 3002 | READING | '] });
+  await read('walleta/accountid 3002', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
+
+  const by = { actor: 'operator', requestId: '' };
+  const subject = { type: 'wallet', environment: 'SANDBOX', wallet: 'walleta' } as const;
+  await store().accept(subject, 'nothing was added', by);
+  await step();
+  expect(await shown()).toMatchObject({ state: 'ACCEPTED' });
+});
+
+test('an account that is removed during the recovery needs an operator, until it is added again', async () => {
+  const id = await addAccount('accountid 3001');
+  await begin('COMPLETE');
+  await removeAccount(id);
+  await read('walleta', completed);
+
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({
+    state: 'WAITING',
+    obstacle: 'own_accounts',
+    unread: ['accountid 3001 | REMOVED | '],
+  });
+  await addAccount('accountid 3001');
+  expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
+  await read('walleta/accountid 3001', completed);
+  await step();
+  expect(await shown()).toMatchObject({ state: 'READ' });
+});
+
+test('a statement that fails twice is shown with its error, and is tried on', async () => {
+  await addAccount('accountid 3001');
+  await begin('COMPLETE');
+  await read('walleta', completed);
+  await read('walleta/accountid 3001', { status: 'WAITING', tries: 1, detail: 'a time-out' });
+
+  expect(await step()).toEqual([]);
+  expect((await shown()).unread).toEqual(['accountid 3001 | READING | ']);
+  await connection.query("update core.reconciliations set tries = 2 where status = 'WAITING'");
+  expect(await step()).toEqual([]);
+  expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | a time-out']);
+  await connection.query(
+    "update core.reconciliations set status = 'FAILED', due_at = null, detail = 'refused' where status = 'WAITING'",
+  );
+  expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
+  expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | refused']);
+  await read('walleta/accountid 3001', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+});
+
+test('a wallet waits until the payees of all own accounts are recorded', async () => {
+  const merchant = await addMerchant();
+  const id = await addAccount(undefined, 'CURRENT', merchant);
+  await begin('COMPLETE');
+  await read('walleta', completed);
+
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({ state: 'WAITING', obstacle: '', unread: [] });
+  await connection.query(
+    `insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', 'accountid 3001')`,
+    [merchant, id],
+  );
+  expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
+});
