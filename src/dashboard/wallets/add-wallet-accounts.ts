@@ -108,9 +108,12 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
     app.post(`${path}/accounts/:accountId/${action}`, async (request: AccountRequest, reply) => {
       const { words } = walletWritingFor(request, timeZone);
       const { merchantId } = pageMerchantOf(request);
-      const answer = await act({ merchantId, walletAccountId: request.params.accountId }, request);
-      if (!answer.ok && answer.refusal.reason === 'INVALID_FIELDS')
+      const { accountId: walletAccountId } = request.params;
+      // Core finds accounts by their ids alone. The account must belong to the path's environment and wallet.
+      const { accounts } = await walletOf(request);
+      if (!accounts.some((account) => account.walletAccountId === walletAccountId))
         throw new PageProblem('notFound', 'NO_WALLET_ACCOUNT');
+      const answer = await act({ merchantId, walletAccountId }, request);
       if (!answer.ok) return show(request, reply, { problem: problemOf(answer.refusal, words), status: 409 });
       flash(request, { tone: 'good', text: words.own[action].done });
       return reply.redirect(selfOf(request), 303);

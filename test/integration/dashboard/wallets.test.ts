@@ -152,4 +152,32 @@ describe('own accounts', () => {
     const unknown = 'wac_00000000000000000000000000';
     expect((await visitor.post(`${path}/walleta/accounts/${unknown}/retire`)).status).toBe(404);
   });
+
+  test.each(['check', 'promote', 'retire', 'remove'])(
+    '%s finds no account of another environment, wallet or merchant',
+    async (action) => {
+      const { merchantId, visitor, walletsOf, path } = await atNewMerchant();
+      const other = await atNewMerchant();
+      await visitor.post(`${path}/walleta/accounts`, form);
+      const walletAccountId = (await walletsOf())[0]?.accounts[0]?.walletAccountId ?? '';
+      await worker.recordWalletAccountCheck({
+        merchantId,
+        walletAccountId,
+        check: WalletAccountCheck.ACCEPTED,
+      });
+      if (action === 'retire') await merchantWallets.promoteWalletAccount({ merchantId, walletAccountId });
+      const before = await walletsOf();
+
+      const statuses: number[] = [];
+      for (const [sender, wallet] of [
+        [visitor, `${path.replace('sandbox', 'production')}/walleta`],
+        [visitor, `${path}/walletb`],
+        [other.visitor, `${other.path}/walleta`],
+      ] as const)
+        statuses.push((await sender.post(`${wallet}/accounts/${walletAccountId}/${action}`)).status);
+
+      expect(statuses).toEqual([404, 404, 404]);
+      expect(await walletsOf()).toEqual(before);
+    },
+  );
 });
