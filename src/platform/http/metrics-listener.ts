@@ -31,10 +31,24 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).type('text/plain').send('This port serves only GET /metrics.\n'),
   );
+  app.setErrorHandler((error, request, reply) => {
+    const { status, message } = problemOf(error);
+    if (status >= 500)
+      logger.error({ err: error, request_id: request.id }, 'the metrics could not be served');
+    return reply.code(status).type('text/plain').send(`${message}\n`);
+  });
   app.get('/metrics', async (request, reply) => {
     const { contentType, body } = await metrics.page(request.headers.accept);
     return reply.type(contentType).send(body);
   });
   await app.listen({ host, port });
   return { url: `${app.listeningOrigin}/metrics`, close: () => app.close() };
+}
+
+/** The answer to a request that failed. Only the message of a mistake in the request is for the client. */
+function problemOf(error: unknown): { readonly status: number; readonly message: string } {
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  return error instanceof Error && typeof status === 'number' && status >= 400 && status < 500
+    ? { status, message: error.message }
+    : { status: 500, message: 'Internal server error' };
 }

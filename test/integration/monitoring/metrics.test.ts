@@ -138,6 +138,20 @@ test('the port of the metrics has no other page, and the listeners for merchants
     expect((await fetch(`${origin ?? ''}/metrics`)).status).toBe(404);
 });
 
+test.each([
+  ['a body that is not JSON', 'application/json', 400],
+  ['an invalid content type', 'json', 415],
+])('the port of the metrics answers %s with text of its own', async (_name, type, status) => {
+  const answer = await fetch(String(stack.checkouts[0]?.process.ready['metrics']), {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body: '{',
+  });
+
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/plain']);
+  expect(await answer.text()).not.toContain('FST_ERR');
+});
+
 test('a recorded request is an exemplar of every process that measured it, for a client that accepts OpenMetrics', async () => {
   const { testKey } = await stack.createMerchant();
   const traceId = randomBytes(16).toString('hex');
