@@ -85,8 +85,14 @@ async function ingestUntilStopped(
   try {
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
-      const received = await inbox.take(listPageSize, isOpen ? quietMs : awayMs);
+      const quiet = isOpen ? quietMs : awayMs;
+      const storeInMs = position.storeInMs();
+      const received = await inbox.take(listPageSize, Math.min(quiet, storeInMs));
       if (received.events.length > 0) await ingestBatch(received, position, parts, ended);
+      else if (storeInMs <= quiet) {
+        await position.store();
+        continue;
+      }
       if (received.events.length > 0 && now().getTime() - lookedAt < lookEveryMs) continue;
       await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
       lookedAt = now().getTime();
@@ -96,7 +102,7 @@ async function ingestUntilStopped(
   }
 }
 
-/** An event is acknowledged to the broker only after its delivery is written. */
+/** An event is acknowledged to the broker only after its deliveries are written. */
 async function ingestBatch(
   received: ReceivedEvents,
   position: ReaderPosition,

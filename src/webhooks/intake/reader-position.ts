@@ -14,16 +14,23 @@ export interface EventAtCursor {
 
 /** The position of a reader of core's list, in memory and in the database. */
 export interface ReaderPosition {
-  /** The cursor of the last read event; empty before the first. */
+  /** The cursor of the last read event; empty before the first. The database may have an earlier one for a fifth of a second. */
   readonly cursor: () => string;
   /** Whether the event at this cursor was certainly read. Only the latest cursors are remembered. */
   readonly isKnown: (cursor: string) => boolean;
-  /** Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. */
+  /**
+   * Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. Events
+   * without deliveries may move the position in memory only, until `storeInMs` is 0.
+   */
   readonly advance: (events: readonly EventAtCursor[]) => Promise<number>;
   /** Writes the deliveries of events elsewhere in the list, without moving. Returns the number of new deliveries. */
   readonly add: (events: readonly EventAtCursor[]) => Promise<number>;
   /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
+  /** How soon `store` must be called; infinite when the database has the position. */
+  readonly storeInMs: () => number;
+  /** Writes the position. */
+  readonly store: () => Promise<void>;
   /** Records that the list had no more events. */
   readonly touch: () => Promise<void>;
   /** Keeps the connection and its lock alive while there is nothing to write. */
@@ -37,6 +44,12 @@ export const reconcileReader = 'reconcile';
 /** Covers half a minute of a busy system. Events that the broker brings after core's list are recognised without a query. */
 const remembered = 50_000;
 
+/**
+ * How often the position is written when events have no deliveries, as most have none. Each write is a commit. After a crash, these
+ * events are read again from core's list.
+ */
+const storeEveryMs = 200;
+
 /** How often an idle reader records that it is alive. This is twice as often as its watchers need. */
 const touchEveryMs = 5_000;
 
@@ -49,29 +62,45 @@ export async function openReaderPosition(
   client: PoolClient,
   writer: DeliveryWriter,
   now: () => Date,
+  monotonicMs = (): number => performance.now(),
 ): Promise<ReaderPosition> {
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
   let movedAt = 0;
+  let isStored = true;
+  let storedAtMs = -Infinity;
   const owedOf = (events: readonly EventAtCursor[]): Promise<readonly OwedDelivery[]> =>
     writer.owed(
       events.map(({ event }) => event),
       'possible',
       client,
     );
-  const move = async (events: readonly EventAtCursor[], to: string): Promise<number> => {
-    const owed = await owedOf(events);
+  const isStoreDue = (): boolean => monotonicMs() - storedAtMs >= storeEveryMs;
+  /** Writes deliveries, and moves, in one transaction. */
+  const write = async (owed: readonly OwedDelivery[], to: string): Promise<number> => {
     const created = await writer.write(owed, { reader, cursor: to }, client);
     cursor = to;
+    isStored = true;
+    storedAtMs = monotonicMs();
     movedAt = now().getTime();
-    for (const { cursor: each } of events) known.set(each, true);
     return created.length;
   };
   if (cursor !== '') known.set(cursor, true);
   return {
     cursor: () => cursor,
     isKnown: (other) => known.has(other),
-    advance: (events) => move(events, events.at(-1)?.cursor ?? cursor),
+    async advance(events) {
+      const to = events.at(-1)?.cursor ?? cursor;
+      const owed = await owedOf(events);
+      let created = 0;
+      if (owed.length > 0 || isStoreDue()) created = await write(owed, to);
+      else {
+        cursor = to;
+        isStored = false;
+      }
+      for (const { cursor: each } of events) known.set(each, true);
+      return created;
+    },
     async add(events) {
       const created = await writer.write(await owedOf(events), undefined, client);
       for (const { cursor: each } of events) known.set(each, true);
@@ -79,10 +108,14 @@ export async function openReaderPosition(
     },
     async restart() {
       known.clear();
-      await move([], '');
+      await write([], '');
+    },
+    storeInMs: () => (isStored ? Infinity : Math.max(0, storedAtMs + storeEveryMs - monotonicMs())),
+    async store() {
+      await write([], cursor);
     },
     async touch() {
-      if (now().getTime() - movedAt >= touchEveryMs) await move([], cursor);
+      if (now().getTime() - movedAt >= touchEveryMs) await write([], cursor);
     },
     async keep() {
       await client.query('select 1');
