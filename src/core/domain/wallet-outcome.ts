@@ -223,13 +223,12 @@ export function parseDebited({
 }
 
 /**
- * Whether a wallet may be asked to return this money: a positive amount of a known currency, which is the order's if there is an
- * order. Any other is an error of the wallet, which a person must ask about.
+ * Whether a wallet may be asked to return this money: its amount is a positive number. The wallet took it, so it is returned in
+ * the wallet's own notation, also in a currency that the order does not have. Any other amount is an error of the wallet, which a
+ * person must ask about.
  */
-export function isReturnable(money: Pick<FoundMoney, 'amount' | 'currency'>, ofOrder?: Currency): boolean {
-  const debited = parseDebited(money);
-  return debited !== undefined && (ofOrder === undefined || debited.currency.code === ofOrder.code);
-}
+export const isReturnable = ({ amount }: Pick<FoundMoney, 'amount'>): boolean =>
+  /^[0-9]+(?:\.[0-9]+)?$/.test(amount) && /[1-9]/.test(amount);
 
 function trimDecimals(amount: string, exponent: number): string {
   const [, whole = '', decimals = ''] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(amount) ?? [];

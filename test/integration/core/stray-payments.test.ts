@@ -87,8 +87,9 @@ describe('money that does not belong to the order', () => {
 
   test.each([
     ['another amount', '100.51', 'ETB', due],
-    ['an unknown currency', '100.50', 'Birr', parked],
-    ['another currency', '100.50', 'USD', parked],
+    ['an unknown currency', '100.50', 'Birr', due],
+    ['another currency', '100.50', 'USD', due],
+    ['more decimals than the currency has', '100.123', 'ETB', due],
     ['zero', '0.00', 'ETB', parked],
     ['a negative amount', '-100.50', 'ETB', parked],
     ['garbage', 'a lot', 'ETB', parked],
@@ -144,7 +145,8 @@ describe('money that does not belong to the order', () => {
   });
 
   test('of zero from an earlier version is not leased', async () => {
-    const { strayPaymentId } = await findMoney();
+    const payment = await desk.startDirect({ merchantId });
+    const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '100.51'));
     await desk.query(`update core.stray_payments set amount = '0', due_at = now() where id = $1`, [
       storedId('stp', strayPaymentId),
     ]);

@@ -83,16 +83,13 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
         return { order, attempt, dueAt, strayPaymentId: known ?? '', isParked: false };
       }
       const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
-      const { currency } = order.amount;
       const strayPaymentId =
-        stray === undefined
-          ? ''
-          : await recordStrayPayment(em, newId, row, stray.kind, stray.money, currency, at);
+        stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
       if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
       const stored = taken.loaded(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
-      const isParked = stray !== undefined && !isReturnable(stray.money, currency);
+      const isParked = stray !== undefined && !isReturnable(stray.money);
       return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId, isParked };
     },
   });

@@ -3,22 +3,16 @@ import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/order-e
 import { StrayPaymentRow } from '../../database/order-entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
-import type { Currency } from '../../domain/currency.ts';
 import { isReturnable } from '../../domain/wallet-outcome.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import { beginReversal, parkReversal } from '../../domain/reversal.ts';
 import type { Reversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
 
-/** The reversal of found money: due at once, or parked. `currency` is that of its order, if it has one. */
-export function reversalOfMoney(
-  name: StoredId<'stp'>,
-  money: FoundMoney,
-  currency: Currency | undefined,
-  now: Date,
-): Reversal {
+/** The reversal of found money: due at once, or parked. */
+export function reversalOfMoney(name: StoredId<'stp'>, money: FoundMoney, now: Date): Reversal {
   const reversal = beginReversal(name, now);
-  return isReturnable(money, currency) ? reversal : parkReversal(reversal, now);
+  return isReturnable(money) ? reversal : parkReversal(reversal, now);
 }
 
 /** The public id of the stray payment that recorded a transaction of an attempt. */
@@ -41,7 +35,6 @@ export async function recordStrayPayment(
   attempt: PaymentAttemptRow,
   kind: StrayPaymentKind,
   money: FoundMoney,
-  currency: Currency,
   now: Date,
 ): Promise<PublicId<'stp'>> {
   const known = await findStrayPayment(em, attempt, money);
@@ -58,7 +51,7 @@ export async function recordStrayPayment(
     paymentOption: attempt.paymentOption,
     ...money,
     kind,
-    ...reversalColumns(reversalOfMoney(stored, money, currency, now)),
+    ...reversalColumns(reversalOfMoney(stored, money, now)),
     createdAt: now,
   });
   return id;

@@ -117,7 +117,7 @@ export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): Conf
       paymentOption: row.paymentOption,
       ...money,
       kind: found.kind,
-      ...reversalColumns(reversalOfMoney(id, money, found.order?.amount.currency, at)),
+      ...reversalColumns(reversalOfMoney(id, money, at)),
       createdAt: at,
     });
     const orderId = found.order === undefined ? null : storedId('ord', found.order.id);

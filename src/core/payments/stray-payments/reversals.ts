@@ -110,8 +110,8 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           );
           const leasedRows: LeasedReversal[] = [];
           for (const row of rows) {
-            // Earlier versions also requested the return of amounts that cannot be returned.
-            if (!isReturnable(row)) {
+            // Earlier versions also requested the return of amounts that cannot be returned. One that a wallet may have got is queried.
+            if (!isReturnable(row) && !reversalOf(row).maybeSent) {
               em.assign(row, reversalColumns(parkReversal(reversalOf(row), at)));
               continue;
             }

@@ -128,8 +128,8 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   /**
    * Why the wallet refused the reversal, as one of Gatehouse's lower_snake words, such as account_state. Empty while it is
    * not refused, and on refusals that a version before this one recorded: their detail begins with the word. The word
-   * amount_not_returnable means that no wallet was asked: the wallet reported zero, a negative amount, no amount, or another
-   * currency than the order's. RetryReversal then fails with REVERSAL_NOT_REFUSED.
+   * amount_not_returnable means that no wallet was asked: the wallet reported zero, a negative amount, or no readable
+   * amount. RetryReversal then fails with REVERSAL_NOT_REFUSED.
    *
    * @generated from field: string refusal_reason = 16;
    */
