@@ -160,7 +160,7 @@ describe('a customer', () => {
     expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
   });
 
-  test('who sees the other browser pay sees the outcome', async () => {
+  test('sees the outcome when another browser pays', async () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet A app');
@@ -344,7 +344,7 @@ describe('pages of other origins', () => {
     expect(await orders.attempts(order)).toEqual([]);
   });
 
-  test('our own form works when the browser does not name its origin', async () => {
+  test('our own form is accepted when the browser does not name its origin', async () => {
     const order = await orders.register();
     await page.goto(at('pay.test', order.url));
     await pay('Wallet A app');

@@ -98,7 +98,7 @@ describe('merchant', () => {
     });
   });
 
-  test('list shows the newest merchant first, within 100 columns however long the names', async () => {
+  test('list shows the newest merchant first, within 100 columns however long the names are', async () => {
     const older = await newMerchant('A name that goes on and on, '.repeat(4));
     const newer = await newMerchant('Newer');
 
@@ -284,7 +284,7 @@ describe('order', () => {
     });
   });
 
-  test('list shows the orders of one environment and says which', async () => {
+  test('list shows the orders of one environment and names it', async () => {
     const { id } = await stack.createMerchant();
     await register(id, 'in-the-sandbox');
     await register(id, 'in-production', Environment.PRODUCTION);

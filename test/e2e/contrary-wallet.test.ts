@@ -150,7 +150,7 @@ test.each<[what: string, money: Money]>([
   ['another currency', { amount: '100.5', currency: 'USD' }],
   ['a currency that the wallet was not configured for', { amount: '100.5', currency: 'KES' }],
 ])(
-  '%s, paid after the order has failed, is given back once, and the order stays FAILED',
+  '%s, paid after the order has failed, is returned once, and the order stays FAILED',
   async (what, money) => {
     const payer = `251911${String(what.length).padStart(6, '0')}`;
     const response = await fetch(

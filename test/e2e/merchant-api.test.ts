@@ -381,7 +381,7 @@ describe('docs/merchant-api.md', () => {
       ? Object.entries(value).map(([key, inner]) => [key, shape(inner)])
       : typeof value;
 
-  test('its examples work as it describes', async () => {
+  test('has examples that get the documented answers', async () => {
     const shown = await examples();
     expect(shown.map(({ path }) => path)).toEqual([
       '/api/v1/register',

@@ -55,7 +55,7 @@ describe('the one command', () => {
       hadSharedFolder = existsSync(sharedFolder);
     });
 
-    test('works for root with the project in a home of mode 0700', async () => {
+    test('starts for root with the project in a home of mode 0700', async () => {
       const home = await newHome();
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });

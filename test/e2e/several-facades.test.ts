@@ -109,7 +109,7 @@ describe('two facades and two cores', () => {
     expect(await storyOf(orderNumber)).toBe('PENDING 1 1CREATED');
   });
 
-  test('let one of many conflicting registrations win, and agree which', async () => {
+  test('accept one of many conflicting registrations, and agree which', async () => {
     const orderNumber = newOrderNumber();
 
     const answers = await forty((n) => register(n, orderNumber, `${n + 1}.00`));

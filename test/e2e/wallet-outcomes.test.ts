@@ -108,7 +108,7 @@ async function chargesTo(payer: string): Promise<Charge[]> {
 
 test.each([
   ['00', 'success, with a callback'],
-  ['08', 'rate limited once, then fine'],
+  ['08', 'rate limited once, then accepted'],
   ['10', 'success without a callback'],
   ['11', 'the callback comes three times'],
   ['12', 'the callback comes before the acknowledgement'],
@@ -169,7 +169,7 @@ test('a payment that the wallet refused can be queried again, and is never sent 
   expect(story.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
 });
 
-test('04 no answer: the order is FAILED when the wallet reports no confirmation, and nobody is charged', async () => {
+test('04 no answer: the order is FAILED when the wallet reports that the payer has not confirmed, and nobody is charged', async () => {
   const { orderNumber, payer } = await pay('04');
 
   expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
@@ -178,7 +178,7 @@ test('04 no answer: the order is FAILED when the wallet reports no confirmation,
 });
 
 test.each([
-  ['09', 'an unheard-of status'],
+  ['09', 'an unknown status'],
   ['15', 'the acknowledgement hangs and nothing was created, however often'],
   ['16', '503 at every acknowledgement'],
   ['18', 'a forged success callback, while the wallet says pending'],

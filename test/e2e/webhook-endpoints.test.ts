@@ -91,7 +91,7 @@ function typeOf(webhook: ReceivedWebhook, secret: string): string {
 const typesAt = ({ webhooks: arrived }: Receiver, secret: string): string[] =>
   arrived.map((webhook) => typeOf(webhook, secret));
 
-test('a direct payment and its refund reach each endpoint that wants them, signed with its own secret, beside the webhook_url', async () => {
+test('a direct payment and its refund reach each endpoint that receives their types, signed with its own secret, beside the webhook_url', async () => {
   await allowRefunds();
   const [all, refunds, own] = [await openReceiver(), await openReceiver(), await openReceiver()];
   const first = await createEndpoint(`${all.origin}/hook`);

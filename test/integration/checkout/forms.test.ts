@@ -124,7 +124,7 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
   test.each([
     ['spaces', '0911 22 33 44'],
     ['dashes and brackets', '(+251) 911-22-33-44'],
-    ['what phones put around a number that was copied', '\u202a+251\u00a0911223344\u202c'],
+    ['the invisible characters that phones put around a copied number', '\u202a+251\u00a0911223344\u202c'],
   ])('a phone number typed with %s is accepted', async (_name, typed) => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
@@ -155,7 +155,7 @@ describe('a malformed form', () => {
     expect(await orders.attempts(order)).toEqual([]);
   });
 
-  test('a field sent twice counts once', async () => {
+  test('a field that is sent twice counts once', async () => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
     const phone = anotherPhone();

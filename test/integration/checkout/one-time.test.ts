@@ -70,7 +70,7 @@ describe('submitting', () => {
     expect(await orders.attempts(order)).toMatchObject([{ phone: '+251911223344' }]);
   });
 
-  test('without opening the page first works, and gives the browser its secret', async () => {
+  test('without opening the page first starts the payment, and gives the browser its secret', async () => {
     const order = await orders.register();
     const customer = createCustomer();
 

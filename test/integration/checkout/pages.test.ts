@@ -145,7 +145,7 @@ describe('the payment page', () => {
     expect((await createCustomer().get(order.url)).body).toContain(written);
   });
 
-  test('has its own address as a QR code', async () => {
+  test('shows its own address as a QR code', async () => {
     const order = await orders.register();
 
     const { status, headers, body } = await createCustomer().get(`${order.url}/qr.svg`);
@@ -299,7 +299,7 @@ describe('the language', () => {
     expect(pages.map(({ body }) => body.includes('<html lang="am">'))).toEqual([true, true, true]);
   });
 
-  test('the switch leads to the same page in the other language', async () => {
+  test('is changed by a switch that leads to the same page', async () => {
     const order = await orders.register();
     const { pathname } = new URL(order.url);
 
@@ -310,7 +310,7 @@ describe('the language', () => {
   });
 
   test.each(['xx', '../am', '<script>'])(
-    'ignores and does not remember the unknown language %s',
+    'stays the same for the unknown language %s, which is not remembered',
     async (language) => {
       const order = await orders.register();
 

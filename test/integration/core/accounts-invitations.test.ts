@@ -51,7 +51,7 @@ describe('an invitation', () => {
     expect((await accept(token)).user).toMatchObject({ isOperator: true, memberships: [] });
   });
 
-  test('works once, however many requests use it at the same moment on different cores', async () => {
+  test('can be accepted once, however many requests use it at the same moment on different cores', async () => {
     const token = await invite(desk.newEmail());
 
     const outcomes = await Promise.allSettled([0, 1, 0, 1, 0, 1].map((core) => accept(token, {}, core)));
@@ -125,7 +125,7 @@ describe('an invitation', () => {
     expect(await wrong()).toBe('TOO_MANY_TRIES');
   });
 
-  test('of two for one new address, accepted at once, one creates the account and the other asks for its password', async () => {
+  test('that is accepted together with another one for the same new address creates the account or asks for its password', async () => {
     const other = (await stack.createMerchant()).id;
     const email = desk.newEmail();
     const tokens = [await invite(email), await invite(email, MemberRole.VIEWER, other)];
@@ -194,9 +194,9 @@ describe('an invitation is refused', () => {
     ['no name', { name: '' }, 'name'],
     ['a name with a right-to-left override', { name: 'a\u202eb' }, 'name'],
     ['a password of 11 characters', { password: 'horse batte' }, 'password'],
-    ['their address as the password', { password: 'someone@shop.example' }, 'password'],
+    ["the user's address as the password", { password: 'someone@shop.example' }, 'password'],
     ['an unknown language', { language: 'fr' }, 'language'],
-  ])('and cannot be accepted with %s', async (_name, own, field) => {
+  ])('when it is accepted with %s', async (_name, own, field) => {
     const token = await invite(field === 'password' ? 'someone@shop.example' : desk.newEmail());
     expect(await wrongFields(accept(token, own))).toBe(field);
     await desk.accounts[0].getInvitation({ token });

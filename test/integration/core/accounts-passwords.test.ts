@@ -37,7 +37,7 @@ describe('a reset', () => {
       expect(await refusalOf(desk.accounts[0].resetPassword({ token, password }))).toBe('LINK_NOT_USABLE');
   });
 
-  test('by two links at once on two cores happens once', async () => {
+  test('is done once, also by two links at once on two cores', async () => {
     const user = await addUser();
     const tokens = [await startReset(user.email), await startReset(user.email)];
     const outcomes = await Promise.allSettled(

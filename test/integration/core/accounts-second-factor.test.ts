@@ -24,7 +24,7 @@ const userOf = async (userId: string) =>
   (await desk.accounts[0].listUsers({ merchantId })).users.find((user) => user.userId === userId);
 
 describe('turning the second factor on', () => {
-  test('gives a secret for an authenticator, and counts from its first code on', async () => {
+  test('gives a secret for an authenticator, and takes effect with its first code', async () => {
     const userId = await addUser();
 
     const { secret, uri } = await desk.accounts[0].beginTotp({ userId });

@@ -96,7 +96,7 @@ describe('a sign-in is recorded', () => {
     ]);
   });
 
-  test('and a confirmation of the identity is not', async () => {
+  test('but a confirmation of the identity is not', async () => {
     const user = await addUser();
     await signIn(user.email, { isConfirmation: true });
     const { secret } = await desk.enableTotp(user.userId, -1);

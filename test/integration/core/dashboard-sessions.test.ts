@@ -68,10 +68,10 @@ describe('a session', () => {
   });
 
   test.each([
-    ['more than 16 kB', { data: new Uint8Array(16_385) }, 'session.data'],
+    ['more than 16 kB of data', { data: new Uint8Array(16_385) }, 'session.data'],
     ['no end', { expireTime: undefined }, 'session.expire_time'],
     [
-      '31 days',
+      'an end in 31 days',
       { expireTime: timestampFromDate(new Date(Date.now() + 31 * 86_400_000)) },
       'session.expire_time',
     ],

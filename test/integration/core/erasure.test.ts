@@ -172,7 +172,7 @@ test('a request for one merchant does not erase the orders of others', async () 
   ).rejects.toThrow('there is no merchant');
 });
 
-test('an erasure hides no manipulation, neither before nor after it, nor one without core', async () => {
+test('a manipulation before or after an erasure is found, and so is an erasure without core', async () => {
   const [before, after, without] = [
     await paidOrder(newPhone()),
     await paidOrder(newPhone()),
@@ -226,7 +226,7 @@ test('an erasure hides no manipulation, neither before nor after it, nor one wit
   expect(new Set(await kindsOf(without))).toEqual(new Set(['EVENT_CHANGED']));
 });
 
-test('nothing but an erasure changes an event, an entry of the audit log or a block, also in a transaction that erases', async () => {
+test('only an erasure can change events, audit entries and blocks, and it can change only what it erases', async () => {
   await paidOrder(newPhone());
   for (const [table, column] of [
     ['order_events', 'sequence = sequence + 1'],

@@ -80,7 +80,7 @@ describe('the history of an order', () => {
     expect(Object.fromEntries(found)).toEqual(expected);
   });
 
-  test('counts 1, 2, 3 without a gap, each event with the order as it left it and from the transaction that did', async () => {
+  test('counts 1, 2, 3 without a gap, and each event has the order after its change and is written in the same transaction', async () => {
     const registered = await register(merchantId, 'H-3');
     expect(await transactionsOf(registered)).toHaveLength(1);
     const request = directPayment({ merchantId, orderNumber: 'H-3' });

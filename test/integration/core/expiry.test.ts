@@ -166,7 +166,7 @@ describe('the index of the sweep', () => {
     ).rejects.toThrow('violates check constraint');
   });
 
-  test('is what the sweep reads, among many final orders', async () => {
+  test('is used by the sweep, also among many final orders', async () => {
     await database.query(
       `insert into core.orders
        select merchant_id, environment, gen_random_uuid(), 'final-' || n, 'EXPIRED', payment_type, amount_text,

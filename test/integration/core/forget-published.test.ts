@@ -106,7 +106,7 @@ test('every copy of an event is removed, wherever it is in the stream, and no ot
   expect((await readStream(broker.url)).map(({ id }) => id)).toEqual(others.map(({ id }) => id));
 });
 
-test('events older than the broker can have are not searched for, although it is unavailable', async () => {
+test('events that are older than the broker stores are not searched for, even while it is unavailable', async () => {
   let searches = 0;
   const storedStream = () => Promise.resolve(void (searches += 1));
   const forgetPublished = createForgetPublished({

@@ -153,7 +153,7 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
     expect(max).toBeGreaterThanOrEqual(0);
   });
 
-  test('after twenty recent exchanges makes it due ten seconds later, and a repeat delays it no more', async () => {
+  test('after twenty recent exchanges makes its query due in ten seconds, and a repeat adds no delay', async () => {
     const subject = await start();
     await setDue(subject, '1 hour');
     await addExchanges(subject, 20);
@@ -177,7 +177,7 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
   });
 });
 
-test('callbacks without end cause ten queries or so, and then one in ten seconds', async () => {
+test('an endless series of callbacks causes about ten queries, and then one every ten seconds', async () => {
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.pending('r-1'));
   let queries = 0;

@@ -96,7 +96,7 @@ describe('merchants', () => {
     );
   });
 
-  test('are activated for production once, and the live key works from then on', async () => {
+  test('are activated for production once, and the live key is accepted from then on', async () => {
     const { id: merchantId, liveKey } = await stack.createMerchant({ productionActivated: false });
     expect(await refusedAs(liveKey, Environment.PRODUCTION)).toBe('PRODUCTION_NOT_ACTIVATED');
 

@@ -110,7 +110,11 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
         Array.from({ length: count / 50_000 }, (_, n) => name(n * 50_000 + 42)).reverse(),
       ),
   ],
-  ['a status of one in ten', { statuses: ['EXPIRED'] }, (found) => expect(found).toHaveLength(50)],
+  [
+    'a status that one order in ten has',
+    { statuses: ['EXPIRED'] },
+    (found) => expect(found).toHaveLength(50),
+  ],
 ])('%s is found by reading one page', async (_name, own, check) => {
   const { numbers, blocks } = await read(own);
 
@@ -147,7 +151,7 @@ test('a search without matches ends after one call for each limit of the scan', 
   expect(calls).toBeLessThanOrEqual(count / 50_000 + 1);
 });
 
-test('a search for a payment option reads the attempts, of fewer orders a call', async () => {
+test('a search for a payment option reads the attempts, and scans fewer orders in each call', async () => {
   const { searchedTo, blocks } = await read({ paymentOptions: ['walleta_ussd'] });
 
   expect(searchedTo).toBeDefined();

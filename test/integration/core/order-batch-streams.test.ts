@@ -261,7 +261,7 @@ describe('a stream of batches', () => {
     expect(await exitCode).toBe(0);
   });
 
-  test('works with a client that shares no code with ours', async () => {
+  test('answers a client that shares no code with Gatehouse', async () => {
     const client = plainGrpcClient(stack.addresses[0]!, stack.tokens.facade);
     const order_number = newOrderNumber();
     const plain = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number };

@@ -32,7 +32,7 @@ const heard = async (payment: Payment): Promise<string[]> =>
     omitted > 0 ? `${purpose} ${omitted}` : url,
   );
 
-describe('of very many exchanges', () => {
+describe('of many exchanges with a wallet', () => {
   test('all are kept up to fifty', async () => {
     const payment = await desk.startDirect({ merchantId });
 

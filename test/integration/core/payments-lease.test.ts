@@ -71,7 +71,7 @@ describe('leasing an attempt', () => {
     expect(await desk.lease()).toEqual([]);
   });
 
-  test('says without a due one how long there is none, at most 2 s', async () => {
+  test('states how long no attempt will be due when none is due, at most 2 s', async () => {
     const request = {
       ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd', 'walletb_ussd'] },
       ...{ maxAttempts: 10, lease: { seconds: 60n } },

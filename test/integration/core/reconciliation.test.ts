@@ -106,7 +106,7 @@ describe('compared entries', () => {
 
   test.each([
     ['another amount', { amount: '100.51' }],
-    ['an amount that a float would take for the same', { amount: '100.500000000001' }],
+    ['an amount that differs only beyond the precision of a float', { amount: '100.500000000001' }],
     ['another currency', { currency: 'USD' }],
     ['an invalid amount', { amount: '1e2' }],
   ])('%s differs', async (_name, own) => {
@@ -119,7 +119,7 @@ describe('compared entries', () => {
   });
 
   test.each(['PENDING', 'FAILED', 'REVERSED'] as const)(
-    'a payment that we have as paid and the statement as %s differs',
+    'a payment that is paid in our records and %s in the statement differs',
     async (status) => {
       const { differences } = await compare(completed('s-1'), () => [
         entryOf('s-1', { status: StatementEntryStatus[status] }),

@@ -187,7 +187,7 @@ test('an account that is removed during the recovery needs an operator, until it
   expect(await shown()).toMatchObject({ state: 'READ' });
 });
 
-test('a statement that fails twice is shown with its error, and is tried on', async () => {
+test('a statement that fails twice is shown with its error, and is read again later', async () => {
   await addAccount('accountid 3001');
   await begin('COMPLETE');
   await read('walleta', completed);

@@ -87,12 +87,12 @@ const nonsense: [name: string, bytes: string][] = [
   ['random bytes', String.fromCharCode(...Array.from({ length: 2000 }, (_, i) => (i * 7919 + 13) % 256))],
   ['a line that is not a request', 'hello\r\n\r\n'],
   ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' + 'a'.repeat(500)],
-  ['a preface that turns into something else', 'PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n'],
+  ['a preface that is followed by something else', 'PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n'],
   ['HTTP/2 with a frame that is too large', http2Preface + emptySettings + hugeFrame],
   ['HTTP/2 with bytes after the settings', http2Preface + emptySettings + 'x'.repeat(5000)],
   ['HTTP/1.1 without a host', http1('')],
   ['HTTP/1.0 without a host', http1('', '1.0')],
-  ['a host that is no host', http1('host: [\r\n')],
+  ['an invalid host', http1('host: [\r\n')],
   ['a host with a space', http1('host: a b\r\n')],
   ['a target that is a URL', http1('host: a\r\n', '1.1', `http://[${path}`)],
   ['two slashes at the start of the target', http1('host: a\r\n', '1.1', `/${path}`)],
@@ -110,7 +110,7 @@ describe.each([
   ['gRPC', grpcPort],
   ['Connect', connectPort],
 ])('on the %s port', (_name, port) => {
-  test.each(nonsense)('%s: the process continues to serve', async (_what, bytes) => {
+  test.each(nonsense)('the process continues to serve after %s', async (_what, bytes) => {
     const broken = await peer(port(), Buffer.from(bytes, 'latin1'));
     broken.socket.end();
     await waitUntil('the connection is closed', broken.isClosed);

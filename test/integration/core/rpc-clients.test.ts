@@ -452,14 +452,14 @@ describe('JSON over Connect', () => {
   const orderNumber = 'JSON-1';
 
   test.each([
-    ['a field nobody declares', 'RegisterOrder', { amuont: '7.25' }, 'key "amuont" is unknown'],
+    ['an undeclared field', 'RegisterOrder', { amuont: '7.25' }, 'key "amuont" is unknown'],
     [
-      'one inside a message',
+      'an undeclared field inside a message',
       'BatchRegisterOrders',
       { requests: [{ resaon: '' }] },
       'key "resaon" is unknown',
     ],
-    ['a value no enum has', 'RegisterOrder', { environment: 'SANDBOX' }, '"SANDBOX"'],
+    ['an unknown value of an enum', 'RegisterOrder', { environment: 'SANDBOX' }, '"SANDBOX"'],
   ])(
     '%s is refused with INVALID_ARGUMENT and its name, and nothing is written',
     async (_what, method, own, named) => {

@@ -144,11 +144,14 @@ describe.each(reflectionVersions)('%s', (version) => {
   });
 
   test.each([
-    ['a symbol nobody declares', { file_containing_symbol: 'gatehouse.v1.Voucher' }],
-    ['a method a service does not have', { file_containing_symbol: 'gatehouse.v1.OrderService.Refund' }],
+    ['an undeclared symbol', { file_containing_symbol: 'gatehouse.v1.Voucher' }],
+    [
+      'a method that the service does not have',
+      { file_containing_symbol: 'gatehouse.v1.OrderService.Refund' },
+    ],
     ['the empty symbol', { file_containing_symbol: '' }],
-    ['a name out of JavaScript', { file_containing_symbol: '__proto__' }],
-    ['a file nobody has', { file_by_filename: 'gatehouse/v1/refund.proto' }],
+    ['the name of a JavaScript property', { file_containing_symbol: '__proto__' }],
+    ['an unknown file', { file_by_filename: 'gatehouse/v1/refund.proto' }],
     [
       'an extension',
       { file_containing_extension: { containing_type: 'gatehouse.v1.Order', extension_number: 1 } },

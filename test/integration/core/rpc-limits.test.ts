@@ -300,7 +300,7 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
   test.each([
     ['chunks', 429, exhausted, ['content-type: application/json', chunked], chunks],
     [
-      'chunks that are packed',
+      'compressed chunks',
       429,
       exhausted,
       ['content-type: application/json', 'content-encoding: gzip', chunked],
@@ -314,7 +314,7 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
       [Buffer.alloc(8 * 1024 * 1024, 'x')],
     ],
     ['gRPC-Web', 200, /grpc-status: 8/, ['content-type: application/grpc-web+proto', chunked], chunks],
-    ['a type nobody serves', 415, /^/, ['content-type: text/plain', chunked], chunks],
+    ['a content type that is not accepted', 415, /^/, ['content-type: text/plain', chunked], chunks],
   ] as const)(
     '%s: the client reads the answer, which closes the connection',
     async (_what, status, body, headers, parts) => {
@@ -331,7 +331,7 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
     },
   );
 
-  test('a small body that is not wanted leaves the connection open', async () => {
+  test('a small body of a refused request leaves the connection open', async () => {
     const received = await exchangeBytes([
       head(
         'no.such.Service/Method',
@@ -457,7 +457,7 @@ async function lastCursor(): Promise<unknown> {
   }
 }
 
-test('these calls cause neither an unexpected error nor a warning of Node', () => {
+test('the calls of this file cause neither an unexpected error nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(
     ({ level, msg }) =>
       level === 'error' || level === 'fatal' || /Warning|Unhandled|handler for rpc/.test(String(msg)),

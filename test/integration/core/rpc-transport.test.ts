@@ -225,12 +225,12 @@ describe('several addresses', () => {
     for (let call = 0; call < 20; call += 1) await orders.registerOrder(order());
   });
 
-  test('given as names are all used', async () => {
+  test('are all used when they are names', async () => {
     const orders = ordersAt(stack.addresses.map((address) => address.replace('127.0.0.1', 'localhost')));
     await expect(orders.registerOrder(order())).resolves.toMatchObject({ repeated: false });
   });
 
-  test('without a listener at any of them fail with UNAVAILABLE, long before the deadline', async () => {
+  test('fail with UNAVAILABLE long before the deadline when none has a listener', async () => {
     const orders = ordersAt([await deadAddress(), await deadAddress()]);
     const startedAt = performance.now();
     const failure = await failureOf(orders.registerOrder(order()));

@@ -276,7 +276,7 @@ describe('an undecided refund', () => {
 });
 
 describe('two operators are needed', () => {
-  test('who are two persons, not new, and not both holders of a service token, and a proposal expires', async () => {
+  test('who are two persons, are not new, and do not both use a service token; a proposal expires', async () => {
     const payment = await undecided();
     const notPaid = proposal(attempt(payment.attemptId), SettlementOutcome.NOT_PAID);
     const { settlement } = await byToken.proposeSettlement(notPaid, {

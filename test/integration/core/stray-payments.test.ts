@@ -95,7 +95,7 @@ describe('money that does not belong to the order', () => {
     ['garbage', 'a lot', 'ETB', parked],
     ['nothing', '', '', parked],
   ])(
-    '%s: the direct order is FAILED, and only an amount can go back',
+    '%s: the direct order is FAILED, and only a valid amount can be returned',
     async (_name, amount, currency, state) => {
       const payment = await desk.startDirect({ merchantId });
 
@@ -123,7 +123,7 @@ describe('money that does not belong to the order', () => {
     },
   );
 
-  test('of zero that arrives late is never requested back', async () => {
+  test('of zero that arrives late causes no reversal', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.timedOut());
     await hasten(payment);
@@ -144,7 +144,7 @@ describe('money that does not belong to the order', () => {
     );
   });
 
-  test('of zero from an earlier version is not leased', async () => {
+  test('of zero that an earlier version recorded causes no reversal', async () => {
     const payment = await desk.startDirect({ merchantId });
     const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '100.51'));
     await desk.query(`update core.stray_payments set amount = '0', due_at = now() where id = $1`, [
@@ -155,7 +155,7 @@ describe('money that does not belong to the order', () => {
     expect(await desk.strays(merchantId)).toMatchObject([{ strayPaymentId, ...parked }]);
   });
 
-  test('of zero without an order is never requested back', async () => {
+  test('of zero without an order causes no reversal', async () => {
     const payers = stack.client(PayerPaymentService, 'wallets');
     const scope = { environment: Environment.SANDBOX, wallet: 'walleta' };
     const transaction = transactionOf(merchantId, 'from-menu');

@@ -67,7 +67,7 @@ describe.each(rules)('%s', (name, rule) => {
   const [method, route = ''] = name.split(' ');
 
   test.each(['nobody', 'viewer', 'developer', 'owner', 'foreign owner', 'operator'] as const)(
-    'for %s',
+    'gives %s the access that its rule states',
     async (who) => {
       const visitor = visitors.get(who);
       const path = pathOf(route);

@@ -47,7 +47,7 @@ describe('keys', () => {
     return apiKeys.find((key) => key.label === label)?.apiKeyId ?? '';
   };
 
-  test('a created key works in its environment, and is shown once', async () => {
+  test('a created key is accepted in its environment, and is shown once', async () => {
     const { visitor, at } = await atNewMerchant();
 
     const made = await visitor.post(at('keys'), { label: 'Web shop' });

@@ -78,7 +78,7 @@ const routes = Object.keys(accessRules).filter(
     !withoutRead.includes(name),
 );
 
-test('every id exists', () => {
+test('every id that the tests use exists', () => {
   expect(Object.entries(ids).filter(([, id]) => id === '')).toEqual([]);
 });
 

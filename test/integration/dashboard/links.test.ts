@@ -98,8 +98,8 @@ describe('an invitation', () => {
 
   test.each([
     ['unknown', 'A'.repeat(43)],
-    ['no link', '<script>'],
-  ])('that is %s leads nowhere', async (_name, token) => {
+    ['malformed', '<script>'],
+  ])('that is %s gets 404 and the page about invalid links', async (_name, token) => {
     const answer = await desk.visitor().get(`/invitation/${encodeURIComponent(token)}`);
 
     expect([answer.status, headingOf(answer)]).toEqual([404, 'This link is no longer valid']);

@@ -11,7 +11,7 @@ const stack = sharedStack({ facades: 0, dashboards: 1 });
 const desk = sharedDashboardDesk(stack);
 
 describe('without a process that sends webhooks', () => {
-  test('pages say which part is missing, and the rest works', async () => {
+  test('pages say which part is missing, and show everything else', async () => {
     const merchant = await stack.createMerchant();
     const visitor = await desk.signedIn(await desk.users.member(merchant.id));
 

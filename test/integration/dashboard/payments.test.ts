@@ -157,7 +157,7 @@ describe('orders', () => {
     expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(501);
   });
 
-  test('show any text as text', async () => {
+  test('show the texts of orders as text, never as HTML', async () => {
     const { orderId } = await register({
       orderNumber: `X<b>${Date.now()}</b>`,
       reason: script,

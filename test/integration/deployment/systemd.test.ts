@@ -136,7 +136,7 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
   });
   afterAll(() => Promise.all([folder, withTls].map((each) => rm(each, { recursive: true }))));
 
-  test('systemd finds no fault with the units, and would find one', async () => {
+  test('systemd accepts the units, and finds a planted mistake in them', async () => {
     const paths = [...names, 'gatehouse.target'].map((name) => `./${name}`);
     expect(analyze('verify', ...paths)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     const mistaken = join(folder, 'gatehouse-mistaken.service');
@@ -144,7 +144,7 @@ const hasAnalyzer = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore
     expect(analyze('verify', './gatehouse-mistaken.service').stderr).toContain('ProtectSytem');
   });
 
-  test('systemd finds no fault with the drop-ins for TLS, and would find one', async () => {
+  test('systemd accepts the drop-ins for TLS, and finds a planted mistake in them', async () => {
     const paths = names.map((name) => `./${name}`);
     expect(analyzeIn(withTls, 'verify', ...paths)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     const nats = analyzeIn(

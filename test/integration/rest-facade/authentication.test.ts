@@ -291,8 +291,8 @@ describe('limits', () => {
   });
 
   test.each([
-    ['a balancer that is trusted tells clients apart', ['127.0.0.0/8'], [401, 401, 429]],
-    ['nobody else can pretend to be another client', [], [401, 429, 429]],
+    ['clients are counted by the address that a trusted balancer names', ['127.0.0.0/8'], [401, 401, 429]],
+    ['without a trusted balancer, no client can claim another address', [], [401, 429, 429]],
   ])('%s', async (_name, trustedProxies, expected) => {
     const {
       facade: { url },

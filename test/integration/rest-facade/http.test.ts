@@ -102,13 +102,13 @@ describe('401 comes before 400', () => {
   });
 });
 
-describe('a request that HTTP itself refuses is answered in the envelope', () => {
+describe('a request that violates HTTP is answered in the JSON envelope', () => {
   test.each([
     ['something other than HTTP', 'hello\n\n', 404],
     ['a header without a name', 'POST /api/v1/verify HTTP/1.1\nHost: a\n: x\n\n', 400],
     ['a line break inside a header', 'POST /api/v1/verify HTTP/1.1\nHost: a\nX: a\rb\n\n', 400],
     [
-      'both lengths',
+      'both Content-Length and Transfer-Encoding',
       'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: 2\nTransfer-Encoding: chunked\n\n',
       400,
     ],
@@ -297,7 +297,7 @@ describe('payment_option', () => {
     '%00',
     'walleta_ussd%20',
     'x'.repeat(64),
-  ])('is judged by core together with the body when it is unknown: %s', async (value) => {
+  ])('is checked by core together with the body when it is unknown: %s', async (value) => {
     const query = `?payment_option=${value}`;
     const issue = `is [${decodeURIComponent(value)}]`;
     expect((await direct(query, order)).json).toMatchObject({
@@ -351,7 +351,7 @@ describe('every reply', () => {
   });
 });
 
-test('HEAD works where GET does', async () => {
+test('HEAD is answered wherever GET is', async () => {
   for (const path of ['/healthz', '/openapi.json']) {
     const answer = await send(facade.url + path, { method: 'HEAD' });
     expect(answer.status).toBe(200);

@@ -197,7 +197,7 @@ describe('batches over streams', () => {
     expect(await send('a')).toBeUndefined();
   });
 
-  test('that a stream ends without answering are returned, and the next use a new stream', async () => {
+  test('are returned when their stream ends without an answer, and the next batches use a new stream', async () => {
     let streams = 0;
     const { send, untilOpen } = await streamsTo(async function* (requests) {
       streams += 1;

@@ -143,7 +143,7 @@ describe('a key without the scope for refunds', () => {
     expect([...created, ...read]).toEqual([]);
   });
 
-  test('is told the same when core knows it earlier than this process', async () => {
+  test('is told the same when core refuses before this process knows the scope', async () => {
     failure = rpcError('API_KEY_NOT_ALLOWED', 'this API key may not refund');
 
     expect(await ask('/api/v1/refund')).toMatchObject({ status: 403, json: denied });
@@ -203,7 +203,7 @@ describe('an invalid request creates nothing, and names all problems at once', (
       { order_number: 'a\ud800', refund_number: 'RET-1' },
       ['order_number: must be well-formed Unicode, without lone surrogates', 'reason: is required'],
     ],
-    ['another content', '[]', ['body: must be a JSON object']],
+    ['a body that is not an object', '[]', ['body: must be a JSON object']],
   ])('%s', async (_what, content, expected) => {
     const answer = await ask('/api/v1/refund', content);
 

@@ -163,7 +163,7 @@ describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve 
     await expectToServe();
   });
 
-  test('a certificate of another authority that names an operator, whose bytes it still reads', async () => {
+  test('a certificate of another authority that names an operator, and the bytes after it', async () => {
     const [cert, key] = [await readFile(stranger.own.certificate), await readFile(stranger.own.key)];
     const socket = await tls(listener, { cert, key, ALPNProtocols: ['h2'] });
     await untilClosed(socket, 'nonsense');
@@ -171,7 +171,7 @@ describe.each(['grpc', 'connect'] as const)('the %s listener continues to serve 
   });
 });
 
-test('these peers cause no error in the log', () => {
+test('the broken peers cause no error in the log', () => {
   expect(logged.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });
 

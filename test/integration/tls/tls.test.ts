@@ -384,10 +384,10 @@ describe('a server is refused, and both sides log why,', () => {
 
   const databases: readonly (readonly [what: string, parameters: string, files: string, said: RegExp])[] = [
     ['of another authority', 'sslmode=verify-full', 'stranger', /self-signed|unable to (get|verify)/],
-    ['that wants a certificate in vain', 'sslmode=require', '', /certificate/],
+    ['that requires a certificate from a client without one', 'sslmode=require', '', /certificate/],
     ['that accepts TLS only', '', 'operator', /no encryption/],
     [
-      'of another authority although only its chain is checked',
+      'of another authority, although the connection checks only the chain',
       'sslmode=verify-ca',
       'stranger',
       /self-signed|unable/,
@@ -433,7 +433,7 @@ describe('renewed certificates', () => {
     await rename(draft, join(authority.folder, `live-server.${name}`));
   };
 
-  test('are used for new connections without a failed call, and a pair that does not match is not', async () => {
+  test('are used for new connections without a failed call, and a pair that does not match is ignored', async () => {
     const before = await serialOfCore();
     expect(await serialOfCore(connectAddress())).toBe(before);
     const { own } = certificate('renewed');

@@ -167,7 +167,7 @@ describe('POST /transactions, with the type in the body', () => {
     ['transfer', '400 transactionTypeError'],
     ['gift', '400 formatError'],
     [undefined, '400 mandatoryValueNotSupplied'],
-  ])('%s', async (type, expected) => {
+  ])('the type %s has the outcome "%s"', async (type, expected) => {
     const parties = type === 'merchantpay' ? { debitParty: toPayer.creditParty } : toPayer;
 
     const answer = await adjust({ type, ...parties }, {}, '');

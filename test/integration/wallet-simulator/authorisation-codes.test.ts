@@ -35,7 +35,7 @@ const redeem = (oneTimeCode: string, body: Json = {}) =>
     },
   });
 
-test('a code is issued, active, with its terms', async () => {
+test('a new code is active and has its terms', async () => {
   const terms = { amount: '200', currency: 'ETB', amountType: 'maximum', codeLifetime: 60 };
 
   expect(await issue(terms)).toMatchObject({
@@ -103,7 +103,7 @@ test('a code cannot pay the account that issued it', async () => {
   });
 });
 
-test('a code expires', async () => {
+test('a code expires after its lifetime', async () => {
   const code = await codeOf({ codeLifetime: 60 });
   simulator.time.pass(60_000);
 

@@ -48,11 +48,11 @@ describe('a payment is refused, and nothing is created, with', () => {
     ['a trailing zero', { amount: '10.50' }, '400 validation formatError', 'amount'],
     ['five decimals', { amount: '1.00001' }, '400 validation formatError', 'amount'],
     ['a negative amount', { amount: '-5' }, '400 validation negativeValue', 'amount'],
-    ['an amount too long', { amount: '1'.repeat(24) }, '400 validation lengthError', 'amount'],
-    ['nothing to pay', { amount: '0' }, '400 businessRule lessThanTransactionMinValue', 'amount'],
+    ['an amount that is too long', { amount: '1'.repeat(24) }, '400 validation lengthError', 'amount'],
+    ['an amount of zero', { amount: '0' }, '400 businessRule lessThanTransactionMinValue', 'amount'],
     ['an unknown currency', { currency: 'XQX' }, '400 validation currencyNotSupported', 'currency'],
     ['a currency in small letters', { currency: 'etb' }, '400 validation formatError', 'currency'],
-    ['nobody in debitParty', { debitParty: [] }, '400 validation lengthError', 'debitParty'],
+    ['an empty debitParty', { debitParty: [] }, '400 validation lengthError', 'debitParty'],
     [
       'a payer without msisdn',
       payer('walletid', '1'),
@@ -65,7 +65,7 @@ describe('a payment is refused, and nothing is created, with', () => {
       '400 validation formatError',
       'debitParty',
     ],
-    ['a payee nobody knows', payee('accountid', '1'), '404 identification identifierError', 'creditParty'],
+    ['an unknown payee', payee('accountid', '1'), '404 identification identifierError', 'creditParty'],
     [
       'a payee who pays',
       payee('msisdn', '+251911000000'),
@@ -79,7 +79,12 @@ describe('a payment is refused, and nothing is created, with', () => {
       'descriptionText',
     ],
     ['an invalid date', { requestDate: 'today' }, '400 validation formatError', 'requestDate'],
-    ['a code nobody issued', { oneTimeCode: '1' }, '404 identification identifierError', 'authorisationCode'],
+    [
+      'an unknown authorisation code',
+      { oneTimeCode: '1' },
+      '404 identification identifierError',
+      'authorisationCode',
+    ],
   ])('%s', async (_name, wrong, expected, parameter) => {
     const correlationId = randomUUID();
 
@@ -104,12 +109,12 @@ describe('a payment is refused, and nothing is created, with', () => {
 
 describe('headers', () => {
   test.each([
-    ['X-CorrelationID that is not a UUID', { 'x-correlationid': 'pat_1' }],
-    ['X-Callback-URL that is not a URL', { 'x-callback-url': 'here' }],
-    ['X-Callback-URL that is not HTTP', { 'x-callback-url': 'ftp://127.0.0.1/x' }],
-    ['X-Date that is not a date', { 'x-date': 'yesterday' }],
-    ['X-Content-Hash of another body', { 'x-content-hash': sha256('{}') }],
-  ])('%s: the request is refused', async (_name, headers) => {
+    ['an X-CorrelationID that is not a UUID', { 'x-correlationid': 'pat_1' }],
+    ['an X-Callback-URL that is not a URL', { 'x-callback-url': 'here' }],
+    ['an X-Callback-URL that is not HTTP', { 'x-callback-url': 'ftp://127.0.0.1/x' }],
+    ['an X-Date that is not a date', { 'x-date': 'yesterday' }],
+    ['the X-Content-Hash of another body', { 'x-content-hash': sha256('{}') }],
+  ])('a request with %s is refused', async (_name, headers) => {
     expect(await post(good, headers)).toMatchObject({
       status: 400,
       json: { errorCategory: 'validation', errorCode: 'formatError' },
@@ -117,15 +122,15 @@ describe('headers', () => {
   });
 
   test.each([
-    ['X-Date as the schema writes it', { 'x-date': '2026-05-04T08:00:00.000Z' }],
-    ['X-Date as the prose writes it', { 'x-date': 'Mon, 04 May 2026 08:00:00 GMT' }],
+    ['the X-Date of the schema', { 'x-date': '2026-05-04T08:00:00.000Z' }],
+    ['the X-Date of the prose', { 'x-date': 'Mon, 04 May 2026 08:00:00 GMT' }],
     ['the right X-Content-Hash', { 'x-content-hash': sha256(JSON.stringify(good)).toUpperCase() }],
-  ])('%s: the request is accepted', async (_name, headers) => {
+  ])('a request with %s is accepted', async (_name, headers) => {
     expect((await post(good, headers)).status).toBe(202);
   });
 });
 
-describe('unreadable bodies', () => {
+describe('an unreadable body is refused:', () => {
   test.each([
     ['broken JSON', '{"amount":', {}, 'formatError'],
     ['__proto__', '{"__proto__":{}}', {}, 'formatError'],

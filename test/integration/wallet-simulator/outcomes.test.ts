@@ -31,9 +31,9 @@ test('a payment with subType "wallet" has the same outcome', async () => {
 });
 
 test.each([
-  ['13: success when all have given up', '13', 240_000, [{ amount: '100.5' }]],
-  ['20: pending for ever', '20', 86_400_000, []],
-])('%s', async (_name, nn, afterMs, charges) => {
+  ['13 pays after Gatehouse and the merchant have stopped waiting', '13', 240_000, [{ amount: '100.5' }]],
+  ['20 never pays', '20', 86_400_000, []],
+])('the payer with the number %s', async (_name, nn, afterMs, charges) => {
   const { json } = await simulator.pay(numberOf(nn));
   simulator.time.pass(afterMs - 1);
   const early = await simulator.call(`/requeststates/${String(json['serverCorrelationId'])}`);

@@ -144,7 +144,7 @@ describe('the admin API', () => {
     );
   });
 
-  test.each(['https://elsewhere.example', 'null'])('is not for the pages of %s', async (origin) => {
+  test.each(['https://elsewhere.example', 'null'])('refuses forms of the pages of %s', async (origin) => {
     await simulator.pay(payer);
 
     const answer = await decide(await idOf(), 'approve', { origin });
@@ -155,7 +155,7 @@ describe('the admin API', () => {
 });
 
 describe('the page', () => {
-  test('shows each prompt with its payer, and buttons that work without JavaScript', async () => {
+  test('shows each prompt with its payer, and buttons that need no JavaScript', async () => {
     await simulator.pay(payer, { body: { descriptionText: 'Two coffees', subType: 'wallet' } });
     const { text, headers } = await simulator.send('/');
     const [action = ''] = /\/simulator\/prompts\/[0-9a-f-]+\/approve/.exec(text) ?? [];

@@ -85,7 +85,7 @@ test('the process prints its address, serves both wallets and the page, and exit
   expect(JSON.stringify(simulator.log)).not.toMatch(/secret-of|key-of/);
 });
 
-test('the setting scales all delays', async () => {
+test('the time scale in the settings scales all delays', async () => {
   const scaled = await startInline('wallet-simulator', {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',

@@ -23,7 +23,7 @@ beforeEach(async () => {
 const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
   simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });
 
-test('a reversal returns the whole amount to the payer, sends a callback, and leaves the payment completed', async () => {
+test('a reversal returns the whole amount to the payer, sends a callback, and the payment stays completed', async () => {
   const receiver = await startCallbackReceiver();
   const accepted = await reverse({}, { 'x-callback-url': receiver.url });
   simulator.time.pass(1_000);
@@ -48,7 +48,7 @@ test('a reversal returns the whole amount to the payer, sends a callback, and le
   expect((await simulator.call(`/transactions/${reference}`)).json['transactionStatus']).toBe('completed');
 });
 
-test('reversals can be of a part, then of the rest, and of no more', async () => {
+test('reversals can return a part, then the rest, and no more', async () => {
   const part = await reverse({ amount: '100', currency: 'ETB' });
   const tooMuch = await reverse({ amount: '0.6' });
   const rest = await reverse();
@@ -82,7 +82,7 @@ test.each([
   expect(await reverse(body)).toMatchObject({ status: 400, json: { errorCode } });
 });
 
-test('a reversal of an open payment, of a reversal, or of nothing is refused', async () => {
+test('a reversal of an open payment, of a reversal, or of an unknown transaction is refused', async () => {
   const open = await simulator.pay(payer);
   const reversal = await reverse();
   simulator.time.pass(1);

@@ -89,7 +89,7 @@ describe('balances', () => {
     `${merchant}/balance`,
     '/accounts/balance',
     '/accounts/organisationid@7$accountid@2999/balance',
-  ])('%s is that of the merchant', async (path) => {
+  ])('the balance at %s is that of the merchant', async (path) => {
     expect(await simulator.call(path)).toMatchObject({
       status: 200,
       json: { accountStatus: 'available', currentBalance: '2190', availableBalance: '2190', currency: 'ETB' },

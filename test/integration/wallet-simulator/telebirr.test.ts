@@ -142,7 +142,7 @@ describe('a call', () => {
     expect((await tokenAnswer('other')).status).toBe(401);
   });
 
-  test('for a token gets dates in East Africa Time, an hour apart by the setting', async () => {
+  test('for a token gets two dates in East Africa Time, whose distance the setting determines', async () => {
     expect((await tokenAnswer()).json).toMatchObject({
       token: expect.stringMatching(/^Bearer /),
       effectiveDate: '20260504110000',
@@ -213,7 +213,7 @@ describe('an order', () => {
     expect(await preOrder()).toMatchObject({ status: 299, json: { result: 'FAIL' } });
   });
 
-  test('is closed when its time is over, and is known after a restart', async () => {
+  test('is closed when its time has passed, and is known after a restart', async () => {
     await preOrder();
     const { time } = simulator;
     await simulator.close();

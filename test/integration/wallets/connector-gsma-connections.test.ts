@@ -30,7 +30,7 @@ function connect(over: Partial<GsmaSettings>): GsmaConnector {
 test.each([
   ['a name that does not resolve', 'http://wallet.invalid/mm'],
   ['a port without a listener', 'http://127.0.0.1:9/mm'],
-])('%s: nothing is sent, and the exchange has the reason', async (_what, baseUrl) => {
+])('nothing is sent to %s, and the exchange has the reason', async (_what, baseUrl) => {
   const { result, exchanges } = await connect({ baseUrl }).initiate(buildPayment(), options);
 
   expect(result.kind).toBe('not_sent');
@@ -117,9 +117,9 @@ test('a payment whose caller aborts after it was sent is unknown', async () => {
 });
 
 test.each([
-  ['says nothing', () => {}],
+  ['sends nothing', () => {}],
   [
-    'drips its answer',
+    'sends its answer byte by byte',
     ({
       socket,
     }: {

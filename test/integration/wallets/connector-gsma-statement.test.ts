@@ -47,12 +47,12 @@ const idsOf = (pages: readonly StatementPage[]) =>
   pages.flatMap(({ entries }) => entries.map(({ providerTransactionId }) => providerTransactionId));
 
 test.each([
-  ['that counts', 120, 50, true],
-  ['that does not count', 120, 50, false],
-  ['that gives less than asked for', 45, 20, true],
-  ['that gives less than asked for and does not count', 45, 20, false],
+  ['that states the number of entries', 120, 50, true],
+  ['that states no number of entries', 120, 50, false],
+  ['that returns fewer entries than requested', 45, 20, true],
+  ['that returns fewer entries than requested and states no number', 45, 20, false],
   ['that has exactly one page', 50, 50, true],
-  ['that has nothing', 0, 50, true],
+  ['that has no entries', 0, 50, true],
 ])('the whole statement of a wallet %s is read', async (_what, available, cap, counts) => {
   subject.wallet.on(routes.statement, account(available, cap, counts));
 
@@ -132,15 +132,19 @@ test('an unreadable entry is reported by its position, and the other entries are
 
 test.each([
   [
-    'stops before the number it told',
+    'stops before the number of entries that it stated',
     [json(200, rows(0, 5), { 'x-records-available-count': '9' }), json(200, [])],
     5,
   ],
-  ['gives another number than it says', [json(200, rows(0, 5), { 'x-records-returned-count': '6' })], 0],
+  [
+    'returns another number of entries than it states',
+    [json(200, rows(0, 5), { 'x-records-returned-count': '6' })],
+    0,
+  ],
   ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
   ['sends no list', [json(200, { transactions: [] })], 0],
 ] as const)(
-  'a wallet that %s gives no complete statement, and the error comes after the entries',
+  'a wallet that %s gives no complete statement, and the error follows the entries',
   async (_what, behaviours, given) => {
     const [first, ...others] = behaviours;
     subject.wallet.on(routes.statement, first, ...others);

@@ -109,11 +109,11 @@ describe('without an access token', () => {
     ['refused credentials', json(401, { error: 'invalid_client' })],
     ['a fault of the wallet', json(500, {})],
     ['a web page', answer(200, 'text/html', '<html></html>')],
-    ['no token in it', json(200, { token_type: 'Bearer' })],
+    ['an answer without a token', json(200, { token_type: 'Bearer' })],
     ['a token that is not a header value', json(200, { ...token, access_token: 'a\r\nX-Evil: 1' })],
-    ['a token of a kind we cannot use', json(200, { ...token, token_type: 'mac' })],
-    ['a nonsensical lifetime', json(200, { ...token, expires_in: -1 })],
-    ['far too much', json(200, { ...token, padding: 'x'.repeat(100_000) })],
+    ['a token of an unsupported type', json(200, { ...token, token_type: 'mac' })],
+    ['an impossible lifetime', json(200, { ...token, expires_in: -1 })],
+    ['an answer that is too large', json(200, { ...token, padding: 'x'.repeat(100_000) })],
   ])('because of %s, no payment is sent, and the caller may try again', async (_what, behaviour) => {
     const { wallet, connector } = await start();
     wallet.on(routes.token, behaviour, json(200, token));

@@ -192,7 +192,7 @@ describe('forged messages', () => {
       receivedAt: new Date(),
     }).note ?? '';
 
-  test('complete nothing without our query, and none that did not answer our own query', async () => {
+  test('complete nothing without a query of ours, and only an answer to our own query counts', async () => {
     connector = connect(false);
     const open = paymentOf('20');
     const paid = paymentOf('10');
@@ -264,7 +264,7 @@ describe('a reversal', () => {
       return outcome.kind === 'pending' ? undefined : outcome;
     });
 
-  test('whose result was lost is settled by a status question about its conversation', async () => {
+  test('whose result was lost is settled by a status query about its conversation', async () => {
     connector = connect(false);
     const payment = paymentOf('33');
     const { ask } = await reverse(payment);

@@ -269,7 +269,7 @@ describe('a refund', () => {
     ['was refunded', { order_status: 'REFUND_SUCCESS' }, 'accepted'],
     ['was not paid', { order_status: 'WAIT_PAY' }, 'refused'],
     ['was paid with less', { total_amount: '100.49' }, 'refused'],
-    ['has a status nobody knows', { merch_order_id: 'other' }, 'not_sent'],
+    ['has an unknown status', { merch_order_id: 'other' }, 'not_sent'],
   ])('of an order that %s is not sent', async (_what, over, kind) => {
     subject.wallet.on(routes.queryOrder, json(200, order(over)));
     const before = subject.wallet.requestsTo(routes.refund).length;

@@ -72,7 +72,7 @@ describeOutcomes('the telebirr connector', Object.keys(payers) as Ending[], star
 test.each([
   ['preorder_lost', 'found'],
   ['preorder_not_received', 'not_found'],
-])('after %s the order is %s, and nobody can be charged', async (fault, kind) => {
+])('after %s the order is %s, and no payer can be charged', async (fault, kind) => {
   const { connector, paymentThat, close } = await startSubject();
   const request = paymentThat('completed');
   await arm(fault);
@@ -111,7 +111,7 @@ test.each([
   await close();
 });
 
-test('an environment that requires PKCS#1 v1.5 works with the setting', async () => {
+test('an environment that requires PKCS#1 v1.5 accepts payments with the setting signature_padding', async () => {
   const connector = createTelebirr(
     settings(simulator.origin(), { signature_padding: 'pkcs1' }),
     simulator.callbackUrl(),

@@ -154,7 +154,7 @@ const stack = shared(
 const desk = sharedPaymentDesk(stack);
 const checkout = sharedClient(stack, CheckoutService, 'checkout');
 
-test('every protocol has its callbacks attacked', () => {
+test('the attacks cover the callbacks of every protocol', () => {
   expect(Object.keys(protocols).toSorted()).toEqual(connectorKinds.map(({ name }) => name).toSorted());
 });
 
@@ -298,7 +298,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     ['deep valid JSON', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, {}],
     ['a name of the prototype', '{"__proto__":{"status":"SUCCESSFUL"},"constructor":1}', {}],
     ['members without end', `{${'"a":1,'.repeat(9_000)}"a":1}`, {}],
-  ])('of %s are answered as any other', async (_what, body, headers) => {
+  ])('of %s are answered like any other', async (_what, body, headers) => {
     const response = await send(urlOf(attacked), body, headers);
 
     expect({ status: response.status, body: await response.text() }).toEqual(protocol.reply);
@@ -313,7 +313,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     expect(await callbacksOf(attacked)).toHaveLength(before);
   });
 
-  test('of all these kinds together have decided nothing', async () => {
+  test('of all these kinds have left the payment undecided', async () => {
     await expectUndecided();
   });
 

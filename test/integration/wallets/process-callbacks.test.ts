@@ -129,9 +129,9 @@ describe('a callback that is not authentic gets 404 and changes nothing', () => 
       { headers: { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7', 'x-real-ip': '192.0.2.7' } },
       () => guarded,
     ],
-    ['when it is larger than any honest one', 413, undefined, { body: 'x'.repeat(65 * 1024) }],
-    ['with a path that is no text', 404, '/callbacks/walleta-sandbox/%ff%fe/%00', {}],
-    ['with a wallet that is no text', 404, '/callbacks/%/x/y', {}],
+    ['when it is larger than any genuine one', 413, undefined, { body: 'x'.repeat(65 * 1024) }],
+    ['with a path that is not valid text', 404, '/callbacks/walleta-sandbox/%ff%fe/%00', {}],
+    ['with a wallet that is not valid text', 404, '/callbacks/%/x/y', {}],
   ])('%s', async (_name, status, path, init, process = () => wallets) => {
     const response = await send(path ?? url(one.attemptId, tokenOf(one)), init, process());
 
@@ -158,7 +158,7 @@ describe('where a key was agreed with the wallet, an authentic callback', () => 
     await expectNothingHeard();
   });
 
-  test('without the key is logged, and neither key nor token is', () => {
+  test('without the key is logged, and the line contains neither key nor token', () => {
     const refused = keyed.log.filter(({ msg }) => msg === 'callback refused');
 
     expect(refused).toContainEqual(

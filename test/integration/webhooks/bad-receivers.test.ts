@@ -165,7 +165,7 @@ describe('broken answers', () => {
     ['a reset instead of an answer', reset(), 0, noAnswer],
     ['a close instead of an answer', raw(''), 0, noAnswer],
     ['a reset in the headers', reset(`${ok}content-`), 0, noAnswer],
-    ['a reset after them', reset(`${ok}content-length: 9\r\n\r\n`), 200, `answered 200 OK, ${broken}`],
+    ['a reset after the headers', reset(`${ok}content-length: 9\r\n\r\n`), 200, `answered 200 OK, ${broken}`],
     ['half a body', raw(`${ok}content-length: 9\r\n\r\n{"half":`), 200, `answered 200 OK, ${broken}`],
     [
       'a 410 that breaks off, which ends nothing',
@@ -193,7 +193,7 @@ describe('broken answers', () => {
     ['an upgrade', raw('HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'), 0, ''],
     ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, ''],
   ])(
-    '%s: there is no usable answer, and the result has the reason',
+    '%s gives no usable answer, and the result has the reason',
     async (_name, behaviour, statusCode, detail) => {
       const report = await sendOnce(behaviour);
 
@@ -279,7 +279,7 @@ describe('slow receivers', () => {
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
   });
 
-  test('a server that accepts connections without TLS: TLS_FAILED', async () => {
+  test('a server that accepts connections without TLS is reported as TLS_FAILED', async () => {
     const server = await startTcpServer(() => {});
     closeLater(server.close);
 
@@ -289,7 +289,7 @@ describe('slow receivers', () => {
     expect(report.detail).toBe(`127.0.0.1:${server.port} did not complete the TLS handshake within 1 s`);
   });
 
-  test('name servers that do not answer: NAME_NOT_RESOLVED', async () => {
+  test('name servers that do not answer are reported as NAME_NOT_RESOLVED', async () => {
     const sender = openSender({ ...impatient, resolve: () => new Promise(() => {}) });
 
     const report = await sendTo(sender, 'https://shop.example/hook');

@@ -76,8 +76,8 @@ const claimAll = (client: PoolClient) =>
 
 describe.each([
   ['before the database has counted its rows', 'select 1'],
-  ['after it has', 'analyze webhooks.deliveries, webhooks.lanes'],
-])('with %s, a lane with very many due deliveries', (_when, prepare) => {
+  ['after the database has counted its rows', 'analyze webhooks.deliveries, webhooks.lanes'],
+])('%s, a lane with very many due deliveries', (_when, prepare) => {
   beforeAll(() => desk.database.pool.query(prepare));
 
   test('is claimed, beside ten others, by reading a few of them', async () => {

@@ -66,7 +66,7 @@ test('events without deliveries are passed without a write for each', async () =
   expect(position.storeInMs()).toBe(200);
 });
 
-test('the position after them is stored when its time has come', async () => {
+test('the position after events without deliveries is stored when its time has come', async () => {
   await position.advance([eventAt('1-1', OrderEventType.CREATED)]);
   await position.advance([eventAt('1-2', OrderEventType.CREATED)]);
   monotonicMs += 200;

@@ -66,7 +66,7 @@ test.each([
     'the certificate is not for shop.example: it must name the host of the webhook_url',
   ],
   [
-    'one signed by itself',
+    'a self-signed one',
     () => authority.selfSigned(name),
     'the certificate of shop.example is self-signed: get one from a public certificate authority',
   ],
@@ -117,7 +117,7 @@ test('a server that disconnects during the TLS handshake is reported', async () 
   expect(report.detail).toContain('closed the connection during the TLS handshake');
 });
 
-test('TLS on an http URL: the connection failed', async () => {
+test('a receiver with TLS on an http URL is reported as CONNECTION_FAILED', async () => {
   const receiver = await openReceiver(answer(204), { tls: authority.selfSigned('IP:127.0.0.1') });
 
   const report = await sendTo(openSender(), receiver.origin.replace('https', 'http'));

@@ -73,10 +73,10 @@ test('a name has the addresses of both families', async () => {
 });
 
 test.each([
-  ['of one kind only', { A: v4, AAAA: 'NOERROR' }, ['198.51.100.7']],
-  ['of the other kind only', { A: 'NOERROR', AAAA: v6 }, ['2001:db8::7']],
-  ['of one kind while asking for the other fails', { A: v4, AAAA: 'SERVFAIL' }, ['198.51.100.7']],
-  ['of one kind while asking for the other meets silence', { A: undefined, AAAA: v6 }, ['2001:db8::7']],
+  ['of one family only', { A: v4, AAAA: 'NOERROR' }, ['198.51.100.7']],
+  ['of the other family only', { A: 'NOERROR', AAAA: v6 }, ['2001:db8::7']],
+  ['of one family when the lookup of the other fails', { A: v4, AAAA: 'SERVFAIL' }, ['198.51.100.7']],
+  ['of one family when the lookup of the other gets no answer', { A: undefined, AAAA: v6 }, ['2001:db8::7']],
 ] satisfies [string, Record<RecordType, Answer>, string[]][])(
   'a name has the addresses %s',
   async (_what, answers, addresses) => {
@@ -89,9 +89,9 @@ test.each([
 test.each([
   ['silence', { A: undefined, AAAA: undefined }, 'ETIMEOUT'],
   ['failure', { A: 'SERVFAIL', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
-  ['failure beside no address', { A: 'NXDOMAIN', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
+  ['failure for one family and no address for the other', { A: 'NXDOMAIN', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
 ] satisfies [string, Record<RecordType, Answer>, string][])(
-  'the answer %s is final, and the system’s resolver is not asked',
+  'the answer "%s" is final, and the system’s resolver is not asked',
   async (_what, answers, code) => {
     const { resolve } = await resolveWith(answers);
 

@@ -279,7 +279,7 @@ describe('a delivery', () => {
     },
   );
 
-  test('is explained', async () => {
+  test('is explained with the reason why it waits', async () => {
     const orderId = newRandomId('ord', new Date());
     const [first = ''] = await desk.deliver(merchantId, { orderId, eventType: 'order.failed' });
     const [second = ''] = await desk.deliver(merchantId, { orderId, sequence: 4n });

@@ -54,7 +54,7 @@ describe('rotating', () => {
     expect(signingSecret?.state).toBe(SigningSecretState.CURRENT);
   });
 
-  test('lists sandbox before production, and one environment when asked', async () => {
+  test('lists the sandbox before production, and on request one environment', async () => {
     await operator().rotateSigningSecret({ merchantId, environment: Environment.PRODUCTION });
     await operator().rotateSigningSecret(sandbox());
     expect((await listed()).map(({ environment }) => environment)).toEqual([

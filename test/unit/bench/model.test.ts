@@ -58,7 +58,7 @@ test("the number of requests in flight is rate times latency, by Little's law", 
   expect(((perSecond * p50_ms) / 1_000 / 320).toFixed(1)).toBe('1.0');
 });
 
-test('no machine delivers more than its CPUs, its threads and its disk', () => {
+test('the model predicts no more than the CPUs, the threads and the disk allow', () => {
   const full = simulate({ ...setup, clients: 256 });
   expect(full.perSecond * cpuOfRequest(costs, 500)).toBeLessThanOrEqual(2.02e6);
   expect(full.busy.CPUs).toBeLessThanOrEqual(1.01);
@@ -84,14 +84,14 @@ test('no machine delivers more than its CPUs, its threads and its disk', () => {
   expect(slowDisk.requestsACommit).toBeGreaterThan(full.requestsACommit);
 });
 
-test('collections of the heap make the p99 longer and not the p50', () => {
+test('garbage collections raise the p99 and not the p50', () => {
   const without = simulate({ ...setup, clients: 8 });
   const withPauses = simulate({ ...setup, clients: 8, pauses: { everySeconds: 0.2, ms: 10 } });
   expect(withPauses.p99_ms).toBeGreaterThan(without.p99_ms + 5);
   expect(withPauses.p50_ms).toBeLessThan(without.p50_ms * 1.2);
 });
 
-test('PostgreSQL is at its limit when its CPUs or its log are', () => {
+test('PostgreSQL is limited by its CPUs and by its log', () => {
   const walls = wallsOfPostgres(
     4,
     { ...costs, postgres: { batch: 0, item: 50 } },

@@ -28,7 +28,7 @@ test('the interval is that of a mean: 1.96 standard errors on each side', () => 
   expect([ratio, low, high].map((each) => each.toFixed(3))).toEqual(['1.100', '1.061', '1.139']);
 });
 
-test('the largest pairs count most, like their requests', () => {
+test('pairs count in proportion to their requests', () => {
   expect(
     ratioOfPairs([
       [1, 1],

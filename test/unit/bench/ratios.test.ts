@@ -9,7 +9,7 @@ const measured = (contender: string, connections: number, ...rates: number[]): M
   samples: rates.map((perSecond) => ({ perSecond, p50_ms: 1, p99_ms: 2, failed: 0, cpu_us: {} })),
 });
 
-test('a ratio is of the medians of two contenders at the same number of connections', () => {
+test('a ratio compares the medians of two contenders at the same number of connections', () => {
   const ratios = ratiosOf([
     measured('rest verify ended', 64, 10, 30, 500),
     measured('bare Fastify verify', 64, 60, 1, 61),

@@ -44,7 +44,7 @@ function stageIn({
   return stageOf(checkout, order, nowMs);
 }
 
-describe('the checkout shows the right stage', () => {
+describe('the checkout', () => {
   test.each<[string, Situation, string]>([
     ['nothing was tried', {}, 'pay'],
     ['the last try was declined', { attempt: DECLINED }, 'pay'],
@@ -64,22 +64,22 @@ describe('the checkout shows the right stage', () => {
       'confirm',
     ],
     ['no try is left', { attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
-    ['another browser has it', { usableHere: false, attempt: SENT }, 'in_use'],
+    ['the payment belongs to another browser', { usableHere: false, attempt: SENT }, 'in_use'],
     ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],
     ['it was paid in another browser', { status: COMPLETED, usableHere: false }, 'paid'],
     ['it was cancelled', { status: FAILED }, 'cancelled'],
     ['it was cancelled after a decline', { status: FAILED, attempt: DECLINED }, 'cancelled'],
     ['the fifth try was declined', { status: FAILED, attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
     ['it expired', { status: EXPIRED, attempt: TIMED_OUT }, 'expired'],
-  ])('when %s', (_name, situation, stage) => {
+  ])('shows the right stage when %s', (_name, situation, stage) => {
     expect(stageIn(situation).name).toBe(stage);
   });
 
   test.each<[string, Situation, boolean]>([
-    ['a prompt just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
-    ['a prompt of three minutes', { attempt: SENT, startedSecondsAgo: 180 }, true],
+    ['a prompt that was just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
+    ['a prompt that was sent three minutes ago', { attempt: SENT, startedSecondsAgo: 180 }, true],
     ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
-  ])('and whether the payment takes longer than usual: %s', (_name, situation, slow) => {
+  ])('says whether the payment takes longer than usual: %s', (_name, situation, slow) => {
     expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
   });
 });

@@ -72,7 +72,7 @@ test.each<[StateName, EndpointName, boolean, string]>([
   ['GIVEN_UP', 'PAUSED', false, 'It is abandoned, and Gatehouse does not send it again automatically.'],
   ['DELIVERED', 'OPEN', false, 'It has been delivered since then.'],
 ])(
-  'a failed delivery that is %s of an endpoint that is %s promises only what comes',
+  'a failed delivery that is %s of an endpoint that is %s is shown with its next attempt and commands',
   (state, of, isNext, words) => {
     const ids = { merchantId: 'mer_1', deliveryId: 'whd_1', environment: Environment.SANDBOX };
     const explained = create(ExplainDeliveryResponseSchema, {
@@ -101,7 +101,7 @@ describe('the outcome of an attempt', () => {
     ['TLS_FAILED', { statusCode: 0 }, 'TLS failed after 12 ms'],
     ['NAME_NOT_RESOLVED', { statusCode: 0 }, 'name not resolved after 12 ms'],
     ['ADDRESS_NOT_ALLOWED', { statusCode: 0 }, 'address not allowed after 12 ms'],
-  ])('%s', (result, changes, words) => {
+  ])('is described for the result %s', (result, changes, words) => {
     expect(showResult(attempt({ ...changes, result: DeliveryAttemptResult[result] }))).toBe(words);
   });
 
@@ -135,7 +135,7 @@ describe('attempts', () => {
     ]);
   });
 
-  test('have no control characters that a terminal would obey, however the receiver answers', () => {
+  test('are shown without the control characters that a receiver may have sent', () => {
     const evil = '\u001b]0;owned\u0007\u009b2J\u202e\u0000\u007f';
 
     const shown = showDeliveryAttempts(story([{ responseBody: evil, detail: evil, retryAfter: evil }]));
@@ -156,7 +156,7 @@ describe('attempts', () => {
     expect(shown).toContain('… and 5 before that');
   });
 
-  test('of which there are none yet are described by a sentence', () => {
+  test('are replaced by a sentence when there are none yet', () => {
     expect(showDeliveryAttempts(story([]))).toBe('It has not been sent yet');
   });
 });
@@ -174,11 +174,11 @@ describe('a body', () => {
     );
   });
 
-  test('that is not JSON is shown as it is', () => {
+  test('that is not JSON is shown unchanged', () => {
     expect(showBody(Buffer.from('so \u0007 what'))).toBe(String.raw`so \u0007 what`);
   });
 
-  test('is the exact text for scripts', () => {
+  test('is printed unchanged for scripts', () => {
     expect(storyJson(story([], '{"a": 1}'))).toMatchObject({ body: '{"a": 1}', attempts: [] });
   });
 });

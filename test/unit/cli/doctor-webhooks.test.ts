@@ -94,12 +94,12 @@ test.each<[string, Status, string, RegExp]>([
   ],
   ['a disconnected broker', { isBrokerConnected: false }, 'broker warning disconnected', /not connected/],
   [
-    'deliveries that wait longer than they should',
+    'deliveries that wait for too long',
     due(900n, 95, 1_000n),
     'deliveries warning late',
     /900 due, the oldest for 95 s; 1000 pending/,
   ],
-  ['due deliveries of a moment ago', due(3n, 1, 3n), 'deliveries ok healthy', /3 due/],
+  ['deliveries that have just become due', due(3n, 1, 3n), 'deliveries ok healthy', /3 due/],
   [
     'abandoned deliveries',
     { givenUpCount: 4n, givenUpTestCount: 1n, ...tried(40_000, 273_600_000) },
@@ -107,7 +107,7 @@ test.each<[string, Status, string, RegExp]>([
     /^3 in the last 24 hours, tried for 40s to 3d4h; and 1 test$/,
   ],
   [
-    'abandoned deliveries, all tried for as long',
+    'abandoned deliveries, all tried for the same time',
     { givenUpCount: 1n, ...tried(7_000, 7_000) },
     'abandoned warning abandoned',
     /^1 in the last 24 hours, tried for 7s$/,
@@ -119,7 +119,7 @@ test.each<[string, Status, string, RegExp]>([
     /^4 in the last 24 hours$/,
   ],
   [
-    'only tests abandoned',
+    'abandoned test deliveries only',
     { givenUpCount: 2n, givenUpTestCount: 2n },
     'abandoned ok healthy',
     /^none in the last 24 hours; and 2 tests$/,
@@ -161,7 +161,7 @@ test.each<[string, Status, string, RegExp]>([
     'reconciler warning late',
     /7200 s ago/,
   ],
-])('%s', async (_what, status, expected, detail) => {
+])('doctor reports %s', async (_what, status, expected, detail) => {
   const found = await findings({ ...well, ...status });
 
   const finding = found.find(({ check, result, code }) => `${check} ${result} ${code}` === expected);

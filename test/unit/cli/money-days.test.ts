@@ -21,8 +21,12 @@ test.each([
   ['an ended day that balances', [balanceOf('2026-03-09', '0')], 0],
   ['an ended day with a difference', [balanceOf('2026-03-09', '-5')], 1],
   ['the running day with a difference', [balanceOf('2026-03-10', '-5')], 0],
-  ['both with a difference', [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '7')], 1],
-])('the exit code for %s', (_, days, exitCode) => {
+  [
+    'an ended day and the running day with differences',
+    [balanceOf('2026-03-10', '-5'), balanceOf('2026-03-09', '7')],
+    1,
+  ],
+])('%s gives the documented exit code', (_, days, exitCode) => {
   expect(showMoneyDays(pageOf(days), [], now).exitCode).toBe(exitCode);
 });
 
@@ -45,7 +49,7 @@ test('only the running day is provisional, and its difference is shown like any 
   });
 });
 
-test('corrections are listed with the sums before, below the balances', () => {
+test('corrections are listed below the balances, with the sums before the correction', () => {
   const day = balanceOf('2026-03-09', '0');
   const corrections = [
     create(MoneyDayCorrectionSchema, {

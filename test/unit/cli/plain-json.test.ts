@@ -61,7 +61,7 @@ describe('the words of an enum', () => {
     expect(valueOf(OrderStatusSchema, 'Expired')).toBe(OrderStatus.EXPIRED);
   });
 
-  test('are the number of a value that a newer core has added', () => {
+  test('are replaced by the number of a value that a newer core has added', () => {
     expect(wordOf(OrderStatusSchema, 99)).toBe('99');
   });
 });

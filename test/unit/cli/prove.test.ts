@@ -39,10 +39,10 @@ describe('a report', () => {
     ['a verdict', file.replace('"failed"', '"passed"')],
     ['a count', file.replace('"orders_acknowledged": 5', '"orders_acknowledged": 6')],
     ['a second value of the same name', file.replace('"verdict"', '"verdict": "passed",\n    "verdict"')],
-    ['something beside it', file.replace('"report"', '"verdict": "passed",\n  "report"')],
-    ['another order of names', file.replace(/("version": "1.0.0"),(\s+)("commit": "")/, '$3,$2$1')],
-    ['the key of someone else', file.replace(publicKeyOf(key), publicKeyOf(newSigningKey()))],
-    ['no JSON', 'passed'],
+    ['an additional verdict', file.replace('"report"', '"verdict": "passed",\n  "report"')],
+    ['names in another order', file.replace(/("version": "1.0.0"),(\s+)("commit": "")/, '$3,$2$1')],
+    ['another key', file.replace(publicKeyOf(key), publicKeyOf(newSigningKey()))],
+    ['a text that is not JSON', 'passed'],
   ])('with %s is refused', (_change, changed) => {
     expect(changed).not.toBe(file);
     expect(verifyReport(changed)).toEqual({ problem: expect.any(String) });

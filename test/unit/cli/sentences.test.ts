@@ -16,13 +16,13 @@ test('a command has its own line and is never wrapped, and prose is wrapped betw
   expect(shown.split('\n')).toHaveLength(5);
 });
 
-test('a terminal obeys nothing in a text or a command', () => {
+test('control characters in a text or a command do not reach the terminal', () => {
   const shown = showSentences([{ text: 'a\u001b[2J', command: 'b\u001b[2J' }]);
 
   expect(shown).toBe('a\\u001b[2J\n  b\\u001b[2J');
 });
 
-test('sentences of a server without the data are shown as they are', () => {
+test('sentences of a server that sends no codes are shown unchanged', () => {
   const sentences = ['It waits: gatehouse webhook resume mer_1'];
 
   expect(explanationSentences(create(ExplainDeliveryResponseSchema, { sentences }))).toEqual([

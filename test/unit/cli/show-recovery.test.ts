@@ -39,12 +39,19 @@ test.each([
   ['lost an account', COMPLETE, OWN_ACCOUNTS, [removed], ['accountid 3003 cannot be read', accept], [added]],
   ['may lack accounts', PARTIAL, OWN_ACCOUNTS, [], [added, accept], ['cannot be read']],
   ['has no statement', PARTIAL, NO_STATEMENT, [], ['offers no statement', accept], [added]],
-])('the status of a wallet that %s', (_, stream, problem, unreadStatements, shown, hidden) => {
-  const wallet = { environment: Environment.SANDBOX, wallet: 'walleta', state: RecoveredWalletState.WAITING };
-  const wallets = [{ ...wallet, problem, unreadStatements }];
-  const { text } = showRecovery(create(RecoverySchema, { stream, wallets }));
-  const status = typeof text === 'string' ? text : text(10_000);
+])(
+  'the status of a wallet that %s shows what its recovery waits for',
+  (_, stream, problem, unreadStatements, shown, hidden) => {
+    const wallet = {
+      environment: Environment.SANDBOX,
+      wallet: 'walleta',
+      state: RecoveredWalletState.WAITING,
+    };
+    const wallets = [{ ...wallet, problem, unreadStatements }];
+    const { text } = showRecovery(create(RecoverySchema, { stream, wallets }));
+    const status = typeof text === 'string' ? text : text(10_000);
 
-  for (const part of shown) expect(status).toContain(part);
-  for (const part of hidden) expect(status).not.toContain(part);
-});
+    for (const part of shown) expect(status).toContain(part);
+    for (const part of hidden) expect(status).not.toContain(part);
+  },
+);

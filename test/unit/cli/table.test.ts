@@ -24,7 +24,7 @@ test('the wrapping column is wrapped between words until the table fits 100 colu
   expect(text.replace(/\s+/g, ' ')).toContain(words);
 });
 
-test('the second of two wrapping columns keeps the width that the first has given up', () => {
+test('the second of two wrapping columns gets the width that the first does not need', () => {
   const words = (count: number): string => 'word '.repeat(count).trim();
 
   const text = table(
@@ -114,7 +114,7 @@ test('amounts are aligned to the right', () => {
   expect(text.split('\n')).toEqual(['     AMOUNT', '   1.00 ETB', '1000.00 ETB']);
 });
 
-test('values are aligned behind their names, and names without a value are left out', () => {
+test('values are aligned after their names, and names without a value are omitted', () => {
   expect(
     fields([
       ['Name', 'Shop'],

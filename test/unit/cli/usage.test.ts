@@ -167,7 +167,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     expect(stderr).toContain(message);
   });
 
-  test('--json prints it as JSON, at any position', async () => {
+  test('with --json the error is JSON, at any position of the option', async () => {
     const { stdout, stderr } = await run('--json', 'merchnt');
 
     expect(stdout).toBe('');
@@ -183,7 +183,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     });
   });
 
-  test('an incomplete command is JSON with --json, too', async () => {
+  test('with --json an incomplete command is an error in JSON, too', async () => {
     const { exitCode, stderr } = await run('merchant', '--json');
 
     expect(exitCode).toBe(2);

@@ -30,7 +30,7 @@ const full = () =>
   });
 
 test.each(Object.entries(errorReasons) as [ErrorReason, ReasonStatus][])(
-  '%s has its code and the domain',
+  'an error with the reason %s has its code and the domain',
   (reason, { code }) => {
     const error = rpcError(reason, 'a message');
     expect(error).toMatchObject({ code, rawMessage: 'a message' });
@@ -98,6 +98,6 @@ test.each([
       { desc: ErrorInfoSchema, value: { reason: 'THEIRS', domain: 'example.com' } },
     ]),
   ],
-])('%s has none of our reasons', (_what, error) => {
+])('%s has no reason of Gatehouse', (_what, error) => {
   expect(reasonOf(fromStatus(toStatus(error)))).toBeUndefined();
 });

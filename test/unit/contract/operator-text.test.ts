@@ -114,7 +114,7 @@ test.each<[string, Own, readonly string[]]>([
     ],
   ],
   [
-    'no sender',
+    'no webhooks process',
     { cause: DeliveryCause.NO_SENDER, nextSteps: [CHECK_WEBHOOKS], dueTime: minutes(-5) },
     [
       'It has been due for 5 minutes: attempt 3 of 13.',
@@ -123,7 +123,7 @@ test.each<[string, Own, readonly string[]]>([
     ],
   ],
   [
-    'more before it than are counted',
+    'more deliveries before it than are counted',
     { cause: DeliveryCause.OTHERS_FIRST, dueBeforeCount: 1000, dueTime: minutes(0) },
     [
       'It is due now: attempt 3 of 13.',

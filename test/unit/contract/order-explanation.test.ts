@@ -82,7 +82,7 @@ test('a webhooks process that does not answer makes the fact unknown, and anothe
   await expect(explainOrder(nothing, fail(Code.Internal))).rejects.toThrow('no');
 });
 
-test('an ended order waits until `webhooks` has read its last event, as far as both report', async () => {
+test('an ended order waits until `webhooks` has read its last event, if both report their positions', async () => {
   const at = (xid: string, position: string) => formatCursor({ xid, position });
   const join = async (last: string, read: string) => {
     const ended = { ...nothing, eventCursor: last };

@@ -25,7 +25,7 @@ const byTheLibrary = (id: string): string | undefined => {
   }
 };
 
-describe('an id', () => {
+describe('a public id', () => {
   test('is shown as a TypeID of its UUID', () => {
     fc.assert(
       fc.property(uuids, (uuid) => {

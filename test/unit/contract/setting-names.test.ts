@@ -35,7 +35,7 @@ test('known settings are not reported, also with their values in files', () => {
   expect(unknownSettings(Object.fromEntries(all.map((name) => [name, 'x'])))).toEqual([]);
 });
 
-test('names that the operator chose for the secrets of wallets are not reported, also in files', () => {
+test('names that the operator has chosen for the secrets of wallets are not reported, also in files', () => {
   const environment = { GATEHOUSE_ACME_KEY: 'x', GATEHOUSE_ACME_PIN_FILE: 'x', GATEHOUSE_OTHER_KEY: 'x' };
   expect(unknownSettings(environment, ['GATEHOUSE_ACME_KEY', 'GATEHOUSE_ACME_PIN'])).toEqual([
     'GATEHOUSE_OTHER_KEY is not a setting and has no effect',

@@ -19,15 +19,15 @@ const money: StoredMoney = {
 const [completed, open, ended] = money.refunds;
 
 test.each<[string, Partial<StoredMoney>, readonly string[]]>([
-  ['all is well', {}, []],
-  ['not paid', { isCompleted: false }, ['payment_differs']],
-  ['paid twice', { payments: [{ hasReceipt: true }, { hasReceipt: true }] }, ['payment_differs']],
-  ['another transaction', { payments: [{ hasReceipt: false }] }, ['transaction_differs']],
-  ['debited more', { debited: 10_051n }, ['debited_differs']],
-  ['completed twice', { debitedByEvents: [10_050n, 10_050n] }, ['debited_differs']],
-  ['refunded less', { refunded: 3_999n }, ['refunded_differs']],
+  ['no fault', {}, []],
+  ['an order that is not paid', { isCompleted: false }, ['payment_differs']],
+  ['two payments', { payments: [{ hasReceipt: true }, { hasReceipt: true }] }, ['payment_differs']],
+  ['a payment with another transaction', { payments: [{ hasReceipt: false }] }, ['transaction_differs']],
+  ['a larger debited amount', { debited: 10_051n }, ['debited_differs']],
+  ['two completions', { debitedByEvents: [10_050n, 10_050n] }, ['debited_differs']],
+  ['a smaller refunded amount', { refunded: 3_999n }, ['refunded_differs']],
   [
-    'an open refund too much',
+    'an open refund that exceeds the debited amount',
     { refunds: [completed!, { ...open!, amount: 6_051n }, ended!] },
     ['refunds_exceed_debited'],
   ],

@@ -41,7 +41,7 @@ describe('days', () => {
     expect(isoOf(stepStarts({ ...between(from, to), step: 'day', timeZone }))).toEqual(starts);
   });
 
-  test('begin with the period, whatever the local time is', () => {
+  test('start with the period, even if that is not midnight', () => {
     const span = between('2026-11-20T09:15Z', '2026-11-21T06:00Z');
 
     expect(isoOf(stepStarts({ ...span, step: 'day', timeZone: 'UTC' }))).toEqual([

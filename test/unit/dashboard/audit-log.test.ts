@@ -33,7 +33,7 @@ describe('a sentence of the audit log', () => {
     expect(auditSentence(odd, english)).toContain('to constructor');
   });
 
-  test('about an action that these pages do not know yet names the action and its object', () => {
+  test('about an action that the dashboard does not know names the action and its object', () => {
     expect(auditSentence(entry({ action: 'order.refund' }), english)).toBe('order.refund: usr_1');
   });
 });

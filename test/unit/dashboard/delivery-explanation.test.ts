@@ -42,7 +42,7 @@ const explained = (own: MessageInitShape<typeof DeliveryExplanationSchema>) => (
   }),
 });
 
-test('an earlier delivery is linked, and nothing is recommended that a viewer may not do', () => {
+test('an explanation links an earlier delivery, and gives a viewer no advice that needs another role', () => {
   const answer = explained({
     cause: DeliveryCause.EARLIER_EVENT_PENDING,
     nextSteps: [DeliveryNextStep.EXPLAIN_EARLIER],

@@ -58,7 +58,7 @@ test('each area has its words in both languages', () => {
 });
 
 describe.each(areas)('%s', (area) => {
-  test('has the same texts in both languages except for texts of core in English, and none is empty', async () => {
+  test('has the same texts in both languages, except for texts of core in English, and no empty one', async () => {
     const [english, amharic] = await Promise.all([wordsOf('english', area), wordsOf('amharic', area)]);
 
     const paths = (words: Words): string[] => textsOf(words).map(([path]) => path);

@@ -50,7 +50,7 @@ const { COMPLETED, FAILED, AWAITING_APPROVAL, UNKNOWN } = RefundStatus;
 
 test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
   [
-    'everything is left',
+    'nothing is refunded yet',
     shown(WalletRefunds.ANY_PART, [['100.50', FAILED]]),
     ['', false, true, 'Up to ETB 100.50 can be returned to the payer.'],
   ],

@@ -30,7 +30,7 @@ test.each<[string, Partial<typeof refundable>, string | undefined]>([
   ['5.50', { decimals: 0 }, 'Enter a whole amount. This wallet takes no decimals.'],
   ['5.55', { decimals: 1 }, 'Enter at most 1 decimal. This wallet takes no more.'],
   ['60.50', { decimals: 0, left: '60.50' }, undefined],
-])('%s with %j: %s', (text, own, problem) => {
+])('the amount %s with %j is checked: %s', (text, own, problem) => {
   expect(problemOf(text, own)).toBe(problem);
 });
 

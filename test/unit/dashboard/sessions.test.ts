@@ -34,7 +34,7 @@ describe('the data of a session', () => {
     expect(readSessionData(writeSessionData(full))).toEqual(full);
   });
 
-  test('has no target of an older version outside of the dashboard', () => {
+  test('drops a stored target outside of the dashboard', () => {
     const stored = { ...data, next: '/\\evil.example', carried: { action: '/\\evil.example', fields: [] } };
 
     expect(readSessionData(writeSessionData(stored))).toEqual(data);
@@ -61,8 +61,8 @@ describe('a form that a browser returns', () => {
 
   test.each([
     ['nothing', ''],
-    ['no base64', '%%%'],
-    ['another place', Buffer.from('{"action":"https://evil.example","fields":[]}').toString('base64url')],
+    ['not base64', '%%%'],
+    ['for another path', Buffer.from('{"action":"https://evil.example","fields":[]}').toString('base64url')],
     ['another host', Buffer.from('{"action":"//evil.example","fields":[]}').toString('base64url')],
     ['fields of another shape', Buffer.from('{"action":"/m","fields":[["a"]]}').toString('base64url')],
   ])('is invalid when it is %s', (_name, text) => {

@@ -47,7 +47,7 @@ describe('the secrets of a deployment', () => {
     },
   );
 
-  test('admit every caller, and no one else', () => {
+  test('authenticate every process, and no other caller', () => {
     const secrets = completeSecrets({}, {}, randomBytes);
     const files = filesOfProcesses(secrets, servers);
     const { GATEHOUSE_SERVICE_TOKENS: accepted } = readCoreSettings(files['core'] ?? {});

@@ -29,12 +29,12 @@ describe('each state answers each command', () => {
   test.each([
     // key, its state, the state of the key that a rotation with a minute of overlap leaves, and its expiry
     ['a new key', key(), 'ACTIVE', 'ENDING', at(160)],
-    ['one in a longer overlap', key({ expiresAt: at(500) }), 'ENDING', 'ENDING', at(160)],
-    ['one in a shorter overlap', key({ expiresAt: at(101) }), 'ENDING', 'ENDING', at(101)],
-    ['one at the end of its overlap', key({ expiresAt: at(100) }), 'EXPIRED', 'not_usable', undefined],
-    ['a revoked one', key({ revokedAt: at(1) }), 'REVOKED', 'not_usable', undefined],
+    ['a key in a longer overlap', key({ expiresAt: at(500) }), 'ENDING', 'ENDING', at(160)],
+    ['a key in a shorter overlap', key({ expiresAt: at(101) }), 'ENDING', 'ENDING', at(101)],
+    ['a key at the end of its overlap', key({ expiresAt: at(100) }), 'EXPIRED', 'not_usable', undefined],
+    ['a revoked key', key({ revokedAt: at(1) }), 'REVOKED', 'not_usable', undefined],
     [
-      'one revoked in its overlap',
+      'a key that was revoked in its overlap',
       key({ expiresAt: at(500), revokedAt: at(1) }),
       'REVOKED',
       'not_usable',

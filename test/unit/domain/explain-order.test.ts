@@ -123,7 +123,7 @@ function explainedOf({ history: { order, work }, ...state }: State): ExplainedOr
   };
 }
 
-test('every reachable order has one explanation, whose holder can act and whose times fit', () => {
+test('every reachable order has one explanation, a holder who can act, and consistent times', () => {
   const facts = new Set<CoreFact>();
   fc.assert(
     fc.property(states, (state) => {

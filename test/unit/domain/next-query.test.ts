@@ -37,7 +37,7 @@ describe('a wallet that requests a pause', () => {
     expect(waitOf({ retryAfterMs: 120_000, sessionEndsAt: inSeconds(60) })).toBe(60);
   });
 
-  test('is not queried sooner because of it than an old attempt', () => {
+  test('is not queried more often than its age allows, even if it requests a shorter pause', () => {
     const old = { leases: 50, createdAt: inSeconds(-7_200), promptUntil: inSeconds(-7_020) };
 
     expect(waitOf({ ...old, retryAfterMs: 5_000 })).toBe(720);

@@ -153,7 +153,12 @@ describe('confirmed money', () => {
     ['is stray when the order is paid', { status: 'COMPLETED' }, exact, { type: 'stray', kind: 'LATE' }],
     ['is stray when the order is cancelled', { status: 'FAILED' }, exact, { type: 'stray', kind: 'LATE' }],
     ['is stray with another amount', {}, { ...exact, amount: '1' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
-    ['is stray as garbage', {}, { ...exact, amount: '' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
+    [
+      'is stray with an unreadable amount',
+      {},
+      { ...exact, amount: '' },
+      { type: 'stray', kind: 'WRONG_AMOUNT' },
+    ],
     ['waits for an attempt in progress', attempted('SENT'), exact, { type: 'wait' }],
   ])('%s', (_name, own, money, settlement) => {
     expect(settle(own, money, expiresAt)).toMatchObject(settlement);

@@ -59,7 +59,7 @@ test('makeRunDue makes a waiting run due now and does not change a running one',
   expect(makeRunDue(running, at(5))).toEqual({ ok: true, value: running });
 });
 
-test('each step leaves exactly the fields that it decides', () => {
+test('each step changes only the fields that it decides', () => {
   expect(running).toEqual({
     ...waiting,
     status: 'RUNNING',
@@ -182,7 +182,7 @@ describe('in every history of a run', () => {
     never(({ before, after }) => isFinal(before) && after !== before);
   });
 
-  test('one worker reads at a time, and no page of an earlier one counts', () => {
+  test('one worker reads at a time, and pages of an earlier worker do not count', () => {
     never(({ move, before, after }) => move === 'page of an earlier lease' && after !== before);
     never(
       ({ move, now, before, after }) =>
@@ -200,7 +200,7 @@ describe('in every history of a run', () => {
     never(({ after }) => after.status !== 'COMPLETED' && after.differences !== 0);
   });
 
-  test('no entry of an earlier reading counts', () => {
+  test('entries of an earlier reading do not count', () => {
     never(({ move, before, after }) => {
       if (before === after) return false;
       if (move === 'lease') return after.entries + after.otherEntries > 0;

@@ -24,12 +24,16 @@ test.each([
     { ...here, knownHome: undefined, hasNewestEvent: undefined },
     undefined,
   ],
-  ['the database as it was', here, undefined],
+  ['the same server and events as before', here, undefined],
   ['a broker without events of the database', { ...here, hasNewestEvent: undefined }, undefined],
-  ['another home', { ...here, home: 'there' }, 'NEW_HOME'],
-  ['another home, with the newest event', { ...here, home: 'there', hasNewestEvent: true }, 'NEW_HOME'],
+  ['another database server', { ...here, home: 'there' }, 'NEW_HOME'],
+  [
+    'another database server with the newest event',
+    { ...here, home: 'there', hasNewestEvent: true },
+    'NEW_HOME',
+  ],
   ['a newer event in the stream', { ...here, hasNewestEvent: false }, 'STREAM_AHEAD'],
-] as const)('%s', (_, witnesses, cause) => {
+] as const)('recovery starts when it must, and only then: %s', (_, witnesses, cause) => {
   expect(causeOfRecovery(witnesses)).toBe(cause);
 });
 
@@ -118,7 +122,7 @@ test.each([
   ['a day that failed and was read later', [done, { isDone: true, isFailing: true }], false, 'READ'],
   ['a removed account', [open, failing], true, 'REMOVED'],
   ['an account that was removed after its statement was read', [done, done], true, 'READ'],
-] as const)('a statement with %s', (_, days, isRemoved, state) => {
+] as const)('recovery waits for a statement as long as it must: %s', (_, days, isRemoved, state) => {
   expect(statementAfter(days, isRemoved)).toBe(state);
 });
 
@@ -141,7 +145,7 @@ test.each([
   ['a removed account, and another unread', 'COMPLETE', ['REMOVED', 'READING'], 'known', waits],
   ['an account without a payee', 'COMPLETE', ['READ'], 'unnamed', waits],
 ] as readonly (readonly [string, StreamState, StatementState[], 'none' | 'known' | 'unnamed', object])[])(
-  'a wallet with %s',
+  'recovery waits for a wallet as long as it must: %s',
   (_, stream, statements, accounts, after) => {
     const hasOwnAccounts = accounts !== 'none';
     const hasUnnamedAccounts = accounts === 'unnamed';

@@ -83,7 +83,7 @@ describe('each state answers each command', () => {
   });
 });
 
-test('an answer leaves exactly the fields that it decides', () => {
+test('an answer changes only the fields that it decides', () => {
   expect(leased).toEqual({
     ...free,
     leaseId: 'lease-1',

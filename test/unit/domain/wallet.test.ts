@@ -83,7 +83,7 @@ describe('money that no wallet accepts is refused with the accepted amounts', ()
     expect(unpayableIssues(wallets, options, money(amount, code))).toEqual([{ field, issue }]);
   });
 
-  test('and no other money is refused', () => {
+  test('no other money is refused', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 20_000_000n }),

@@ -89,10 +89,10 @@ describe('the demo merchant', () => {
   });
 
   test.each([
-    ['no file', undefined],
+    ['a missing file', undefined],
     ['text that is not JSON', '{"merchant":'],
     ['JSON without the merchant', '{"rest":{}}'],
-  ])('is unknown to %s', (_name, text) => {
+  ])('is not read from %s', (_name, text) => {
     expect(readDemoMerchant(text)).toBeUndefined();
   });
 

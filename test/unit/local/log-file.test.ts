@@ -28,7 +28,7 @@ describe('the log of a process', () => {
     await second.close();
   });
 
-  test('has a tail of 25 lines', async () => {
+  test('returns its last 25 lines', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'));
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     await writeFile(log.path, `${lines.join('\n')}\n`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { languageFor } from '../../../src/platform/language/language.ts';
 import { durationText } from '../../../src/platform/language/duration-text.ts';
 
-describe('the language of a page', () => {
+describe('a page', () => {
   test.each([
     ['nothing is known', {}, 'en'],
     ['the browser prefers Amharic', { accepted: 'am-ET,am;q=0.9,en;q=0.8' }, 'am'],
@@ -10,11 +10,11 @@ describe('the language of a page', () => {
     ['the browser prefers another, then Amharic', { accepted: 'om-ET,am;q=0.7' }, 'am'],
     ['the browser refuses English', { accepted: 'en;q=0,am' }, 'am'],
     ['the browser takes anything', { accepted: '*' }, 'en'],
-    ['the header is nonsense', { accepted: ';;=,,q' }, 'en'],
-    ['it was chosen before', { remembered: 'am', accepted: 'en' }, 'am'],
-    ['it is chosen now', { chosen: 'en', remembered: 'am', accepted: 'am' }, 'en'],
-    ['the chosen one is not supported', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
-  ])('when %s', (_name, wishes, language) => {
+    ['the header is invalid', { accepted: ';;=,,q' }, 'en'],
+    ['the language was chosen before', { remembered: 'am', accepted: 'en' }, 'am'],
+    ['the language is chosen now', { chosen: 'en', remembered: 'am', accepted: 'am' }, 'en'],
+    ['the chosen language is not supported', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
+  ])('has the right language when %s', (_name, wishes, language) => {
     expect(languageFor(wishes)).toBe(language);
   });
 });

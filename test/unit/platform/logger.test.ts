@@ -110,7 +110,7 @@ describe('a secret is masked', () => {
     expect(() => void JSON.parse(text)).not.toThrow();
   });
 
-  test('and its neighbours are not', () => {
+  test('and other fields are not masked', () => {
     const { json } = write({ api_key_id: 'key_1', token: 'canary', secrets_found: 0, msg_count: 2 });
     expect(json).toMatchObject({ api_key_id: 'key_1', secrets_found: 0, msg_count: 2 });
   });

@@ -29,12 +29,12 @@ test('the page has the metrics of Node and the system', async () => {
     expect(body).toMatch(new RegExp(`^${name} [0-9]`, 'm'));
 });
 
-test('a reading is made before the page is shown', async () => {
+test('a gauge is read before the page is shown', async () => {
   const { metrics } = withReading(() => Promise.resolve(7));
   expect((await metrics.page()).body).toMatch(/^well_depth 7$/m);
 });
 
-test('many requests at once, or soon after another, cause one reading', async () => {
+test('many requests at once, or soon after each other, read a gauge once', async () => {
   let readings = 0;
   const { metrics, clock } = withReading(() => Promise.resolve((readings += 1)));
   await Promise.all([metrics.page(), metrics.page()]);

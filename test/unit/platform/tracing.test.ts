@@ -71,7 +71,7 @@ describe('the settings of tracing', () => {
         resourceAttributes: { 'deployment.environment.name': 'a,b', 'service.name': 'pay' },
       },
     ],
-  ])('%j', (own, expected) => {
+  ])('%j are parsed', (own, expected) => {
     expect(read(own)).toMatchObject(expected);
   });
 

@@ -147,7 +147,7 @@ describe('the judge of a campaign', () => {
     ],
     ['a refund paid twice', 'refunds_paid_once', { ...good, charges: [{ ...charge, reversed: 2_100 }] }],
     ['an accepted refund that is lost', 'refunds_paid_once', withRecord({ refunds: [], refunded: 0 })],
-    ['a cent too much', 'money_adds_up', { ...good, charges: [{ ...charge, amount: 2_001 }] }],
+    ['a cent that does not add up', 'money_adds_up', { ...good, charges: [{ ...charge, amount: 2_001 }] }],
     ['a missing event', 'changes_have_events', withRecord({ events: paid.events.slice(1) })],
     ['a status without its event', 'changes_have_events', withRecord({ status: 'FAILED' })],
     ['a webhook that never arrived', 'webhooks_delivered', { ...good, exchanges: good.exchanges.slice(1) }],
@@ -194,7 +194,7 @@ describe('the judge of a campaign', () => {
     ],
     ['a process that exits by itself', 'serves_again', { ...good, exits: ['core ended (exit code 1)'] }],
     ['a secret in a log', 'logs_keep_secrets', { ...good, leaks: ['line 1 of core.log contains a secret'] }],
-  ])('%s breaks %s', (_what, name, evidence) => {
+  ])('reports that %s breaks %s', (_what, name, evidence) => {
     expect(brokenBy(evidence)).toContain(name);
   });
 });

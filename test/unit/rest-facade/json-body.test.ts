@@ -84,7 +84,7 @@ describe('reading a body as a JSON object', () => {
     expect(read(text).issues).toEqual([{ field: 'body', issue: 'must not be nested deeper than 16 levels' }]);
   });
 
-  test('treats no bytes as an object without fields', () => {
+  test('treats an empty body as an object without fields', () => {
     expect(read('')).toEqual({ readable: true, object: {}, issues: [] });
   });
 

@@ -25,7 +25,7 @@ test.each([
   ['15.21', 152_100n],
   ['100.5', 1_005_000n],
   ['999999999999999999.9999', 9_999_999_999_999_999_999_999n],
-])('%s', (text, value) => {
+])('the amount "%s" is read as %s', (text, value) => {
   expect(parseAmount(text)).toBe(value);
 });
 

@@ -75,10 +75,10 @@ describe('after any postings', () => {
 
 test.each([
   ['nothing', { amount: 0n }],
-  ['less than nothing', { amount: -1n }],
+  ['a negative amount', { amount: -1n }],
   ['money from an account to itself', { to: issuerAccount }],
-  ['more than is there', { from: 'accountid@2999', to: issuerAccount }],
-])('moving %s is refused without a trace', (_name, change) => {
+  ['more than the balance', { from: 'accountid@2999', to: issuerAccount }],
+])('a posting of %s is refused and leaves the ledger unchanged', (_name, change) => {
   const ledger = createLedger();
   const good: Posting = {
     from: issuerAccount,

@@ -5,7 +5,7 @@ import { outcomeOfNumber } from '../../../src/wallet-simulator/gsma/outcomes.ts'
 const lastDigits = Array.from({ length: 29 }, (_, number) => String(number).padStart(2, '0'));
 
 describe('the numbers that choose an outcome', () => {
-  test('are 00 to 28 in both wallets, each with its own', () => {
+  test('are 00 to 28 in both wallets, each with its own outcome', () => {
     const summaries = (prefix: string, wallet: 'walleta' | 'walletb') =>
       lastDigits.map((digits) => outcomeOfNumber(wallet, `${prefix}${digits}`)?.summary);
 

@@ -23,7 +23,7 @@ test('credentials are read for each wallet, and other settings have defaults', (
 });
 
 test.each([
-  ['no JSON', 'walleta=a'],
+  ['text that is not JSON', 'walleta=a'],
   ['no wallet', '{}'],
   ['an id in capitals', JSON.stringify({ walleta: client('a'), Mtn: client('b') })],
   ['an unknown protocol', JSON.stringify({ walleta: { protocol: 'carrier-pigeon', ...client('a') } })],
@@ -33,7 +33,7 @@ test.each([
   ],
   ['a number for a key', JSON.stringify({ walleta: client('a'), walletb: { ...client('b'), api_key: 7 } })],
   ['an inherited name', '{"walleta":"","walletb":[]}'],
-])('credentials of %s are refused, and are not shown', (_name, value) => {
+])('credentials with %s are refused, and are not shown', (_name, value) => {
   const read = () => readWalletSimulatorSettings({ GATEHOUSE_SIMULATOR_CREDENTIALS: value });
 
   expect(read).toThrow(SettingsError);

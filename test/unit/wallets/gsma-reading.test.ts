@@ -195,7 +195,7 @@ describe('a callback', () => {
 
   test.each([
     ['of another status', JSON.stringify({ ...transaction, transactionStatus: 'pending' }), 'other'],
-    ['cut off', JSON.stringify(transaction).slice(0, -5), 'unreadable'],
+    ['that is cut off', JSON.stringify(transaction).slice(0, -5), 'unreadable'],
     ['empty', '', 'unreadable'],
     ['of another shape', '{"hello":"world"}', 'unreadable'],
   ])('%s causes a query all the same', (_what, body, claim) => {

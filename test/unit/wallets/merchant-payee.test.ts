@@ -16,8 +16,12 @@ describe("the payee account of a merchant's own values", () => {
     ['a payee', { 'payee.type': 'accountid', 'payee.id': '3001' }, 'accountid 3001'],
     ['both', { client_id: 'own', 'payee.type': 'accountid', 'payee.id': '3001' }, 'accountid 3001'],
     ["the operator's payee", { client_id: 'own', 'payee.type': 'accountid', 'payee.id': '2999' }, ''],
-    ['the same number of another type', { 'payee.type': 'msisdn', 'payee.id': '2999' }, 'msisdn 2999'],
-  ])('with %s', (_name, values, payee) => {
+    [
+      "the number of the operator's payee with another type",
+      { 'payee.type': 'msisdn', 'payee.id': '2999' },
+      'msisdn 2999',
+    ],
+  ])('is the expected one with %s', (_name, values, payee) => {
     expect(payeeOf(gsma, operators, values)).toBe(payee);
   });
 
@@ -30,7 +34,7 @@ describe("the payee account of a merchant's own values", () => {
 });
 
 test.each(connectorKinds.map((kind) => [kind.name, kind] as const))(
-  'no value that names the payee of %s is a secret, and merchants can replace it',
+  'the values that name the payee of %s are not secret, and merchants can replace them',
   (_name, kind) => {
     const named = merchantFields(kind).filter(({ name }) => kind.payeeSettings.includes(name.split('.')[0]!));
 

@@ -156,7 +156,7 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
     ],
     ['a failure', pushMessage(1032), { about: 'push', checkout: 'ws_CO_1', code: '1032' }],
     [
-      'the answer to a status question',
+      'the answer to a status query',
       {
         Result: {
           ResultCode: 0,
@@ -194,7 +194,7 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
       },
       { about: 'result', ids: ['AG_1'], code: 'R000001', original: 'NLJ7RT61SV' },
     ],
-    ['something else', { hello: 'world' }, undefined],
+    ['any other message', { hello: 'world' }, undefined],
   ])('%s', (_what, message, expected) => {
     const note = noteOf(message);
 
@@ -205,7 +205,7 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
   });
 });
 
-describe('the answer to a status question', () => {
+describe('the answer to a status query', () => {
   const note: ResultNote = {
     ...{ about: 'result' as const, ids: ['AG_1'], code: '0', receipt: 'NLJ7RT61SV' },
     ...{ status: 'Completed', amount: '100' },

@@ -42,7 +42,7 @@ describe('failures', () => {
   test.each<[string, Health]>([
     ['well', available],
     ['degraded', { kind: 'degraded', detail: 'slow' }],
-  ])('in any number stop nothing while the wallet reports that it is %s', async (_name, health) => {
+  ])('of any number stop no requests while the wallet reports that it is %s', async (_name, health) => {
     const { wallet, breaker, answer } = begin(health);
 
     for (let time = 0; time < 30; time += 1) await answer(false);

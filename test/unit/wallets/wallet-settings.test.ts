@@ -162,7 +162,7 @@ describe('the configured wallets', () => {
       different({ environments: { live: { settings } } }),
       'wallets[1].environments.live: ',
     ],
-    ['a logo that is not there', different({ logo: 'missing.svg' }), 'wallets[1].logo: the file '],
+    ['a logo that does not exist', different({ logo: 'missing.svg' }), 'wallets[1].logo: the file '],
     [
       'no base URL',
       withSettings({ base_url: undefined }),
@@ -181,7 +181,7 @@ describe('the configured wallets', () => {
       'settings.api_key: names OTHER, but',
     ],
     ['a payee without an id', withSettings({ payee: { type: 'accountid' } }), 'settings.payee.id: '],
-    ['a setting of no connector', withSettings({ colour: 'red' }), 'settings.colour: '],
+    ['a setting that no connector has', withSettings({ colour: 'red' }), 'settings.colour: '],
     [
       'a source that is a name',
       inSandbox({ callbacks: { sources: ['127.0.0.1', 'wallet.example'] } }),
@@ -193,7 +193,7 @@ describe('the configured wallets', () => {
       inSandbox({ callbacks: { api_key: { secret: 'SHORT' } } }),
       'sandbox.callbacks.api_key: must be 16 to 256',
     ],
-    ['no request at a time', inSandbox({ max_in_flight: 0 }), 'sandbox.max_in_flight: '],
+    ['a limit of zero requests at a time', inSandbox({ max_in_flight: 0 }), 'sandbox.max_in_flight: '],
     ['calls longer than a lease', inSandbox({ call_timeout_ms: 30_001 }), 'sandbox.call_timeout_ms: '],
     ['an unknown field', different({ colour: 'red' }), 'wallets[1].colour: '],
     [
@@ -287,10 +287,10 @@ describe('a logo', () => {
   });
 
   test.each([
-    ['something else', 'GIF89a'],
+    ['another format', 'GIF89a'],
     ['a script', svg.replace('<rect', '<script>alert(1)</script><rect')],
     ['a handler', svg.replace('<rect', '<rect onload="alert(1)"')],
-    ['another file', svg.replace('<rect', '<image href="https://example.com/a.png"/><rect')],
+    ['a reference to another file', svg.replace('<rect', '<image href="https://example.com/a.png"/><rect')],
     ['more than 32 KiB', svg.replace('</svg>', `<!--${'x'.repeat(33_000)}--></svg>`)],
   ])('with %s is refused', (_name, content) => {
     expect(() => logoOf('bad.svg', content)).toThrow('wallets[0].logo: must be ');

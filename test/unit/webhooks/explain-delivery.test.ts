@@ -58,7 +58,7 @@ const cases: readonly (readonly [
   ['in flight', { endpoint: { isHeld: true }, delivery: due(-5) }, 'SENDING', ['WAIT'], -5, 0],
   ['due later', { delivery: due(12) }, 'NOT_DUE', ['REDELIVER'], 12, 12],
   [
-    'without a secret that was shown',
+    'due without a secret that was ever shown',
     { secretProblem: 'NOT_SHOWN', earlier },
     'SIGNING_SECRET_NOT_SHOWN',
     ['CREATE_SIGNING_SECRET'],
@@ -89,8 +89,8 @@ const cases: readonly (readonly [
     -9,
     undefined,
   ],
-  ['due and not sent', { delivery: due(-5) }, 'NO_SENDER', ['CHECK_WEBHOOKS'], -5, 0],
-  ['due behind others', { dueBefore: 312 }, 'OTHERS_FIRST', ['WAIT'], 0, 0],
+  ['due while no process sends', { delivery: due(-5) }, 'NO_SENDER', ['CHECK_WEBHOOKS'], -5, 0],
+  ['due after others', { dueBefore: 312 }, 'OTHERS_FIRST', ['WAIT'], 0, 0],
   [
     'behind an earlier event',
     { earlier },
@@ -105,7 +105,7 @@ const cases: readonly (readonly [
     ...(['SIGNING_SECRET_UNUSABLE', ['RESTORE_SIGNING_SECRET'], undefined, undefined] as const),
   ],
   [
-    'due, the circuit open',
+    'due while the circuit is open',
     { delivery: due(-1), endpoint: open(3) },
     'CIRCUIT_OPEN',
     ['RESUME_ENDPOINT'],
@@ -126,12 +126,12 @@ const cases: readonly (readonly [
     ...(['CIRCUIT_OPEN', ['REDELIVER', 'RESUME_ENDPOINT'], 2, 60] as const),
   ],
   [
-    'the endpoint paused, which outweighs everything else',
+    'to a paused endpoint, which outweighs everything else',
     { endpoint: { state: 'PAUSED', pausedAt: minutes(-300) }, earlier, secretProblem: lostKey },
     ...(['ENDPOINT_PAUSED', ['RESUME_ENDPOINT'], -300, undefined] as const),
   ],
   [
-    'the endpoint paused for its answer',
+    'to an endpoint that its own answer paused',
     { endpoint: { state: 'PAUSED', pausedAt: minutes(-3), pausedByAnswer: true } },
     ...(['ENDPOINT_GONE', ['RESUME_ENDPOINT'], -3, undefined] as const),
   ],
@@ -154,7 +154,7 @@ const cases: readonly (readonly [
     ...(['ATTEMPTS_EXHAUSTED', ['REDELIVER'], -9, undefined] as const),
   ],
   [
-    'abandoned when its time was over',
+    'abandoned at the end of its schedule',
     { delivery: abandoned(4) },
     'SCHEDULE_ENDED',
     ['REDELIVER'],
@@ -163,13 +163,16 @@ const cases: readonly (readonly [
   ],
 ];
 
-test.each(cases)('the explanation of a delivery: %s', (_name, own, cause, nextSteps, at, next) => {
-  const [causeTime, nextAttemptAt] = [at, next].map((count) =>
-    count === undefined ? count : minutes(count),
-  );
-  const expected = { cause, nextSteps, at: causeTime, nextAttemptAt, explainedAt: now };
-  expect(explainDelivery(facts(own))).toMatchObject(expected);
-});
+test.each(cases)(
+  'a delivery is explained with its cause and next steps: %s',
+  (_name, own, cause, nextSteps, at, next) => {
+    const [causeTime, nextAttemptAt] = [at, next].map((count) =>
+      count === undefined ? count : minutes(count),
+    );
+    const expected = { cause, nextSteps, at: causeTime, nextAttemptAt, explainedAt: now };
+    expect(explainDelivery(facts(own))).toMatchObject(expected);
+  },
+);
 
 test('the explanation has the facts of its cause, and no others', () => {
   const paused = explainDelivery(facts({ endpoint: { state: 'PAUSED' }, earlier, secretProblem: lostKey }));

@@ -33,7 +33,7 @@ describe('a batch of events', () => {
     expect(followChain('c4', links(2), nothing)).toEqual({ next: [], isWhole: false });
   });
 
-  test('without the cursor of the previous event proves nothing, also at the beginning', () => {
+  test('without the cursor of the event or of the previous one is not trusted, also at the beginning', () => {
     expect(followChain('', [{ cursor: 'c1', previous: '' }], nothing)).toEqual({ next: [], isWhole: false });
     expect(followChain('c4', [{ cursor: '', previous: 'c4' }], nothing)).toEqual({
       next: [],
@@ -41,7 +41,7 @@ describe('a batch of events', () => {
     });
   });
 
-  test('that refers to itself in a circle ends', () => {
+  test('that refers to itself in a circle is followed once', () => {
     const circle = [
       { cursor: 'c5', previous: 'c4' },
       { cursor: 'c4', previous: 'c5' },

@@ -56,7 +56,7 @@ describe('a circuit opens', () => {
     );
   });
 
-  test('no longer because of attempts in progress when it opened', () => {
+  test('for no longer when an attempt that was in progress fails afterwards', () => {
     const resting = failed(failing(4));
 
     expect(failed(resting, new Date(now.getTime() + 4_999))).toEqual(resting);

@@ -96,7 +96,7 @@ function shown(action: LaneAction | undefined): string {
   }
 }
 
-describe('the next action', () => {
+describe('the next action of a lane', () => {
   const sending = after(lane({ heads: ['a'] }), sendBegan('a'));
   test.each<[string, Lane, Partial<typeof terms>, string]>([
     ['with a delivery and a slot', lane({ heads: ['a'] }), {}, 'send a'],
@@ -133,12 +133,12 @@ describe('the next action', () => {
       {},
       'release after abandoning',
     ],
-  ])('%s', (_, state, changed, expected) => {
+  ])('is the expected one %s', (_, state, changed, expected) => {
     expect(shown(nextAction(state, { ...terms, ...changed }))).toBe(expected);
   });
 });
 
-describe('the stage after an event', () => {
+describe('the stage of a lane', () => {
   const stages: readonly LaneStage[] = ['SENDING', 'DRAINING', 'RELEASING', 'RELEASED'];
   const drained: readonly LaneStage[] = ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'];
   const inStage: Record<LaneStage, Lane> = {
@@ -159,7 +159,7 @@ describe('the stage after an event', () => {
     ['a release that begins', { type: 'release_began' }, ['RELEASING', 'RELEASING', 'RELEASING', 'RELEASED']],
     ['an expired lease', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],
     ['a failed read', { type: 'read_failed' }, stages],
-  ])('%s', (_, event, expected) => {
+  ])('is the expected one after %s', (_, event, expected) => {
     expect(stages.map((stage) => laneAfter(inStage[stage], event).stage)).toEqual(expected);
   });
 });

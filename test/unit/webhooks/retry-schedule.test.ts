@@ -101,7 +101,7 @@ describe('the schedule', () => {
     );
   });
 
-  test('waits within a tenth of the plan, unless the schedule ends before', () => {
+  test('deviates by at most a tenth from the plan, unless the schedule ends before', () => {
     fc.assert(
       fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
         const dice = (): number => roll;
@@ -136,7 +136,7 @@ describe('Retry-After', () => {
     expect(asked(1_000, { roundAttempts: 13 })).toEqual({ type: 'give_up' }));
 });
 
-test('the next attempt is never before the end of this one, nor after the schedule or the requested day', () => {
+test('the next attempt is not before the end of this one, and not after the schedule or the requested day has ended', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

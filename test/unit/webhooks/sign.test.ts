@@ -26,7 +26,7 @@ test('the headers say which event it is, when it was sent, and that it is JSON',
   });
 });
 
-describe('Standard Webhooks', () => {
+describe('the signature of Standard Webhooks', () => {
   test('with one secret is verified by its library', () => {
     expect(verify(current, sign({ current }))).toEqual(JSON.parse(body.toString()));
   });
@@ -68,7 +68,7 @@ describe('Standard Webhooks', () => {
   });
 });
 
-describe('X-SVC-HMAC-Signature', () => {
+describe('the signature in X-SVC-HMAC-Signature', () => {
   test('is the value that openssl computes from the body and the whole text of the secret', () => {
     const printed = execFileSync('openssl', ['dgst', '-sha256', '-hmac', current, '-hex'], { input: body });
 

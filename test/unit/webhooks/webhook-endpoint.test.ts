@@ -27,21 +27,24 @@ const subscription = (own: Partial<Subscription> = {}): Subscription => ({
 const since = (minutes: number): Date => new Date(event.occurredAt + minutes * minute);
 
 test.each([
-  ['every type', {}, true, true],
-  ['the type', { eventType: 'order.completed' }, true, true],
-  ['another type', { eventType: 'order.failed' }, false, false],
+  ['to every type', {}, true, true],
+  ['to the type of the event', { eventType: 'order.completed' }, true, true],
+  ['to another type', { eventType: 'order.failed' }, false, false],
   ['of another merchant', { merchantId: 'mer_2' }, false, false],
   ['of another environment', { environment: 'PRODUCTION' }, false, false],
   ['from two minutes before the event', { since: since(-2) }, true, true],
   ['from about the time of the event', { since: since(0.5) }, true, false],
   ['from two minutes after the event', { since: since(2) }, false, false],
-] as const)('a subscription to %s', (_name, own, isPossible, isCertain) => {
-  const all = [subscription(own)];
-  expect(subscriptionsOf(event, all, 'possible')).toHaveLength(isPossible ? 1 : 0);
-  expect(subscriptionsOf(event, all, 'certain')).toHaveLength(isCertain ? 1 : 0);
-});
+] as const)(
+  'whether an event reaches a subscription is certain, possible or excluded: %s',
+  (_name, own, isPossible, isCertain) => {
+    const all = [subscription(own)];
+    expect(subscriptionsOf(event, all, 'possible')).toHaveLength(isPossible ? 1 : 0);
+    expect(subscriptionsOf(event, all, 'certain')).toHaveLength(isCertain ? 1 : 0);
+  },
+);
 
-test('an endpoint that receives every type, and the type before, receives the event once', () => {
+test('an endpoint with a subscription to every type and one to this type receives the event once', () => {
   const twice = [
     subscription({ eventType: 'order.completed' }),
     subscription(),
@@ -76,7 +79,7 @@ const receivesSince = (types: SubscribedSince, type: (typeof subscribedTypes)[nu
     .filter((at) => at !== undefined)
     .sort((a, b) => a.getTime() - b.getTime())[0];
 
-test('property: after any changes, an endpoint receives the latest types, each since it was first received without a break', () => {
+test('after any changes, an endpoint receives the latest types, each since it was first received without a break', () => {
   fc.assert(
     fc.property(fc.array(wanted, { minLength: 1, maxLength: 8 }), (changes) => {
       let types: SubscribedSince = new Map();

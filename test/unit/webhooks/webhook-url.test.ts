@@ -35,7 +35,7 @@ const urls = [
 ];
 
 describe.each(['SANDBOX', 'PRODUCTION'] as const)('in %s', (environment) => {
-  test.each(urls)('%s is judged as core judges the webhook_url of an order', (url) => {
+  test.each(urls)('%s is validated as core validates the webhook_url of an order', (url) => {
     const core = HttpUrl.parse(url, 'webhook_url', environment);
     expect(webhookUrlIssue(url, environment)).toBe(core.ok ? undefined : core.error.issue);
   });

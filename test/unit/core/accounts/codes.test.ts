@@ -19,7 +19,7 @@ describe('a one-time code', () => {
     expect(stepOfTotp(rfcSecret, code, new Date(second * 1000))).toBe(Math.floor(second / 30));
   });
 
-  test('is accepted one step early and late, with the step that it belongs to, and no further', () => {
+  test('is accepted at most one step early or late, and returns the step that it belongs to', () => {
     const at = (steps: number) =>
       stepOfTotp(rfcSecret, '005924', new Date((1_234_567_890 + steps * 30) * 1000));
     const step = Math.floor(1_234_567_890 / 30);
@@ -49,7 +49,7 @@ describe('recovery codes', () => {
 describe('an encrypted secret', () => {
   const seal = createSecretSeal(randomBytes(32), randomBytes);
 
-  test('is decrypted for its owner only, with its key only, and unaltered only', () => {
+  test('is decrypted only for its owner, only with its key, and only when it is unaltered', () => {
     const sealed = seal.seal('JBSWY3DP', 'owner');
     const altered = Buffer.from(sealed);
     altered.writeUInt8(altered.readUInt8(14) ^ 1, 14);
@@ -61,7 +61,7 @@ describe('an encrypted secret', () => {
     expect(() => createSecretSeal(randomBytes(32), randomBytes).open(sealed, 'owner')).toThrow();
   });
 
-  test('is never encrypted the same way twice', () => {
+  test('differs each time, also for the same secret', () => {
     expect(seal.seal('JBSWY3DP', 'owner')).not.toEqual(seal.seal('JBSWY3DP', 'owner'));
   });
 });

@@ -59,7 +59,7 @@ const declined = { ...attempt(true), what: 'attempt', status: 'DECLINED' } as co
 
 type Case = readonly [entry: Entry, records: Records, kind: string | undefined, sums: string];
 
-describe('an entry whose record has', () => {
+describe('the balance and the comparison with the statement are right for an entry whose record has', () => {
   test.each<readonly [name: string, ...Case]>([
     ['this account', entry(), records({ byTransaction: attempt(false) }), undefined, 'in 10 completed 10'],
     ['another account', entry(), records({ byTransaction: attempt(true) }), 'OTHER_ACCOUNT', 'in 10'],
@@ -125,7 +125,7 @@ test.each([
   ['walleta', 'accountid 3001'],
   ['walleta', 'path a/b%2F'],
 ])(
-  "the name of a statement of %s and %p contains both, and the operator's is the wallet's id",
+  "the name of a statement contains the wallet %s and the payee %p, and only the wallet for the operator's account",
   (wallet, payee) => {
     const name = statementName({ wallet, payee });
 
