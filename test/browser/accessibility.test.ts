@@ -66,7 +66,7 @@ const crowdedButtons = `[...document.querySelectorAll('.button')].filter((button
   });
 }).map((button) => button.textContent)`;
 
-/** Less than this in all: the page and everything it loads, headers included, uncompressed. */
+/** The maximum for the page and everything that it loads, with headers, uncompressed. */
 const limitBytes = 60_000;
 
 /** The bytes that come over the network when the address is opened in a new tab, all of them from our own host. */
@@ -93,7 +93,10 @@ async function weigh(context: BrowserContext, url: string): Promise<number> {
   return bytes;
 }
 
-/** The page before may go on by itself when its order ends, which would end the next navigation. An empty page does not. */
+/**
+ * The earlier page may navigate by itself when its order ends, which would abort the next navigation. An empty page
+ * does not.
+ */
 async function leave(page: Page): Promise<void> {
   await waitUntil('the page is empty', async () => {
     await page.goto('about:blank').catch(() => undefined);

@@ -36,7 +36,7 @@ const views = {
   am: { width: 360, colorScheme: 'dark', rules: rulesOfViews },
 } as const;
 
-/** 320 px is what 1280 px at 400 % come to (WCAG 2.2, 1.4.10). */
+/** A page of 1280 px at 400 % is 320 px wide (WCAG 2.2, 1.4.10). */
 const widths = [320, 360, 1280];
 
 /** Fails unless the page is in this language, fits every width, and axe finds no violation. Every rule of axe runs in English. */
@@ -48,7 +48,7 @@ export async function expectAccessible(page: Page, language: Language): Promise<
   }
   const { width, colorScheme, rules } = views[language];
   await page.setViewportSize({ width, height: 740 });
-  // A colour that changes gradually has a wrong contrast on its way.
+  // A colour in a transition has a wrong contrast for a moment.
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   expect([width, colorScheme, await problemsOf(page, rules)]).toEqual([width, colorScheme, []]);
 }

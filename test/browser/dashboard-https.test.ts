@@ -33,7 +33,7 @@ afterAll(async () => {
 test('over HTTPS, a browser keeps the __Host- cookies, and has no session after it signs out', async () => {
   const { id } = await stack.createMerchant();
   const user = await openDashboardUsers(stack).member(id);
-  // The authority is the test's own; what cookies are for, the browser decides as ever.
+  // The authority is the test's own. The browser handles cookies as usual.
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
 

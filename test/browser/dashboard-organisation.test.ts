@@ -34,7 +34,7 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { name, 
 
 const totpOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) });
 
-/** The code of the step after now: one that was not used yet, and that is taken. */
+/** The code of the next step, which was not used yet and is accepted. */
 const nextCode = (secret: string): string => totpOf(secret).generate({ timestamp: Date.now() + 30_000 });
 
 describe('the team', () => {

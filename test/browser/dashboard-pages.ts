@@ -16,7 +16,7 @@ const at =
   (page, { origin }) =>
     page.goto(origin + path);
 
-/** To the one request that was refused, as soon as it is in the log. */
+/** The one request that was refused, as soon as it is in the log. */
 export async function toRequest(page: Page, { origin, merchantId }: DashboardSite): Promise<void> {
   const request = page.locator('tbody a').first();
   await waitUntil('the request is in the log', async () => {
@@ -27,7 +27,7 @@ export async function toRequest(page: Page, { origin, merchantId }: DashboardSit
   await page.locator('pre').first().waitFor();
 }
 
-/** Every page that nobody has to sign in for, by name, and how somebody gets to see it. */
+/** Every page that needs no sign-in, by name, and how a user reaches it. */
 export const publicPages: Readonly<Record<string, VisitPage>> = {
   'signing in': at('/sign-in'),
   'signing in, with a mistake': async (page, { origin }) => {

@@ -20,7 +20,7 @@ import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** The dashboard of a running Gatehouse, with a merchant of some standing, and a browser to look at it. */
+/** The dashboard of a running Gatehouse, with a merchant that has data, and a browser to view it. */
 export interface DashboardSite {
   readonly stack: Stack;
   readonly browser: Browser;
@@ -28,7 +28,7 @@ export interface DashboardSite {
   readonly merchantId: string;
   readonly owner: TestUser;
   readonly operator: TestUser;
-  /** Paths of one-time links, each of which still works. */
+  /** Paths of one-time links that are all still valid. */
   readonly invitation: string;
   readonly reset: string;
   /** An order that a wallet paid. */
@@ -73,7 +73,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
   ]);
   await failWebhooks(stack, merchantId);
   const waitingRefundId = await refundAboveLimit(stack, merchantId, paidOrderId);
-  /** The sessions by e-mail address. All pages of a user have the same one. */
+  /** The sessions by e-mail address. All pages of a user share one. */
   const sessions = new Map<string, Session>();
   const sessionOf = async (user: TestUser): Promise<Session> => {
     const known = sessions.get(user.email);
@@ -106,7 +106,7 @@ export async function openDashboardSite(): Promise<DashboardSite> {
   };
 }
 
-/** Opens a page in a browser of its own, with nobody signed in unless a user is given. */
+/** Opens a page in a browser of its own, signed in only if a user is given. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -121,7 +121,7 @@ export async function openPage(
   return page;
 }
 
-/** Signs in and comes to the first page. */
+/** Signs in and opens the first page. */
 export async function signIn(page: Page, origin: string, user: TestUser): Promise<void> {
   await page.goto(`${origin}/sign-in`);
   await page.locator('#email').fill(user.email);
@@ -219,7 +219,7 @@ async function refuseRequest(stack: Stack, merchant: TestMerchant): Promise<void
   });
 }
 
-/** Money that is no order's, and that its wallet will not give back. */
+/** Money of no order, which its wallet does not return. */
 async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<void> {
   const body = { order_number: 'S-1', amount: '7', currency: 'ETB', phone: '+251900000027' };
   await callApi(stack, merchant, 'direct?payment_option=walleta_ussd', body);
@@ -231,7 +231,9 @@ async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<voi
   );
 }
 
-/** A host that somebody paused, then one that does not answer, two signing secrets, and webhook endpoints of which one waits. */
+/**
+ * A host that a user paused, one that does not answer, two signing secrets, and webhook endpoints of which one waits.
+ */
 async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
   const own = { merchantId, environment: Environment.SANDBOX };
   const webhooks = stack.webhookClient('operator');

@@ -37,7 +37,7 @@ async function pageOf(who: string, user: TestUser | undefined, locale: Language)
   return { page, errors };
 }
 
-/** What the pages about refusals are answered with is no error of theirs. */
+/** A page about a refusal is answered with an error status, which the console reports. */
 const isStatus = (text: string): boolean => /status of 4\d\d/.test(text);
 
 describe.each([
@@ -154,7 +154,7 @@ describe('a visitor of the dashboard', () => {
     await second.goto(inSandbox('refunds?state=awaiting'));
     await second.locator('tbody a', { hasText: '5.50' }).click();
     await second.getByRole('button', { name: 'Approve the refund' }).click();
-    // A wallet that is quick ends the refund at once, and the page shows that instead.
+    // A quick wallet ends the refund at once, and then the page shows the result.
     await second
       .getByText(/The refund is approved\.|confirmed on .* that ETB\s5\.50 went back/)
       .first()

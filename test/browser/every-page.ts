@@ -22,10 +22,10 @@ async function pay(page: Page, orders: CheckoutOrders, own: OwnOrder = {}): Prom
 
 const choose = (page: Page, option: string) => page.locator(`input[value=${option}]`).check();
 
-/** Without the return to the shop by itself, so that there is time to look. */
+/** Without the automatic return to the shop, so that the test can inspect the page. */
 const stay = (page: Page, { url }: CheckoutOrder) => page.goto(`${url}?stay=1`);
 
-/** Every page there is, by name, and how a customer gets to see it. */
+/** Every page, by name, and how a customer reaches it. */
 export const everyPage: Readonly<Record<string, Visit>> = {
   pay: async (page, orders) => {
     await open(page, orders, { environment: Environment.PRODUCTION });

@@ -36,7 +36,7 @@ async function pay(wallet: string): Promise<void> {
   await heading('Confirm on your phone');
 }
 
-/** Comings to the shop at an address that only the test in question gave out. */
+/** Visits to the shop at an address that only this test uses. */
 const visitsTo = (path: string) => shop.visits.filter(({ url }) => url === path);
 
 describe('a customer', () => {
@@ -317,7 +317,9 @@ describe('pages of other origins', () => {
 
   const at = (host: string, url: string) => url.replace('127.0.0.1', host);
 
-  /** Opens the checkout, so that the browser has its cookie, and then a page elsewhere that sends its form. */
+  /**
+   * Opens the checkout, so that the browser has its cookie, and then a page of another origin that sends its form.
+   */
   async function sendFrom(host: string, order: CheckoutOrder, to: string, head = ''): Promise<void> {
     await page.goto(to);
     await page.goto(`${at(host, shop.origin)}/${order.orderId}`);

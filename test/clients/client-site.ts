@@ -6,7 +6,7 @@ import { startFaultyGateway } from './faulty-gateway.ts';
 import type { SeenRequest } from './faulty-gateway.ts';
 import { startWebhookMailbox } from './webhook-mailbox.ts';
 
-/** What the tests of a client need to know of the running gateway. Tests in other languages read it as JSON. */
+/** What the tests of a client need to know about the running gateway. Tests in other languages read it as JSON. */
 export interface ClientSite {
   readonly sandbox_url: string;
   readonly production_url: string;
@@ -26,7 +26,7 @@ export interface RunningSite {
   readonly stop: () => Promise<void>;
 }
 
-/** A gateway with a wallet and webhooks, and a merchant whose test key may refund. */
+/** A gateway with a wallet and webhooks, and a merchant whose test key has the scope for refunds. */
 export async function startClientSite(): Promise<RunningSite> {
   const stack = await startStack({ wallets: 1, webhooks: 1 });
   const [facade] = stack.facades;
@@ -69,9 +69,9 @@ export async function requestsOf(site: ClientSite, run: string): Promise<readonl
   return (await response.json()) as readonly SeenRequest[];
 }
 
-/** A number that nobody has used: of an order, a refund or a run. */
+/** An unused number of an order, a refund or a run. */
 export const newNumber = (): string => `c-${randomBytes(8).toString('hex')}`;
 
-/** The phone of a payer who pays. */
+/** The phone of a payer who confirms. */
 export const newPhone = (): string =>
   `+25191${String(randomBytes(4).readUInt32BE() % 10_000_000).padStart(7, '0')}`;

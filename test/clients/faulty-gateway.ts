@@ -49,7 +49,7 @@ async function pass(
 
 const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | void>> = {
   none: async ({ response, forward }) => pass(response, await forward()),
-  // The gateway carries the request out, and nobody hears of it.
+  // The gateway executes the request, and the answer is lost.
   'first-answer-lost': async ({ response, forward, earlier }) => {
     const answered = await forward();
     if (earlier === 0) response.destroy();
@@ -77,7 +77,7 @@ const faults: Readonly<Record<string, (exchange: Exchange) => Promise<void> | vo
     pass(response, await forward({ prefer: undefined }), ['preference-applied']),
 };
 
-/** `GET /requests/<run>` gives what a run has sent. */
+/** `GET /requests/<run>` returns what a run has sent. */
 export async function startFaultyGateway(gateway: string): Promise<FaultyGateway> {
   const runs = new Map<string, SeenRequest[]>();
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

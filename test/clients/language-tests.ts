@@ -15,14 +15,14 @@ export interface LanguageTests {
   /** The folder of the client. */
   readonly folder: string;
   readonly client: string;
-  /** Why they cannot run here; undefined when they can. */
+  /** The reason why they cannot run here; undefined when they can. */
   readonly missing: string | undefined;
   /** Each must end with code 0. */
   readonly commands: readonly (readonly [program: string, ...args: string[]])[];
-  /** How many tests have passed, by the output of the last command. */
+  /** The number of passed tests, from the output of the last command. */
   readonly countPassed: (output: string) => number;
   readonly atLeast: number;
-  /** Starts what else they need. The settings are for their environment. */
+  /** Starts what they need besides. The settings are for their environment. */
   readonly start?: (plugin: string) => Promise<{
     readonly settings: Readonly<Record<string, string>>;
     readonly stop: () => Promise<void>;

@@ -67,7 +67,7 @@ const codeOf = (language: string, examples: Endpoint['examples']): string => {
   return code;
 };
 
-/** Runs the setup and the examples of all endpoints as one program, and gives the requests that arrived. */
+/** Runs the setup and the examples of all endpoints as one program, and returns the requests that arrived. */
 async function requestsOf(
   language: string,
   program: (setup: string, calls: readonly string[]) => Promise<void>,

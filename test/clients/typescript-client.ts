@@ -52,7 +52,7 @@ const newPayment = () => ({
   phone: newPhone(),
 });
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. */
 async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     return await promise.then((value) => new Error(`it gave ${JSON.stringify(value)}`));
@@ -90,7 +90,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
 
     expect(registered.checkout_url).toMatch(/^https?:\/\/.+\/c\/.+/);
     expect(await client().register(order)).toEqual(registered);
-    // A repeat may find that the customer has paid.
+    // A repeat may find that the customer has already paid.
     expect(started.payment_status).toMatch(fault === 'none' ? /^PENDING$/ : /^(PENDING|COMPLETED)$/);
     expect(paid).toMatchObject({ status: 'COMPLETED', deducted: '100.50', payment_type: 'DIRECT' });
     expect(refund).toMatchObject({ order_number: payment.order_number, amount: '40.00' });
@@ -99,7 +99,7 @@ export function testTypeScriptClient(site: () => ClientSite): void {
     const attempts = { none: 1, 'first-two-broken': 3, 'never-waits': 1 }[fault] ?? 2;
     for (const path of ['/api/v1/register', '/api/v1/direct', '/api/v1/refund']) {
       const made = seen.filter((each) => each.path.split('?')[0] === path);
-      // A busy machine may add a 429 or 500 of its own. A success is never repeated.
+      // A busy machine may add a 429 or 500. A success is never repeated.
       const answers = made.map(({ answered }) => answered);
       expect([path, answers.length >= attempts, answers.at(-1)]).toEqual([path, true, 201]);
       expect(answers.slice(0, -1).filter((status) => status !== 0 && status !== 429 && status < 500)).toEqual(

@@ -7,7 +7,7 @@ interface ReceivedWebhook {
   readonly body_base64: string;
 }
 
-/** A merchant's server that keeps the webhooks of each path. `GET` of the path gives those that have arrived. */
+/** A merchant's server that keeps the webhooks of each path. `GET` of the path returns those that have arrived. */
 export interface WebhookMailbox {
   readonly origin: string;
   readonly close: () => Promise<void>;

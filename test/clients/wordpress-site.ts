@@ -38,7 +38,7 @@ defined('ABSPATH') || define('ABSPATH', __DIR__ . '/');
 require_once ABSPATH . 'wp-settings.php';
 `;
 
-/** Prints what WordPress says of a zip or an activation that is not in order. */
+/** Prints what WordPress reports about a zip or an activation that has a fault. */
 const installation = `<?php
 define('WP_INSTALLING', true);
 require __DIR__ . '/wp-load.php';

@@ -118,7 +118,7 @@ test('a connection that is lost during a restore says to drop the database, and 
 
 test('a disk without space says to free it', async () => {
   const output = join(folder, 'full');
-  // The limit of a file's size stands for a full disk, which only root can make.
+  // A limit on the size of files stands for a full disk, which only root can create.
   const limited = ['-c', 'ulimit -f 1; exec "$0" src/main/cli.ts "$@"', process.execPath];
 
   const written = await execute('sh', [...limited, 'backup', '--output', output], {

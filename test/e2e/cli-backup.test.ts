@@ -250,7 +250,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
   expect(restored.stdout).toContain('gatehouse restore status');
   expect((await query('select from core.erasures_due')).rows).toEqual([]);
   expect(await dueInAMonth()).toEqual(['BEFORE-1']);
-  // A shop's other order has taken the number, as when payments were taken before the restore was noticed.
+  // Another order of the shop has the number, as when payments were accepted before anyone noticed the restore.
   await query(`
     insert into core.orders select (jsonb_populate_record(o, '{"id": "${randomUUID()}", "order_number": "TAKEN-1"}')).*
     from core.orders o`);
@@ -294,7 +294,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(await cli.json('personal-data', 'requests')).toMatchObject({ erasure_requests: [] });
     expect(open.stdout).toMatch(/Erasures +requests since .+ are lost/);
     expect((await cli.run('doctor')).stdout).toMatch(/warn +recovery/);
-    // A reading is up to two seconds old.
+    // A reading may be two seconds old.
     const lostErasures = async () => {
       const page = await fetch(`http://${String(core.ready['connect'])}/metrics`);
       return /^gatehouse_recovery_erasures_lost (\d)$/m.exec(await page.text())?.[1];

@@ -24,7 +24,7 @@ let stack: Stack;
 let facade: Facade;
 let cli: CommandLine;
 
-/** What `npm start` writes, with what is peculiar to a test. */
+/** What `npm start` writes, with the differences of a test. */
 async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>): Promise<void> {
   const demo = {
     rest: { production: facade.production, sandbox: facade.sandbox },
@@ -38,7 +38,7 @@ async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>
 const webhooksAddress = (): string => String(stack.webhooks[0]?.ready['grpc']);
 
 beforeAll(async () => {
-  // The test run's own PostgreSQL gives up durability, which is among the things that doctor warns of.
+  // The PostgreSQL of the test run has no durability, which doctor warns of.
   postgres = await startTemporaryPostgres({ durable: true });
   stack = await startStack({
     settings: { GATEHOUSE_DATABASE_URL: postgres.url },

@@ -16,28 +16,28 @@ import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import { compileCache } from '../support/servers.ts';
 
-/** What came of one command. */
+/** The result of a command. */
 export interface Outcome {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A command that goes on until it is interrupted. */
+/** A command that runs until it is interrupted. */
 export interface RunningCommand {
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Does what Ctrl-C does, and gives what came of it. */
+  /** Interrupts it like Ctrl-C, and returns its result. */
   readonly interrupt: () => Promise<Outcome>;
 }
 
-/** The command line as one operator has it: its settings, and no others. */
+/** The command line of one operator, with exactly these settings. */
 export interface CommandLine {
   /** Runs a command within the test's process, which is much faster than a process of its own. */
   readonly run: (...args: readonly string[]) => Promise<Outcome>;
   /** Starts a command as a process, as a terminal does. */
   readonly start: (...args: readonly string[]) => RunningCommand;
-  /** Runs a command that has to succeed, with --json, and gives what it printed. */
+  /** Runs a command that must succeed, with --json, and returns what it printed. */
   readonly json: (...args: readonly string[]) => Promise<Record<string, unknown>>;
   /** Where demo.json is looked for. */
   readonly dataFolder: string;
@@ -127,7 +127,7 @@ function startCommand(
   };
 }
 
-/** An address of this machine on which nothing listens, as far as one can tell. */
+/** An address of this machine on which probably nothing listens. */
 export async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -139,7 +139,7 @@ export async function deadAddress(): Promise<string> {
 /** The longest word that fits on a line beside its label. Longer ones, such as a callback's URL, are never broken. */
 const longestWrapped = 80;
 
-/** How wide the widest line is that could have been wrapped. */
+/** The width of the widest line that could have been wrapped. */
 export const widthOf = (text: string): number =>
   Math.max(
     ...text

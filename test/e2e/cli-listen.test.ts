@@ -20,7 +20,7 @@ let cli: CommandLine;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  // A port that stays, so that a process that is started again is found where it was.
+  // A fixed port, so that a process that is started again has the same address.
   const settings = { GATEHOUSE_WEBHOOKS_GRPC_PORT: String(await closedPort()) };
   stack = await startStack({
     ownProcesses: ['webhooks'],
@@ -45,7 +45,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** As `npm start` writes it: all that the command line is told. */
+/** The file that `npm start` writes, which is all that the command line gets. */
 const writeDemoFile = (folder: string): Promise<void> =>
   writeFile(
     join(folder, 'demo.json'),
@@ -64,14 +64,14 @@ async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
   return receiver;
 }
 
-/** Begins to listen, and waits until it is heard. */
+/** Starts to listen, and waits until core knows the listener. */
 async function listen(...args: readonly string[]): Promise<RunningCommand> {
   const listening = cli.start('listen', ...args);
   await waitUntil('it listens', () => listening.stderr().includes('Listening to'));
   return listening;
 }
 
-/** Pays directly: an order that has no webhook_url. */
+/** Makes a direct payment, whose order has no webhook_url. */
 async function pay(order_number: string, phone = '+251900000000'): Promise<void> {
   const { status } = await fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
     method: 'POST',
@@ -84,7 +84,7 @@ async function pay(order_number: string, phone = '+251900000000'): Promise<void>
 const printed = (listening: RunningCommand, what: RegExp): Promise<boolean> =>
   waitUntil(`${what} is printed`, () => what.test(listening.stdout()));
 
-/** The body, once both signatures are found to be those of the exact bytes that came. */
+/** The body, after both signatures of the exact received bytes were verified. */
 function opened({ headers, body }: ReceivedWebhook): unknown {
   expect(headers['x-svc-hmac-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
   return new Webhook(secret).verify(body, {
@@ -142,7 +142,7 @@ describe('gatehouse listen', () => {
     const plain = await listen(merchant.id);
     const json = cli.start('listen', '--json');
 
-    // Nothing is said in JSON before there is an event; the first that it hears is as good as any.
+    // With --json nothing is printed before the first event, so the test waits for any event.
     let paid = 0;
     await waitUntil('JSON is printed', async () => {
       paid += 1;

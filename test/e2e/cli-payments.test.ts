@@ -144,7 +144,7 @@ describe('payment list and show', () => {
 });
 
 describe('stray payments', () => {
-  /** Has core believe that what was paid was too late, so that it is to go back, which the wallet refuses. */
+  /** Makes core believe that the payment was too late, so that it must be reversed, which the wallet refuses. */
   async function makeStray(): Promise<void> {
     const { payment_attempt_id: id } = await attemptWith('22');
     await database.query(

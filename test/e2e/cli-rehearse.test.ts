@@ -77,7 +77,7 @@ async function refund({ orderId }: Payment): Promise<void> {
   });
 }
 
-/** Writes an event as somebody with all rights in the database can. Returns its sequence. */
+/** Writes an event like a user with all rights in the database. Returns its sequence. */
 async function editEvent(orderId: string, type: string, edit: (event: OrderEvent) => void): Promise<number> {
   const ids = [storedId('ord', orderId), type];
   const [row] = await desk.query<{ payload: Buffer; sequence: number }>(

@@ -12,26 +12,26 @@ export interface ListedDelivery {
   readonly attempt_count: number;
 }
 
-/** A merchant with servers that are told of its orders, and an operator at the command line. */
+/** A merchant with servers that receive the webhooks of its orders, and an operator at the command line. */
 export interface WebhookCommandDesk {
   readonly stack: Stack;
   readonly merchant: TestMerchant;
   readonly cli: CommandLine;
   readonly settingsWith: (token: string, address?: string) => Record<string, string>;
-  /** A merchant's own server. Its origin is an endpoint of its own, so that no test sees another's deliveries. */
+  /** A merchant's own server. Its origin is a separate host, so that no test sees another's deliveries. */
   readonly openReceiver: (behaviour?: Behaviour) => Promise<Receiver>;
   readonly closeReceivers: () => Promise<void>;
-  /** Registers an order whose end is told to the URL, and pays it. */
+  /** Registers an order with this webhook_url, and pays it. */
   readonly pay: (orderNumber: string, webhookUrl: string) => Promise<void>;
   readonly deliveriesTo: (receiver: Pick<Receiver, 'origin'>) => Promise<readonly ListedDelivery[]>;
-  /** The delivery that a test event or an order made, once it has been tried. */
+  /** The delivery of a test event or an order, after its first attempt. */
   readonly tried: (receiver: Pick<Receiver, 'origin'>) => Promise<ListedDelivery>;
-  /** Sends a test event, whatever becomes of it. */
+  /** Sends a test event, whatever its result. */
   readonly sendTest: (receiver: Receiver) => ReturnType<CommandLine['run']>;
   readonly stop: () => Promise<void>;
 }
 
-/** An id that is well formed, and nobody's. */
+/** A well-formed id that nothing has. */
 export const nobody = (prefix: string): string => `${prefix}_01m7xjbb99evv8hx2dqm5r8qgn`;
 
 /** Opens it. Stop it in the end. */

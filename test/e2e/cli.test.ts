@@ -45,7 +45,7 @@ const newKey = async (merchant: string, environment = Environment.SANDBOX): Prom
   return apiKey!.apiKeyId;
 };
 
-/** Registers an order as the merchant's own server would. */
+/** Registers an order like a merchant's server. */
 const register = (merchant: string, orderNumber: string, environment = Environment.SANDBOX) =>
   orders.registerOrder({
     merchantId: merchant,

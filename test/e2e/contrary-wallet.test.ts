@@ -24,7 +24,7 @@ interface WalletPayment {
   readonly payer: string;
   readonly callbackUrl: string;
   readonly apiKey: string;
-  /** Its transaction; undefined while the payment has failed. */
+  /** Its transaction, or undefined while the payment is failed. */
   paid?: Money & { readonly reference: string };
 }
 
@@ -129,7 +129,7 @@ const strays = async (transactionId = '') => {
 const queriesAbout = ({ id }: WalletPayment): number =>
   wallet.requestsTo(new RegExp(`GET .*/requeststates/${id}`)).length;
 
-/** Calls back ten times at once, and waits until the wallet was asked again. */
+/** Sends ten callbacks at once, and waits until Gatehouse has queried the wallet again. */
 async function callBack(payment: WalletPayment): Promise<readonly number[]> {
   const before = queriesAbout(payment);
   const body = JSON.stringify({ transactionStatus: 'completed', amount: '1', currency: 'ETB' });

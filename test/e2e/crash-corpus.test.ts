@@ -16,18 +16,18 @@ import { crashCorpus, halfRequests, http2Calls } from './crash-corpus.ts';
 import type { CrashCase } from './crash-corpus.ts';
 import { projectRoot } from './one-command.ts';
 
-// Invariant: no request of an outsider ends a process. A new listener is one line here.
+// Invariant: no request from outside ends a process. A new listener is one line here.
 
 interface Listener {
-  /** Where it is set up. */
+  /** The setting of its port. */
   readonly setting: `GATEHOUSE_${string}_PORT`;
   readonly process: () => GatehouseProcess | undefined;
   /** The part of the process's `ready` line that says where it listens. */
   readonly ready: string;
   readonly kind: 'merchant API' | 'HTTP' | 'Connect' | 'gRPC';
-  /** Under which the next segment of a path is a parameter. */
+  /** The path under which the next segment is a parameter. */
   readonly prefix: string;
-  /** What it answers with 200 when it is well. */
+  /** A request that it answers with 200 when it is healthy. */
   readonly probe: string;
 }
 
@@ -107,21 +107,21 @@ const listeners: readonly Listener[] = [
     ...rpc,
   },
 ];
-/** Ports of programs that are not ours. */
+/** Ports of programs that are not part of Gatehouse. */
 const notOurs = ['GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'];
 
 const addressOf = ({ process, ready }: Listener): string =>
   String(process()?.ready[ready]).replace('http://', '');
 const portOf = (listener: Listener): number => Number(addressOf(listener).split(':').at(-1));
 
-/** So many connections are open at a time; when a process ends, one of them did it. */
+/** The number of connections that are open at a time. When a process exits, one of them caused it. */
 const atOnce = 16;
 
 interface HalfRequest {
   readonly what: string;
   readonly exchange: Exchange;
 }
-/** Opened first: the listeners take their own time to close them. */
+/** They are opened first, because the listeners close them after their own time limits. */
 let halves: HalfRequest[] = [];
 
 beforeAll(async () => {
@@ -152,7 +152,7 @@ async function open(port: number, bytes: string): Promise<Exchange> {
   let closed = false;
   socket.on('data', (chunk) => (received += chunk.toString('latin1')));
   socket.on('error', () => undefined);
-  // What it sends last it has sent: nothing more is to come.
+  // The server sends nothing after it has half-closed.
   socket.on('end', () => socket.end());
   socket.on('close', () => (closed = true));
   await new Promise<void>((resolve, reject) => {
@@ -163,7 +163,7 @@ async function open(port: number, bytes: string): Promise<Exchange> {
   return { socket, received: () => received, closed: () => closed };
 }
 
-/** Sends the bytes, then says that nothing more comes, and gives all that is answered. */
+/** Sends the bytes, half-closes, and returns everything that is answered. */
 async function exchange(port: number, { name, bytes, reset }: CrashCase): Promise<string> {
   const { socket, received, closed } = await open(port, bytes);
   if (reset === true) socket.resetAndDestroy();
@@ -172,7 +172,7 @@ async function exchange(port: number, { name, bytes, reset }: CrashCase): Promis
   return received();
 }
 
-/** What is wrong with an answer. Over gRPC's port HTTP/1.1 has none. */
+/** The fault of an answer. On gRPC's port, HTTP/1.1 has none. */
 function faultsOf({ name, status, reset }: CrashCase, answer: string, kind: Listener['kind']): object[] {
   if (kind === 'gRPC' || reset === true) return [];
   const given = firstStatus(answer);
@@ -186,7 +186,7 @@ function faultsOf({ name, status, reset }: CrashCase, answer: string, kind: List
 const firstStatus = (answer: string): number | undefined =>
   Number(/^HTTP\/1\.1 ([0-9]{3})/.exec(answer)?.[1]) || undefined;
 
-/** The listener answers as it should, and its process is the one that was started. */
+/** The listener answers correctly, and its process is still the one that was started. */
 async function expectWell(listener: Listener, after: readonly CrashCase[] = []): Promise<void> {
   const process = listener.process();
   const fatal = process?.log.filter(({ level }) => level === 'fatal');

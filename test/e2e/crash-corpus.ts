@@ -1,6 +1,6 @@
 /**
- * What strangers send to a port. Each entry is sent on a connection of its own; the process must outlive all of them.
- * `status` is the answer that a listener of HTTP owes; without one it may close the connection instead.
+ * What strangers send to a port. Each entry is sent on its own connection, and the process must survive all of them.
+ * `status` is the answer that an HTTP listener must give. Without `status` it may close the connection instead.
  */
 export interface CrashCase {
   readonly name: string;
@@ -178,7 +178,7 @@ const resets = (prefix: Prefix): CrashCase[] =>
     ['after CONNECT', crlf('CONNECT a:1 HTTP/1.1\nHost: a\n\n')],
   ].map(([name = '', bytes = '']) => ({ name: `reset ${name}`, bytes, reset: true }));
 
-/** Everything, for a listener with parameters under this prefix. */
+/** All entries, for a listener with parameters under this prefix. */
 export const crashCorpus = (prefix: Prefix): readonly CrashCase[] => [
   ...paths(prefix),
   ...heads(prefix),
@@ -187,7 +187,7 @@ export const crashCorpus = (prefix: Prefix): readonly CrashCase[] => [
   ...resets(prefix),
 ];
 
-/** Beginnings after which the sender says nothing more. The listener closes each by itself. */
+/** Beginnings after which the sender sends nothing more. The listener closes each by itself. */
 export const halfRequests: readonly { readonly name: string; readonly bytes: string }[] = [
   { name: 'nothing', bytes: '' },
   { name: 'half a request line', bytes: 'GET /he' },
@@ -196,7 +196,7 @@ export const halfRequests: readonly { readonly name: string; readonly bytes: str
   { name: 'half a chunk', bytes: crlf('POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\nff\n{"a"') },
 ];
 
-/** Calls over HTTP/2 that keep to its frames and to little else: pseudo-headers, headers and the bytes of the body. */
+/** Calls over HTTP/2 with valid frames and invalid content: pseudo-headers, headers and the bytes of the body. */
 export const http2Calls = (method: string): readonly (readonly [Record<string, string>, string])[] => [
   ...['/', '/%', '/%ff', '//[', '/a/b/c', `/${long}`, method.toUpperCase(), `${method}/x`, `${method}?%`].map(
     (path) => [{ ':path': path, 'content-type': 'application/grpc' }, '\0\0\0\0\0'] as const,

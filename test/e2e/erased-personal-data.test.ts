@@ -101,7 +101,7 @@ const pay = (orderNumber = order.order_number) =>
 const verify = () => api.post(shop, '/api/v1/verify', { order_number: order.order_number });
 const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
 
-/** By the facade that has not answered for the order yet. The other one keeps the answer for a minute. */
+/** This facade has not answered for the order yet. The other one keeps its answer for a minute. */
 async function verifyElsewhere(): Promise<unknown> {
   const response = await fetch(`${api.stack.facades[1]?.sandbox ?? ''}/api/v1/verify`, {
     method: 'POST',
@@ -172,7 +172,7 @@ test('an erased phone number is in no table and in no message of the broker, and
 
   expect((await pay(open.order_number)).status).toBe(201);
   await waitUntil('nothing of the customer is left', async () => {
-    // Both are tried again in some minutes.
+    // Both are tried again after some minutes.
     await database.query('update core.erasures_due set due_at = now()');
     return (await tablesWithTraces()).length === 0 && (await shownRequests()).includes('none');
   });

@@ -17,7 +17,10 @@ import type { Stack, TestMerchant } from '../support/stack.ts';
 import { openCommandLine } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
-/** An explanation as one surface shows it. Every surface has the text; the dashboard shows the other facts in words of its own. */
+/**
+ * An explanation as one surface shows it. Every surface has the text. The dashboard shows the other facts in its own
+ * words.
+ */
 export interface Shown {
   readonly text: string;
   readonly facts?: readonly string[];

@@ -19,7 +19,7 @@ test('the command that package.json names runs from any folder, by a link, on th
   const { bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     bin: { gatehouse: string };
   };
-  // As npm link and node_modules/.bin have it; and a Node that must not be used comes first.
+  // The links of npm link and node_modules/.bin, behind a Node that the command must not use.
   await symlink(join(root, bin.gatehouse), join(folder, 'gatehouse'));
   await writeFile(join(folder, 'node'), '#!/bin/sh\necho the wrong Node >&2\nexit 99\n');
   await chmod(join(folder, 'node'), 0o755);
@@ -39,7 +39,7 @@ test('the image has the command on the PATH, and the command runs on the Node of
   expect(copied).toContain(link);
   expect(await readFile(join(root, '.dockerignore'), 'utf8')).toContain(`\n!${link}\n`);
 
-  // The image's files, as far as the command needs them, and a Node that says what it was given.
+  // The image's files that the command needs, and a Node that reports its arguments.
   await mkdir(join(image, 'scripts'));
   await mkdir(join(image, 'node_modules/commander'), { recursive: true });
   await mkdir(join(image, 'bin'));

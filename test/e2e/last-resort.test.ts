@@ -80,7 +80,7 @@ test.each([
     await fetch(`${String(running.ready['http'])}${path}`).catch(() => undefined);
 
     await waitUntil('it says why', () => fatal(running).length > 0);
-    // It is ending by itself: a signal would end it with 0, so wait for its exit alone.
+    // The process exits by itself. A signal would give the exit code 0, so the test only waits.
     expect(await running.exited).toBe(1);
     expect(fatal(running)).toEqual([
       expect.objectContaining({

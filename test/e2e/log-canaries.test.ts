@@ -12,7 +12,7 @@ import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-// What must never be read in a log, put into every field that a caller fills, of every process.
+// Texts that no log may contain, in every field that a caller can fill, of every process.
 
 const digits = (count: number): string =>
   Array.from(randomBytes(count), (byte) => String(byte % 10)).join('');
@@ -22,7 +22,7 @@ const base64url = (length: number): string =>
 interface Canary {
   /** What is sent. */
   readonly text: string;
-  /** What of it must be nowhere. */
+  /** The parts of it that must not appear anywhere. */
   readonly secret: string;
 }
 
@@ -181,7 +181,7 @@ async function sendEverywhere(text: string): Promise<void> {
 test.each(Object.entries(canaries))('%s is in no log and not in the request log', async (_what, make) => {
   const { text, secret } = make();
   await sendEverywhere(text);
-  // The last line of each process tells that those before it have been read too.
+  // The last line of each process shows that the lines before it were read too.
   const last = `last-${digits(6)}`;
   const facade = stack.facades[0]!.sandbox;
   await fetch(`${facade}/api/v1/verify`, { method: 'POST', headers: { apiKey, 'x-request-id': last } });
@@ -202,7 +202,7 @@ test.each(Object.entries(canaries))('%s is in no log and not in the request log'
 
   expect(logs.filter((line) => line.includes(secret))).toEqual([]);
   expect(kept.filter((row) => row.includes(secret))).toEqual([]);
-  // It was there, and was masked.
+  // The log contains it, masked.
   expect(maskSensitive(text)).not.toContain(secret);
   expect(logs.filter((line) => line.includes(maskSensitive(text)))).not.toEqual([]);
   if (text.length <= 64)

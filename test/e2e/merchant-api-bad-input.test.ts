@@ -18,10 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** Every test leaves the order numbers it used here; the last one sees that none of them has become an order. */
+/** Each test adds the order numbers that it used. The last test checks that no such order exists. */
 const refused: string[] = [];
 
-/** Sends a request that must be refused as a whole, and gives the fields it was refused for. */
+/** Sends a request that must be refused as a whole, and returns the fields of the refusal. */
 async function fieldsRefused(path: string, body: Parameters<MerchantApi['post']>[2]): Promise<string[]> {
   const answer = await api.post(shop, path, body);
   expect(answer.status).toBe(400);

@@ -10,7 +10,7 @@ import {
 } from './merchant-api-harness.ts';
 import type { MerchantApi, Shop } from './merchant-api-harness.ts';
 
-// What the published document says of a field is what the server does with it, on both sides of each bound.
+// The server treats a field as the published document says, on both sides of each bound.
 
 interface FieldSchema {
   readonly minLength?: number;
@@ -46,7 +46,7 @@ const schemaOf = (name: SchemaName, field: string): FieldSchema => schemas[name]
 const documentTakes = (name: SchemaName, field: string, text: string): boolean =>
   ajv.validate(schemaOf(name, field), text);
 
-/** Whether the server finds nothing wrong with the field. Another one is left out, so that nothing is registered. */
+/** Whether the server accepts the field. Another field is missing, so that nothing is registered. */
 async function serverTakes(name: SchemaName, field: string, text: string): Promise<boolean> {
   const [path, body] = bodies[name];
   const other = field === 'order_number' ? 'amount' : 'order_number';
@@ -80,7 +80,7 @@ test('the cases cover every field of the OpenAPI document', () => {
   );
   const tried = fields.map(([name, field]) => `${name}.${field}`);
   expect(tried.sort()).toEqual(documented.sort());
-  // Every field has its bounds, or there would be nothing to compare.
+  // A field without bounds would not be compared.
   for (const [name, field] of fields) {
     const { maxLength } = schemaOf(name, field);
     expect([field, maxLength]).toEqual([field, expect.any(Number)]);
@@ -92,7 +92,7 @@ test.each(fields)(
   async (name, field) => {
     const { minLength = 0, maxLength = 0 } = schemaOf(name, field);
     const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);
-    // The shortest URL and the shortest decimals are another matter than their length: see the next test.
+    // The next test covers the shortest URL and the shortest decimals, whose limit is not their length.
     const compared = field.endsWith('_url') ? lengths.slice(-2) : lengths;
     for (const length of compared) {
       const text = texts[field]!(length);
@@ -133,7 +133,7 @@ const change = fc.oneof(
   }),
 );
 
-/** What the description of a field says and no pattern can: which hosts, and which of the currencies. */
+/** The rules in the description of a field that no pattern can express: the hosts, and the currencies. */
 const isBeyondPatterns = (field: string, text: string): boolean => {
   if (field === 'currency') return /^[A-Z]{3}$/.test(text) && !['ETB', 'USD', 'CLF'].includes(text);
   if (!field.endsWith('_url')) return false;

@@ -23,7 +23,7 @@ type Body = string | Uint8Array<ArrayBuffer> | object;
 
 export interface CallOptions {
   readonly environment?: EnvironmentName;
-  /** Sent instead of the shop's own key for the environment; null sends none. */
+  /** Sent instead of the shop's own key for the environment; null sends no key. */
   readonly apiKey?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -33,7 +33,7 @@ export interface MerchantApi {
   readonly stack: Stack;
   readonly rest: Readonly<Record<EnvironmentName, string>>;
   readonly newShop: (options?: { readonly productionActivated?: boolean }) => Promise<Shop>;
-  /** POSTs as a shop. Every answer of a documented endpoint is checked against the published contract on the way. */
+  /** POSTs as a shop. Every answer of a documented endpoint is also checked against the published contract. */
   readonly post: (shop: Shop, path: string, body: Body, options?: CallOptions) => Promise<Answer>;
   readonly stop: () => Promise<void>;
 }
@@ -75,7 +75,7 @@ type Contract = (path: string, status: number, json: unknown) => void;
 
 async function loadContract(url: string): Promise<Contract> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
-  // The document is an OpenAPI document with schemas in it, not a schema: its other words are none of ajv's business.
+  // The document is an OpenAPI document that contains schemas, so ajv must ignore its other keywords.
   const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false, allErrors: true });
   ajv.addSchema(document, 'openapi.json');
   const validators = new Map<string, ValidateFunction>();
@@ -108,12 +108,12 @@ async function loadContract(url: string): Promise<Contract> {
 
 let orderNumbers = 0;
 
-/** An order number nobody has used in this test run. */
+/** An order number that no test of this run has used. */
 export function newOrderNumber(): string {
   return `INV-${process.pid}-${Date.now()}-${++orderNumbers}`;
 }
 
-/** A registration that lacks nothing, with what the test is about changed. */
+/** A complete registration with the changes of the test. */
 export function registration(change: Readonly<Record<string, unknown>> = {}) {
   return {
     order_number: newOrderNumber(),
@@ -127,7 +127,7 @@ export function registration(change: Readonly<Record<string, unknown>> = {}) {
   };
 }
 
-/** A direct payment that lacks nothing, with what the test is about changed. */
+/** A complete direct payment with the changes of the test. */
 export function directPayment(change: Readonly<Record<string, unknown>> = {}) {
   return {
     amount: '100.50',

@@ -13,7 +13,7 @@ import {
 import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
 
 let phones = 0;
-/** A phone that no other test has asked. */
+/** A phone that no other test prompts. */
 const newPhone = (): string => `09113${String((phones += 1)).padStart(5, '0')}`;
 
 let api: MerchantApi;
@@ -156,7 +156,7 @@ describe('a direct payment on a registered order', () => {
   });
 });
 
-/** How many answers there were of each status. */
+/** The number of answers with each status. */
 const countByStatus = (answers: readonly Answer[]): Record<string, number> =>
   Object.fromEntries(
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
@@ -192,7 +192,7 @@ describe('a request repeated after its answer was lost', () => {
   const ends = ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
   type End = (typeof ends)[number];
 
-  /** Takes the order's latest attempt to where the wallet says so, and the order to its end. */
+  /** Gives the order's latest attempt the outcome that only a wallet can give, and ends the order. */
   async function lead(orderNumber: string, end: End, isDirect: boolean): Promise<void> {
     if (end === 'PENDING') return;
     const [order] = await desk.query<{ id: string; latest_attempt_id: string }>(
@@ -208,7 +208,8 @@ describe('a request repeated after its answer was lost', () => {
     };
     if (end === 'COMPLETED') await desk.settle(payment, outcomes.completed(`t-${orderNumber}`));
     else if (end === 'FAILED' || !isDirect) await desk.settle(payment, outcomes.declined());
-    // Nobody took the attempt in time: the order expires with it. Declined on a hosted order, it expires alone.
+    // No worker has leased the attempt, so it expires with the order. On a hosted order it was declined, and the
+    // order expires alone.
     if (end === 'EXPIRED') await desk.endSession(payment);
     if (end === 'FAILED' && !isDirect)
       await desk.query(`update core.orders set status = 'FAILED', sweep_at = null where id = $1`, [order.id]);

@@ -78,7 +78,7 @@ describe.each(environments)('a key of %s', (environment) => {
   });
 });
 
-/** Waits for an answer of that status, for as long as the promise to merchants allows. */
+/** Waits for an answer with that status, for as long as the merchant API promises. */
 async function untilStatus(status: number, ask: () => Promise<{ status: number }>): Promise<void> {
   await waitUntil(`the answer is ${status}`, async () => (await ask()).status === status);
 }

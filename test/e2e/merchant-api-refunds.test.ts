@@ -38,7 +38,7 @@ const verify = (refundNumber: string, by: Shop = shop) =>
   api.post(by, '/api/v1/refund/verify', { refund_number: refundNumber });
 const dataOf = ({ json }: Answer) => json['data'] as Readonly<Record<string, string>>;
 
-/** A direct payment of 100.50 ETB by a payer of the simulator, completed. Gives its order number. */
+/** A completed direct payment of 100.50 ETB by a payer of the simulator. Returns its order number. */
 async function paidOrder(digits: string): Promise<string> {
   const payment = directPayment({ phone: `+2519000000${digits}` });
   expect((await api.post(shop, directPath, payment)).status).toBe(201);
@@ -55,7 +55,7 @@ const decided = (refundNumber: string) =>
     return answer.status === 200 && dataOf(answer)['status'] !== 'PENDING' && answer;
   });
 
-/** What the wallet has given back to the payer of an order, by its ledger. */
+/** What the wallet has returned to the payer of an order, by its ledger. */
 async function returnedBy(payer: string): Promise<readonly string[]> {
   const response = await fetch(`${api.stack.simulatorUrl}/simulator/charges?payer=${payer}`);
   const { charges } = (await response.json()) as { charges: readonly { reversed: string }[] };

@@ -375,7 +375,7 @@ describe('docs/merchant-api.md', () => {
       return [{ path: curl[1]!, body: curl[2]!, reply }];
     });
   }
-  /** The keys and the types of their values: ids, times and tokens differ from run to run. */
+  /** The keys and the types of their values, because ids, times and tokens differ between runs. */
   const shape = (value: unknown): unknown =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).map(([key, inner]) => [key, shape(inner)])

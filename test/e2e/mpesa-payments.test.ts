@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts';
 import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
 import { addAccount, createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 
-// M-Pesa's outcome comes by callbacks: the notes and the replaced references must survive the way through core.
+// M-Pesa reports the outcome by callbacks. The notes and the replaced references must pass through core unchanged.
 
 let simulator: GatehouseProcess;
 let stack: Stack;
@@ -75,7 +75,7 @@ afterAll(async () => {
 
 const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']), payer);
 
-/** Asks a payer for 100, and waits for the end of the order. */
+/** Prompts a payer for 100, and waits for the end of the order. */
 async function pay(wallet: string, phone: string, orderNumber: string, by = merchant) {
   const currency = phone.startsWith('+254') ? 'KES' : 'ETB';
   const order = { order_number: orderNumber, amount: '100', currency, phone };

@@ -12,8 +12,8 @@ import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
 
-// A lost request at MTN is looked up by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
-// survive the way from the connector to checkout.
+// MTN finds a lost request by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
+// pass unchanged from the connector to checkout.
 
 let simulator: GatehouseProcess;
 let stack: Stack;
@@ -100,7 +100,7 @@ const ended = (orderNumber: string, by = merchant): Promise<string> =>
 
 const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']), payer);
 
-/** Asks a payer of MTN. Gives the status of the answer. */
+/** Prompts a payer of MTN. Returns the status of the answer. */
 async function askPayer(wallet: string, phone: string, orderNumber: string, by = merchant): Promise<number> {
   const order = { order_number: orderNumber, amount: '5.00', currency: 'EUR', phone };
   return (await postAs(stack, by, `direct?payment_option=${wallet}_ussd`, order)).status;

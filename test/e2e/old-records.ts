@@ -124,7 +124,7 @@ async function settle(api: MerchantApi, shop: Shop, orderNumber: string, databas
   await stack.client(SettlementService, 'operator').confirmSettlement({ settlementId });
 }
 
-/** Records that still wait for someone. */
+/** Records that still wait for a wallet, a person or a time. */
 export interface OpenRecords {
   /** Registered, with a webhook. */
   readonly registered: string;
@@ -219,7 +219,10 @@ export async function finishOpenRecords(
   return { unsignedSecret: secret };
 }
 
-/** Writes what only this version knows: a payment link, and an endpoint of its webhooks. Gives the order number. */
+/**
+ * Writes records that only this version knows: a payment link, and a webhook endpoint for its events. Returns the
+ * order number.
+ */
 export async function writeNewRecords(
   { stack }: MerchantApi,
   receiver: Receiver,

@@ -60,7 +60,7 @@ describe('the one command refuses to start, and says what to do', () => {
       await chown(dataFolder, nobody.uid, nobody.gid);
       const search = { report: () => undefined, signal: new AbortController().signal };
       const program = await findOrInstallNatsServer(search);
-      // In a mount namespace of its own, where that program is not one.
+      // In a mount namespace of its own, in which that path is not a program.
       const script = `mount --bind /dev/null ${program} && exec setpriv --reuid ${nobody.uid} --regid ${nobody.gid} --clear-groups "$@"`;
       const run = start({
         dataFolder,

@@ -103,7 +103,7 @@ describe('the embedded PostgreSQL', () => {
     await query(url, 'CREATE TABLE kept (id int)');
     const pid = server.pid() ?? 0;
     const other = spawn('sleep', ['60'], home.user ?? {});
-    // Restarted by its supervisor: over a pid file that names a process of the same user which is no PostgreSQL.
+    // The supervisor restarts it although the pid file names a process of the same user that is not PostgreSQL.
     process.kill(pid, 'SIGSTOP');
     await writeFile(
       join(home.data, 'postmaster.pid'),

@@ -15,8 +15,8 @@ const isRoot = process.getuid?.() === 0;
 const nobody = { uid: 65534, gid: 65534 };
 
 /**
- * Gives a copy of the project its packages. Those of PostgreSQL are in the project's folder, and all others are links,
- * because the packages are a gigabyte and are only read.
+ * Gives a copy of the project its packages. Those of PostgreSQL are copied into the project's folder, and all others
+ * are links, because the packages are a gigabyte and are only read.
  */
 async function linkPackages(project: string): Promise<void> {
   const [from, to] = [join(projectRoot, 'node_modules'), join(project, 'node_modules')];

@@ -27,7 +27,7 @@ const playDemo = (dataFolder: string, ...args: readonly string[]): Promise<Outco
     GATEHOUSE_DATA_DIR: dataFolder,
   });
 
-/** Interrupts a start while a process of it is starting. */
+/** Interrupts a start while one of its processes is starting. */
 async function expectInterruption(run: Run, name: string): Promise<void> {
   const processes = await waitUntil(`${name} is there`, async () => {
     const found = await run.processes();
@@ -83,7 +83,7 @@ async function expectOrder(run: Run, orderNumber: string): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** One start after the other, each with the data of the one before. */
+/** One start after the other, each with the data of the previous one. */
 describe('the one command, used, killed and started again', () => {
   const start = oneCommand({ lasts: 'for all tests' });
   let dataFolder: string;
@@ -328,7 +328,7 @@ describe('the one command, used, killed and started again', () => {
     await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
     await rename(`${secrets}.away`, secrets);
 
-    // With the end of the database's log.
+    // The message contains the end of the database's log.
     await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
     await expectRefusal(
       start({ dataFolder }),

@@ -20,14 +20,14 @@ export const portSettings = [
   ...['CORE_GRPC', 'CORE_CONNECT', 'WEBHOOKS_GRPC', 'WEBHOOKS_CONNECT', 'POSTGRES', 'NATS'],
 ].map((name) => `GATEHOUSE_${name}_PORT`);
 
-/** A start of the one command, running or over. */
+/** A start of the one command, running or ended. */
 export interface Run {
   readonly process: ChildProcess;
-  /** Everything it has printed so far. */
+  /** Everything that it has printed so far. */
   readonly output: () => string;
-  /** Resolves when everything runs. Fails with the output when it ends before. */
+  /** Resolves when everything runs. Rejects with the output when it ends before. */
   readonly ready: () => Promise<void>;
-  /** What demo.json says. */
+  /** The content of demo.json. */
   readonly demo: () => Promise<DemoFile>;
   /** The one command's process and all processes under it. */
   readonly processes: () => Promise<Map<number, string>>;
@@ -42,7 +42,7 @@ export interface RunOptions {
   readonly spawn?: SpawnOptions;
 }
 
-/** Gives the content of a file in /proc, or nothing after its process ended. Files in /proc never block. */
+/** Returns the content of a file in /proc, or nothing after its process has ended. Files in /proc never block. */
 function readProc(pid: number, file: 'stat' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -60,7 +60,7 @@ async function withDescendants(root: number): Promise<Map<number, string>> {
   });
   const byParent = Map.groupBy(all, ({ parent }) => parent);
   const below = all.filter(({ pid }) => pid === root);
-  // The list grows while it is read.
+  // The list grows during the loop.
   for (const { pid } of below) below.push(...(byParent.get(pid) ?? []));
   const nameOf = (pid: number, program: string): string =>
     /src\/main\/([a-z-]+)\.ts\0$/.exec(readProc(pid, 'cmdline'))?.[1] ?? program;
@@ -86,7 +86,7 @@ export async function post(
   return { status: answer.status, json: await answer.json() };
 }
 
-/** The start has failed with an explanation that has these sentences, and no stack trace. */
+/** The start has failed with an explanation that contains these sentences, and without a stack trace. */
 export async function expectRefusal(run: Run, ...sentences: string[]): Promise<void> {
   expect(await run.ended).toBe(1);
   for (const sentence of ['Gatehouse did not start.', ...sentences]) expect(run.output()).toContain(sentence);
@@ -99,7 +99,9 @@ export const anOrder = (orderNumber: string) => ({
   ...{ customer_phone: '+251911223344', return_url: 'https://shop.example/thanks' },
 });
 
-/** Gives tests the one command on free ports; what is left running is stopped after each test, or after all of them. */
+/**
+ * Runs the one command on free ports for tests. Whatever still runs is stopped after each test, or after all of them.
+ */
 export function oneCommand({ lasts = 'for a test' }: { lasts?: 'for a test' | 'for all tests' } = {}) {
   const runs: Run[] = [];
   (lasts === 'for a test' ? afterEach : afterAll)(async () => {

@@ -55,7 +55,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Shown by gRPC, once the order waits for that fact. `facts`: the fact, its holder and the next step. */
+/** Waits until gRPC shows that the order waits for that fact. `facts`: the fact, its holder and the next step. */
 async function shownFact(order: ExplainedName, facts: string): Promise<Shown> {
   const shown = await waitUntil(`${order.orderNumber} waits for ${facts}`, async () => {
     const now = await surfaces.grpc(order);
@@ -69,8 +69,8 @@ const expectFact = async (order: ExplainedName, facts: string): Promise<string> 
   (await shownFact(order, facts)).text;
 
 /**
- * The same, and all surfaces show the same words. A due time can pass between two answers, which changes the words: then both are
- * asked again.
+ * The same, and all surfaces show the same text. A due time that passes between two answers changes the text, so both
+ * are then read again.
  */
 async function expectEverywhere(
   order: ExplainedName,
@@ -128,7 +128,10 @@ async function paidWithWebhook(merchant: TestMerchant, url = receiver.origin): P
   return nameOf(merchant, orderNumber, order.orderId);
 }
 
-/** Reports as one `wallets` process that its wallets work, or that their circuits are open; replaces all other reports. */
+/**
+ * Reports like one `wallets` process that its wallets are available, or that their circuits are open. Replaces all
+ * other reports.
+ */
 async function reportWallets(breaker: WalletBreakerState | 'silent'): Promise<void> {
   await desk.query('delete from core.wallet_statuses');
   if (breaker === 'silent') return;

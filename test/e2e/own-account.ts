@@ -82,7 +82,7 @@ export async function createMerchantWithAccount(
   return merchant;
 }
 
-/** Refunds an order, or `amount` of it, and waits for the end of the refund. Gives its status, or the refusal. */
+/** Refunds an order, or `amount` of it, and waits for the end of the refund. Returns its status, or the refusal. */
 export async function refundAs(
   stack: Stack,
   merchant: TestMerchant,
@@ -104,7 +104,7 @@ export async function refundAs(
   });
 }
 
-/** What was charged to a payer, and what went back. */
+/** What was charged to a payer, and what was returned. */
 export async function ledgerOf(simulatorUrl: string, payer: string): Promise<readonly string[]> {
   const response = await fetch(`${simulatorUrl}/simulator/charges?payer=${encodeURIComponent(payer)}`);
   const { charges } = (await response.json()) as { charges: { amount: string; reversed: string }[] };

@@ -122,7 +122,7 @@ test('money goes to the account of each merchant, and reversals are paid from th
   expect(await Promise.all(payments.map(endOf))).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED']);
   expect(await balanceOf('accountid@2999')).toBe(before + 10);
   expect(await balanceOf('accountid@3001')).toBe(12.5);
-  // The wallet takes another amount than the order's, which goes back.
+  // The wallet takes another amount than the order's, which is reversed.
   await pay(own, oddPayer('19'));
   await waitUntil('the wrong amount is back with the payer', async () => {
     const [stray] = await desk.strays(own);
@@ -205,7 +205,7 @@ test('after kill -9 the payments of an own account are charged once each, to tha
 
   await wallets[0]!.stop('SIGKILL');
   wallets.push(await side.startWallets());
-  // What is left of the leases ends now instead of after 45 seconds.
+  // The remaining leases end now instead of after 45 seconds.
   await desk.query(
     'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now() and due_at is not null',
   );
@@ -219,7 +219,7 @@ test("the balance of an own account shows a payment that its statement lacks, an
   const { id: ordinary } = await stack.createMerchant();
   const { id: own } = await stack.createMerchant();
   await useAccount(own, 0, '3005');
-  // Paid and missing in the statement, and paid and in the statement with one more.
+  // The statement lacks the third payment, and has another amount for the fourth.
   const payments = [
     await pay(ordinary),
     await pay(own),

@@ -139,7 +139,7 @@ async function post(wallet: Wallet, path: string, body: object): Promise<Respons
   });
 }
 
-/** Registers our URLs, as the provider's portal does. Without validation, the wallet asks nobody and only reports. */
+/** Registers our URLs, as in the provider's portal. Without validation, the wallet only reports. */
 async function register(wallet: Wallet, withValidation: boolean, urls = ourUrls(wallet)): Promise<void> {
   const { validation, confirmation } = urls;
   const registered = await post(wallet, countries[wallet].register, {
@@ -191,7 +191,7 @@ async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'
 
 const verify = (orderNumber: string) => merchantApi('/api/v1/verify', { order_number: orderNumber });
 
-/** The payments with this reference, once one of them has this status. */
+/** The payments with this reference, after one of them has reached this status. */
 const paymentOf = (reference: string, status: PayerPaymentStatus): Promise<PayerPayment> =>
   waitUntil(`the payment ${reference} is ${PayerPaymentStatus[status]}`, async () => {
     const { payerPayments } = await payers.listPayerPayments({ pageSize: 500 });
@@ -238,7 +238,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
     await register(wallet, true);
     await registerOrder(wallet, number('PAID'));
 
-    // Phones change capitals.
+    // Phones change the capitals of a reference.
     await payInMenu(wallet, number('PAID').toLowerCase(), '250');
     await waitUntil(
       'the order is paid',
@@ -327,7 +327,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
   test('a message with a wrong token is rejected', async () => {
     const { validation, confirmation: right } = ourUrls(wallet);
 
-    // The token of one message is not that of the other.
+    // Each kind of message has its own token.
     const crossed = right.replace('/confirmation/', '/validation/');
     expect((await send(crossed, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
     expect((await send(`${validation}x`, confirmation('CROSSED123', number('PAID')))).status).toBe(404);
@@ -384,7 +384,7 @@ test('after a kill -9 between the record of a confirmation and its answer, the r
   try {
     await register('mpesa', false, ourUrls('mpesa', killed));
     await registerOrder('mpesa', reference);
-    // Core stores the confirmation, and none of its answers arrives.
+    // Core stores the confirmation, and all of its answers are lost.
     proxy.cutAt(reference, 'before the answer');
 
     await payInMenu('mpesa', reference, '250');
@@ -397,7 +397,7 @@ test('after a kill -9 between the record of a confirmation and its answer, the r
       ({ msg }) => msg === 'the confirmation of a payer-started payment is stored',
     );
     await killed.stop('SIGKILL');
-    // A lease of the killed process ends now instead of later.
+    // The lease of the killed process ends now instead of later.
     await database.query(
       `update core.payer_payments set leased_until = null, due_at = now() where status = 'OPEN'`,
     );

@@ -35,7 +35,7 @@ async function simulator<T>(list: string, query = ''): Promise<T[]> {
   return ((await response.json()) as Record<string, T[]>)[list] ?? [];
 }
 
-/** Pays, and then has core believe that it was too late, so that the money is to go back. */
+/** Makes a payment, and then makes core believe that it was too late and must be reversed. */
 async function payTooLate(phone: string): Promise<string> {
   const post = (path: string, body: object) =>
     fetch(`${stack.facades[0]?.sandbox}${path}`, {

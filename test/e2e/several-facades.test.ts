@@ -5,7 +5,7 @@ import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { newOrderNumber } from './merchant-api-harness.ts';
 
-// Two facades, each of which goes round two cores: whoever a balancer chooses, it is one Gatehouse.
+// Two facades that each call both cores. Whichever facade a balancer chooses, the result is the same.
 
 let stack: Stack;
 let database: pg.Pool;
@@ -28,7 +28,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a request, and sends it again after a 500, as a merchant does: a starved machine can miss a deadline. */
+/** Sends a request, and repeats it after a 500 as a merchant does, because a busy machine can miss a deadline. */
 const post = (facade: number, path: string, body: object): Promise<Answer> =>
   waitUntil(`${path} is answered`, async () => {
     const response = await fetch(`${stack.facades[facade % 2]?.sandbox}${path}`, {
@@ -61,7 +61,7 @@ const pay = (facade: number, orderNumber: string, phone: string): Promise<Answer
 const verify = (facade: number, orderNumber: string): Promise<Answer> =>
   post(facade, '/api/v1/verify', { order_number: orderNumber });
 
-/** Forty at once, by turns through one facade and the other. */
+/** Sends forty requests at once, alternately through the two facades. */
 const forty = (make: (n: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: 40 }, (_, n) => make(n)));
 
@@ -70,7 +70,7 @@ const statusesOf = (answers: readonly Answer[]): Record<string, number> =>
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
   );
 
-/** What became of an order, event by event, and how many payments it had. */
+/** The history of an order, and the number of its payments. */
 async function storyOf(orderNumber: string): Promise<string> {
   const { rows } = await database.query<{ story: string }>(
     `select concat_ws(' ', o.status, o.last_event_sequence,
@@ -85,7 +85,10 @@ async function storyOf(orderNumber: string): Promise<string> {
 }
 
 const declined = '( #PAYMENT_STARTED #PAYMENT_DECLINED)';
-/** A direct order ends with its payment; a registered one that was declined may be paid again, until its session ends. */
+/**
+ * A direct order ends with its payment. A registered order whose payment was declined can be paid again until its
+ * session ends.
+ */
 const whole = [
   `^COMPLETED # #CREATED${declined}* #PAYMENT_STARTED #COMPLETED( DECLINED)* SUCCEEDED$`,
   '^FAILED # #CREATED #PAYMENT_STARTED #FAILED DECLINED$',
@@ -148,7 +151,7 @@ describe('two facades and two cores', () => {
       orderNumbers.flatMap((orderNumber, index) =>
         [0, 1].flatMap((facade) => [
           register(facade, orderNumber),
-          // Half of the payers have no money.
+          // Half of the payers have insufficient funds.
           pay(facade, orderNumber, index % 2 === 0 ? '251910000010' : '251910000001'),
           pay(facade, orderNumber, '251910000010'),
           verify(facade, orderNumber),

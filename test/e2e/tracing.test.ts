@@ -35,10 +35,10 @@ function canary(text: string): string {
   return text;
 }
 
-/** A door in front of the simulated wallets that sees what they receive. */
+/** A proxy before the simulated wallets that records what they receive. */
 async function openWalletDoor(): Promise<Server> {
   const server = createServer((request, response) => {
-    // Wallets may ask before the simulator's address is known here.
+    // Wallets may call before the test knows the simulator's address.
     if (simulatorUrl === undefined) {
       response.writeHead(503).end();
       return;
@@ -138,7 +138,7 @@ const spanOf = (traceId: string, service: string, name: RegExp): Promise<Receive
     spansOf(traceId).find((span) => span.service === `gatehouse-${service}` && name.test(span.name)),
   );
 
-/** The spans above a span and itself, each with its process, when all of them have arrived. */
+/** A span and all its ancestors, each with its process, after all of them have arrived. */
 const pathTo = (span: ReceivedSpan, root: string): Promise<string[]> =>
   waitUntil(`the spans above ${span.name} arrive`, () => {
     const path: string[] = [];
@@ -223,7 +223,7 @@ describe('tracing', () => {
     ]);
     expect((await eventsOf(orderNumber)).every((event) => event.traceparent.includes(traceId))).toBe(true);
 
-    // The wallet and the merchant see the spans of their own requests, and nobody's tracestate.
+    // The wallet and the merchant receive the spans of their own requests, and no foreign tracestate.
     expect(walletRequests.map((each) => each['traceparent'])).toContain(`00-${traceId}-${asked.spanId}-01`);
     expect(receiver.webhooks.map((each) => each.headers['traceparent'])).toEqual([
       `00-${traceId}-${delivered.spanId}-01`,
@@ -340,7 +340,7 @@ describe('tracing', () => {
     expect(off.log.filter((line) => 'trace_id' in line)).toEqual([]);
     expect((await eventsOf(orderNumber)).map(({ traceparent }) => traceparent)).toEqual(['']);
 
-    // The other one keeps its spans for an hour, or until it stops.
+    // The other collector keeps its spans for an hour, or until it stops.
     await register({ traceparent: `00-${onTrace}-${randomHex(8)}-00` }, sandboxOf(on));
     await Promise.all([off.stop(), on.stop()]);
     await spanOf(onTrace, 'rest-facade', /register/);

@@ -40,7 +40,7 @@ const because = obstacle === undefined ? '' : ` (not tested: ${obstacle})`;
 let previous: CheckedOut | undefined;
 afterAll(() => previous?.remove());
 
-/** What a merchant does from the registration to the refund, with each kind of process involved. */
+/** A merchant's calls from the registration to the refund, which involve each kind of process. */
 async function tradeAt(api: MerchantApi): Promise<void> {
   const { stack } = api;
   const shop = await shopThatRefunds(api);
@@ -78,7 +78,7 @@ async function tradeAt(api: MerchantApi): Promise<void> {
   }
 }
 
-/** What the command line of this version says of the decisions that the core made. */
+/** The report of this version's command line about the decisions of that core. */
 async function rehearse({ stack }: MerchantApi): Promise<unknown> {
   const cli = await openCommandLine({
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
@@ -122,7 +122,7 @@ skewed.each([
   }
 });
 
-/** Tables and columns that say how far some work has come. They change although nothing happens to an order. */
+/** Tables and columns that store the progress of some work. They change even when no order changes. */
 const progress = [
   'core.event_relay',
   'core.migrations',
@@ -138,7 +138,7 @@ const progress = [
 
 const parts = { wallets: 1, webhooks: 1 };
 
-/** What the merchant is told of the orders and the refund that have ended. */
+/** The merchant's view of the orders and the refund that have ended. */
 async function readBack(api: MerchantApi, { shop, orders, refundNumber }: EndedRecords): Promise<string[]> {
   const answers = [await api.post(shop, '/api/v1/refund/verify', { refund_number: refundNumber })];
   for (const order_number of Object.values(orders))

@@ -46,7 +46,7 @@ async function post(path: string, body: object): Promise<Response> {
   });
 }
 
-/** All rows are started together and read one by one: most of their time is the wallet's. */
+/** All rows start together and are read one by one, because most of their time is the wallet's. */
 const started = new Map<string, Promise<{ orderNumber: string; payer: string }>>();
 const rows = [...'0123456789']
   .flatMap((digit) => [`0${digit}`, `1${digit}`])
@@ -100,7 +100,7 @@ interface Charge {
   readonly status: string;
 }
 
-/** What the wallet says it took from this payer, reversed or not. */
+/** The amounts that the wallet took from this payer, reversed or not. */
 async function chargesTo(payer: string): Promise<Charge[]> {
   const response = await fetch(`${stack.simulatorUrl}/simulator/charges?payer=${encodeURIComponent(payer)}`);
   return ((await response.json()) as { charges: Charge[] }).charges;

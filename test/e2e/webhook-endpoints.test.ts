@@ -156,7 +156,7 @@ test('payment links notify of their creation and their end, each event once at e
     amount: '100.50',
   };
   expect((await api.post(shop, directPath, payment)).status).toBe(201);
-  // An order that is no link.
+  // An order that is not a payment link.
   const plainNumber = await pay();
   await Promise.all([received(links, 4), received(orders, 3), received(all, 5)]);
 

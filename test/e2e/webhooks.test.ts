@@ -12,7 +12,7 @@ import { waitUntil } from '../support/wait-until.ts';
 import { startMerchantApi } from './merchant-api-harness.ts';
 import type { EnvironmentName, MerchantApi, Shop } from './merchant-api-harness.ts';
 
-// From a merchant's request to the webhook, through every process there is, two of those that send webhooks among them.
+// The way from a merchant's request to the webhook, through every process, with two `webhooks` processes.
 
 let api: MerchantApi;
 let shop: Shop;
@@ -43,7 +43,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** A merchant's own server. Its origin is a lane of its own, so that no test sees another's webhooks. */
+/** A merchant's own server. Its origin is a separate lane, so that no test sees another's webhooks. */
 async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
   const receiver = await startReceiver(behaviour);
   receivers.push(receiver);
@@ -80,7 +80,7 @@ async function verified(orderNumber: string, environment: EnvironmentName = 'san
   return json['data'];
 }
 
-/** Lets the payment session end now; five minutes is the shortest a merchant can ask for. */
+/** Ends the payment session now, because the shortest one that a merchant can request is five minutes. */
 async function endSession(orderNumber: string): Promise<void> {
   await database.query(
     'update core.orders set expires_at = now(), sweep_at = now() where order_number = $1',
@@ -91,7 +91,7 @@ async function endSession(orderNumber: string): Promise<void> {
 const received = (receiver: Receiver, count: number): Promise<readonly ReceivedWebhook[]> =>
   waitUntil(`${count} webhooks have arrived`, () => receiver.webhooks.length >= count && receiver.webhooks);
 
-/** The body, once both signatures are found to be those of the exact bytes that came. */
+/** The body, after both signatures of the exact received bytes were verified. */
 function opened(webhook: ReceivedWebhook | undefined, secret: string): Record<string, unknown> {
   if (webhook === undefined) throw new Error('there is no webhook');
   const { headers, body } = webhook;

@@ -1,27 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
-/** An order that was answered with 201: registered, or with a direct payment under way. */
+/** An order that was answered with 201: registered, or with a direct payment in progress. */
 export interface Acknowledged {
   readonly orderNumber: string;
   readonly kind: 'API' | 'DIRECT';
   readonly amount: string;
   /** Empty for a direct payment. */
   readonly checkoutUrl: string;
-  /** How often it had to be sent. */
+  /** The number of times that it was sent. */
   readonly sent: number;
 }
 
-/** Many shops at once, so that core writes batches. Each repeats an order until it is acknowledged, and pauses then. */
+/**
+ * Many concurrent shops, so that core writes batches. Each repeats an order until it is acknowledged, and then
+ * pauses.
+ */
 export interface BatchTraffic {
   readonly acknowledged: readonly Acknowledged[];
-  /** Requests under way. */
+  /** Requests in progress. */
   readonly open: () => number;
-  /** Busy, as at the beginning, for batches; calm for the time in which a process starts. */
+  /** Busy, as at the beginning, so that core writes batches, or calm for the time in which a process starts. */
   readonly pace: (pace: keyof typeof pausesMs) => void;
-  /** Lets every shop have its last order acknowledged. */
+  /** Waits until the last order of every shop is acknowledged. */
   readonly stop: () => Promise<void>;
-  /** Sends every acknowledged order once more and gives those that come back as another one. */
+  /** Repeats every acknowledged order, and returns those for which the answer differs. */
   readonly findChanged: () => Promise<string[]>;
 }
 
@@ -40,7 +43,7 @@ export function startBatchTraffic(options: {
   let stopped = false;
   let pauseMs = pausesMs.busy;
 
-  /** The checkout URL of a registration, '' of a direct payment; undefined when it was not acknowledged. */
+  /** The checkout URL of a registration, '' for a direct payment, and undefined when it was not acknowledged. */
   const send = async ({ orderNumber, kind, amount }: Sent): Promise<string | undefined> => {
     const path = kind === 'API' ? '/api/v1/register' : '/api/v1/direct?payment_option=walleta_ussd';
     const money = { order_number: orderNumber, amount, currency: 'ETB' };
@@ -133,8 +136,8 @@ const wholeStories = { API: 'CREATED', DIRECT: 'CREATED PAYMENT_STARTED' } as co
 const wholeSequences = { API: '1 of 1', DIRECT: '1 2 of 2' } as const;
 
 /**
- * What PostgreSQL has to say against it: an acknowledged order that is not there, or not once, or another one; and any
- * order at all, acknowledged or not, without its events or its attempt, or the other way round.
+ * The faults in PostgreSQL: an acknowledged order that is missing, duplicated or different, and any order without its
+ * events or attempt, or the reverse.
  */
 export async function findStoredFaults(
   databaseUrl: string,
@@ -179,7 +182,10 @@ function differences({ orderNumber, kind, amount }: Acknowledged, rows: readonly
     : [`${orderNumber} was acknowledged as ${kind} of ${amount} and is ${JSON.stringify(row)}`];
 }
 
-/** How many orders the largest commit wrote: more than one, or there were no batches to be in the middle of. */
+/**
+ * The number of orders that the largest commit wrote. It is more than one if there were batches that a kill can
+ * interrupt.
+ */
 export async function largestCommit(databaseUrl: string): Promise<number> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -14,7 +14,8 @@ import type { BatchTraffic } from './batch-traffic.ts';
 import { ownPostgres } from './stoppable-servers.ts';
 import type { CrashingPostgres } from './stoppable-servers.ts';
 
-// What is killed after how many acknowledged orders is decided by the seed; what it meets is the machine's.
+// The seed decides which process is killed after how many acknowledged orders. What it was doing depends on the
+// machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const shops = 24;
@@ -49,11 +50,11 @@ const untilMore = ({ acknowledged }: BatchTraffic, count: number): Promise<boole
   return waitUntil(`${count} more are acknowledged`, () => acknowledged.length >= wanted);
 };
 
-/** Resolves with the number of requests under way when there are many, so that a batch of them is being written. */
+/** Resolves with the number of requests in progress when there are many, so that a batch of them is being written. */
 const untilManyOpen = ({ open }: BatchTraffic): Promise<number> =>
   waitUntil('many requests are under way', () => open() >= shops / 4 && open());
 
-/** A core where the killed one was, as a supervisor starts it. */
+/** A core at the address of the killed one, as a supervisor starts it. */
 async function replace({ coreSettings }: Stack, address: string | undefined): Promise<GatehouseProcess> {
   const port = address?.split(':').at(-1) ?? '';
   const core = await startProcess('core', { ...coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
@@ -61,7 +62,7 @@ async function replace({ coreSettings }: Stack, address: string | undefined): Pr
   return core;
 }
 
-/** Each run has another seed, so several runs see what one long run would. */
+/** Each run has another seed, so several runs find what one long run would. */
 const kills = 3;
 const blows = fc.array(
   fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 60 }) }),
@@ -157,7 +158,7 @@ interface Counts {
   orders: number;
 }
 
-/** The number of orders, and of bulk statements that PostgreSQL is working on. */
+/** The number of orders, and of bulk statements that PostgreSQL executes now. */
 async function readCounts(databaseUrl: string): Promise<Counts> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -28,7 +28,7 @@ async function startMerchants(clients: number): Promise<Traffic> {
   return traffic;
 }
 
-/** How many batches of registrations a core has answered. */
+/** The number of batches of registrations that a core has answered. */
 const registrations = ({ log }: GatehouseProcess): number =>
   log.filter(({ rpc, code }) => rpc === 'OrderService/BatchRegisterOrders' && code === 'ok').length;
 
@@ -39,7 +39,7 @@ const untilMore = ({ acknowledged }: Traffic, count: number): Promise<boolean> =
   return waitUntil(`${count} more orders are acknowledged`, () => acknowledged.length >= wanted);
 };
 
-/** A core where the killed one was, as a supervisor starts it. */
+/** A core at the address of the killed one, as a supervisor starts it. */
 async function startInPlaceOf(address: string | undefined): Promise<GatehouseProcess> {
   const port = address?.split(':').at(-1) ?? '';
   const core = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });

@@ -18,7 +18,7 @@ afterEach(async () => {
   await database?.drop();
 });
 
-/** How often a core of it began to relay events. */
+/** The number of times that one of its cores began to relay events. */
 const relaying = (running: Stack | undefined): number =>
   running?.cores.flatMap(({ log }) => log.filter(({ msg }) => msg === 'relaying events')).length ?? 0;
 

@@ -5,31 +5,31 @@ import type { Behaviour, ReceivedWebhook } from '../integration/webhooks/receive
 /** What a receiver does with one webhook. */
 export type Whim = 'take' | 'take slowly' | 'refuse' | 'reset' | 'hold';
 
-/** A webhook that arrived, and what was said to it. */
+/** A webhook that arrived, and its answer. */
 export interface Exchange extends ReceivedWebhook {
   readonly eventId: string;
-  /** Its place among all arrivals and answers of this receiver. */
+  /** Its position among all arrivals and answers of this receiver. */
   readonly arrival: number;
-  /** Undefined when nothing was answered, or not yet. */
+  /** Undefined when there was no answer, or not yet. */
   readonly answer: { readonly status: number; readonly at: number } | undefined;
 }
 
-/** A merchants' server that keeps everything that arrives, and answers as it is told to. */
+/** A merchant's server that keeps everything that arrives, and answers as the test requests. */
 export interface LoggingReceiver {
   readonly origin: string;
   readonly exchanges: readonly Exchange[];
-  /** Resolves at the moment the n-th webhook from now has arrived, before anything is answered to it. */
+  /** Resolves when the n-th webhook from now has arrived, before it is answered. */
   readonly arrival: (n?: number) => Promise<Exchange>;
-  /** What it does from now on. */
+  /** Its behaviour from now on. */
   readonly behave: (whimOf: (webhook: Exchange, earlier: number) => Whim) => void;
-  /** Takes what it holds. Nobody may be there any more to hear of it. */
+  /** Releases the webhooks that it holds. Their senders may have exited. */
   readonly release: () => void;
   readonly close: () => Promise<void>;
 }
 
 const slowMs = 120;
 
-/** Starts one that takes everything. `whimOf` is told how often the same event has come before. */
+/** Starts a receiver that accepts everything. `whimOf` gets the number of earlier arrivals of the same event. */
 export async function startLoggingReceiver(): Promise<LoggingReceiver> {
   let whimOf = (_webhook: Exchange, _earlier: number): Whim => 'take';
   let moment = 0;

@@ -26,21 +26,21 @@ export interface Failed {
 }
 
 /**
- * Merchants' servers that register orders and check them, and repeat each request until it succeeds. They pause between
- * orders: a test of lost orders needs requests under way, not the machine's full load.
+ * Merchants' servers that register orders and check them, and repeat each request until it succeeds. They pause
+ * between orders, because a test of lost orders needs requests in progress and not the full load of the machine.
  */
 export interface Traffic {
   readonly acknowledged: readonly AcknowledgedOrder[];
   readonly failures: readonly Failed[];
-  /** Requests made, repeats included. */
+  /** Requests sent, with repeats. */
   readonly requests: () => number;
-  /** Requests under way. */
+  /** Requests in progress. */
   readonly open: () => number;
-  /** Wrong answers: another checkout_url for the same order, or an order with other values than were sent. */
+  /** Wrong answers: another checkout_url for the same order, or an order with other values than those sent. */
   readonly contradictions: readonly string[];
   /** Sends further requests, repeats included, to another facade, as a load balancer does. */
   readonly moveTo: (baseUrl: string) => void;
-  /** Starts no more orders. Resolves when those under way are registered and checked. */
+  /** Starts no more orders. Resolves when those in progress are registered and checked. */
   readonly stop: () => Promise<void>;
   /** Verifies every acknowledged order, and returns those that differ from what was registered. */
   readonly findLost: () => Promise<string[]>;

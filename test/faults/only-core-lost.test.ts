@@ -44,7 +44,7 @@ const post = (path: string, apiKey: string, body: object, headers: Readonly<Reco
     body: JSON.stringify(body),
   });
 
-/** The requests of a merchant that the facade has answered, as its own log says. */
+/** The requests of a merchant that the facade has answered, by its own log. */
 const answeredBy = ({ log }: GatehouseProcess, merchantId: string): number =>
   log.filter((line) => line.msg === 'request' && line['merchant_id'] === merchantId).length;
 
@@ -58,8 +58,8 @@ test('requests that the facade answers while core is frozen are later in the req
 
   stack.cores[0]?.signal('SIGSTOP');
   cleanUps.push(() => stack.cores[0]?.signal('SIGCONT'));
-  // The facade remembers the key for three seconds. It cannot assign later requests to a merchant. How many it keeps and counts
-  // depends on how fast they come.
+  // The facade caches the key for three seconds, and cannot assign later requests to a merchant. How many it stores
+  // and counts depends on their rate.
   await Promise.all(Array.from({ length: 400 }, (_, index) => ask(`W-${index}`)));
   stack.cores[0]?.signal('SIGCONT');
 
@@ -108,7 +108,7 @@ test('a facade without a core answers the documented error at once, and recovers
 test('requests that wait for orders are answered although the only core of their facade is killed', async () => {
   const { id: merchantId, testKey } = await stack.createMerchant();
   const count = 60;
-  // The facade does not know this core, so it can notice only what its own core tells it.
+  // The facade does not know this core, so it can only learn from its own core.
   const elsewhere = await startInline('core', stack.coreSettings);
   cleanUps.push(() => elsewhere.stop());
   const address = String(elsewhere.ready['grpc']);

@@ -120,7 +120,7 @@ async function openShop(path: string) {
   };
 }
 
-/** What is answered to a registration whose body does not come; nothing when it is waited for. */
+/** The answer to a registration whose body does not arrive; nothing while the facade waits for it. */
 async function answerToHeaders({ hostname, port }: URL, apiKey: string): Promise<string> {
   const socket = connect(Number(port), hostname);
   socket.setTimeout(2_000, () => socket.end());
@@ -140,7 +140,7 @@ async function answerToHeaders({ hostname, port }: URL, apiKey: string): Promise
   }
 }
 
-/** Why an item failed; undefined for one that succeeded. */
+/** The reason why an item failed; undefined for one that succeeded. */
 const reasonOfItem = ({ result }: Item): string | undefined =>
   result.case === 'error' ? reasonOf(fromStatus(result.value as Status)) : undefined;
 
@@ -170,7 +170,7 @@ test.each(kinds)(
     const overRpc = await one(orders, merchantId, numberOf(batches * perBatch)).catch((error: unknown) =>
       ConnectError.from(error),
     );
-    // The facade answers 500 when core takes 8 s, which happens on a machine that has much else to do.
+    // The facade answers 500 when core needs 8 s, which happens on a busy machine.
     const refused = await waitUntil('the facade has an answer of core', async () => {
       const answer = await send(holds === 'reads' ? 'THERE' : 'REFUSED');
       return answer.status === 500 ? undefined : answer;
@@ -193,7 +193,7 @@ test.each(kinds)(
 test('a facade with 1,000 waiting requests refuses the next one without its body, and recovers afterwards', async () => {
   const { register, headersOnly } = await openShop('/api/v1/register');
   held = await holdOrders(stack.databaseUrl, 'inserts');
-  // Eight batches of 32 are on their way to core, and 1,000 requests wait behind them. The others are refused.
+  // Eight batches of 32 are in progress at core, and 1,000 requests wait for them. The others are refused.
   const requests = Array.from({ length: 1_400 }, (_, index) => register(`F-${index}`));
 
   const answer = await waitUntil('the facade is full', async () => {

@@ -29,7 +29,10 @@ export interface PaymentSite {
   /** Such as http://127.0.0.1:40123, which a restart keeps; empty without a facade. */
   readonly sandbox: string;
   readonly kills: () => number;
-  /** Sends SIGKILL to the oldest process of a part, or to all of them. The returned function starts as many again. */
+  /**
+   * Sends SIGKILL to the oldest process of a part, or to all of them. The returned function starts the same number
+   * again.
+   */
   readonly kill: (part: Part, which?: 'oldest' | 'all') => Promise<() => Promise<unknown>>;
   readonly signal: (part: Exclude<Part, 'PostgreSQL' | 'NATS'>, signal: 'SIGSTOP' | 'SIGCONT') => void;
   readonly close: () => Promise<void>;

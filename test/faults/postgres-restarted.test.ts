@@ -30,10 +30,10 @@ afterEach(async () => {
 /** The first is a restart by an operator, and the others are crashes. */
 const ends = 3;
 const retryMs = 50;
-/** More than a core's pool has places, so that each kill finds all of them in a transaction. */
+/** More callers than connections in a core's pool, so that each kill finds all of them in a transaction. */
 const workers = 24;
 
-/** Callers whose calls each are a transaction of core's, and who call again whatever is answered. */
+/** Callers whose calls each are a transaction of core, and who repeat them whatever the answer is. */
 function startTransactions(running: Stack) {
   const attempts = running.client(PaymentAttemptService, 'wallets');
   const lease = { environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] };

@@ -72,7 +72,7 @@ const readReport = async (file: string): Promise<SignedReport> =>
 
 test('a campaign passes, and its report can be verified until someone changes it', async () => {
   const file = join(folder, 'passed.json');
-  // With this seed the first orders tell every story, and the broker is lost for long enough to take some.
+  // With this seed the first orders include every kind, and the broker is unavailable long enough for some orders.
   const args = ['--only', 'core:kill,broker:network', '--rate', '1', '--seed', '395', '--report', file];
   const campaign = await run(args);
   const verified = await run(['verify', file]);

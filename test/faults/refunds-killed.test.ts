@@ -12,8 +12,9 @@ import { openPaymentSite } from './payment-site.ts';
 import type { Part, PaymentSite } from './payment-site.ts';
 
 /*
- * Each round puts one refund at each step, kills one part of Gatehouse, lets go of everything, and starts the part again.
- * So every part is killed at every step. Other refunds, whose wallet refuses or loses answers, are under way at that moment.
+ * Each round puts one refund at each step, kills one part of Gatehouse, releases everything, and starts the part
+ * again. So every part is killed at every step. Other refunds, whose wallet refuses or loses answers, are in progress
+ * at that moment.
  */
 
 const parts = ['facade', 'core', 'wallets', 'simulator', 'webhooks', 'PostgreSQL', 'NATS'] as const;
@@ -34,7 +35,8 @@ const count = async ({ query }: PaymentDesk, sql: string, values: unknown[] = []
 
 /** Leases whose worker was killed end now instead of after 45 s. */
 async function endLeases({ query }: PaymentDesk): Promise<void> {
-  // What core and webhooks have locked now is not of the killed process, and waiting for it could end in a deadlock.
+  // A row that core or webhooks have locked now does not belong to the killed process, and waiting for it could end
+  // in a deadlock.
   await query(
     `update core.refunds set due_at = now() where id in (
        select id from core.refunds where due_at > now() and leased_until is not null for update skip locked)`,
@@ -104,10 +106,10 @@ async function compare(desk: PaymentDesk, side: WalletSide) {
   return { faults, ledger: sum(reversed.values()), ours: sum(accounts.map(({ completed }) => completed)) };
 }
 
-/** A transaction that holds the row of an order, and with it the events of every later transaction. */
+/** A transaction that locks the row of an order, and thereby holds back the events of every later transaction. */
 async function holdOrder(url: string, orderNumber: string) {
   const client = new pg.Client({ connectionString: url });
-  // The server may be killed.
+  // A test may kill the server.
   client.on('error', () => undefined);
   await client.connect();
   await client.query('begin; set local idle_in_transaction_session_timeout = 0');
@@ -141,7 +143,7 @@ async function post({ site, apiKey }: Till, path: string, body: object): Promise
   return { status: response.status, text: await response.text() };
 }
 
-/** Asks again with the same refund_number until there is an answer that is final, as a shop would. */
+/** Repeats the request with the same refund_number until the answer is final, as a shop would. */
 const refund = (till: Till, orderNumber: string, refundNumber: string, amount = '') =>
   insist(`${refundNumber} is answered`, async () => {
     const body = { order_number: orderNumber, refund_number: refundNumber, reason: 'Came back' };
@@ -150,7 +152,7 @@ const refund = (till: Till, orderNumber: string, refundNumber: string, amount = 
     return reply;
   });
 
-/** Orders of 100.50 ETB whose webhooks go to the receiver, all paid. Gives the wallet's id of each one's transaction. */
+/** Paid orders of 100.50 ETB whose webhooks go to the receiver. Returns the wallet's id of each transaction. */
 async function payOrders(
   { site: { desk }, receiver, merchantId }: Till,
   phones: ReadonlyMap<string, string>,
@@ -174,14 +176,14 @@ async function payOrders(
   return new Map(rows.map(({ order_number: orderNumber, transaction }) => [orderNumber, transaction]));
 }
 
-/** A refund at its step, and whether it is still there. */
+/** A refund at its step, and whether it is still at that step. */
 interface AtStep {
   readonly step: string;
   readonly orderNumber: string;
   readonly isThere: () => Promise<boolean> | boolean;
 }
 
-/** Puts one refund at each step. The held rows and the frozen `wallets` keep them there. */
+/** Puts one refund at each step. The locked rows and the frozen `wallets` keep them there. */
 async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap<string, string>) {
   const { site, receiver, databaseUrl } = till;
   const { desk, proxy, side, signal } = site;
@@ -192,7 +194,7 @@ async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap
   const pathOf = (orderNumber: string) => `/transactions/${transactions.get(orderNumber)}/reversals`;
   const hasRow = (orderNumber: string, condition: string) => async () =>
     (await count(desk, `from core.refunds where order_number = $1 and ${condition}`, [orderNumber])) === 1;
-  /** Whether the payer has the money, and the proxy has the wallet's answer. */
+  /** Whether the payer has the money, and the proxy holds the wallet's answer. */
   const isReturnedInSilence = async (orderNumber: string) => {
     if (!proxy.isHeld(pathOf(orderNumber))) return false;
     const [row] = await desk.query<{ phone: string }>(
@@ -239,7 +241,7 @@ async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap
       await ask(orderNumber);
       return () => isReturnedInSilence(orderNumber);
     }),
-    // The events of a held order hide all later ones, so the first refund's webhook has to be on its way.
+    // The events of a locked order hold back all later ones, so the first refund's webhook must be in progress.
     place('answered, and not recorded', async (orderNumber) => {
       proxy.hold(pathOf(orderNumber), 'before the answer');
       await ask(orderNumber);
@@ -275,7 +277,7 @@ async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap
   });
   return {
     placed,
-    /** Answers are lost, orders are unlocked, and the receiver takes webhooks. */
+    /** Answers are lost, orders are unlocked, and the receiver accepts webhooks. */
     letGo: async () => {
       const lost = proxy.loseHeld();
       await Promise.all(held.map((each) => each.letGo()));
@@ -287,7 +289,7 @@ async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap
   };
 }
 
-/** The webhooks of refunds, without repeats, by order: what each said first, in the order of arrival. */
+/** The first webhooks of refunds by order, in the order of arrival, without repeats. */
 function webhooksByOrder({ exchanges }: LoggingReceiver) {
   const bodies = new Map<string, Set<string>>();
   for (const { eventId, body } of exchanges)

@@ -26,7 +26,7 @@ interface Answer {
   };
 }
 
-/** A shop that sends its requests again with the same values, as the documentation asks it to. */
+/** A shop that repeats its requests with the same values, as the documentation asks. */
 export class Shop {
   readonly #stack: Stack;
   readonly #key: string;
@@ -87,7 +87,7 @@ export interface DatabaseOfDrill {
   readonly loseAndRestore: () => Promise<void>;
 }
 
-/** A gateway whose database is going to be lost. It is closed by the functions that `closers` gets. */
+/** A gateway whose database will be lost. It is closed by the functions that `closers` gets. */
 export async function openDrill(closers: (() => Promise<unknown>)[], other?: DatabaseOfDrill) {
   const stack = await startStack({
     wallets: 1,
@@ -105,7 +105,7 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
   const shop = new Shop(stack, merchant, `${receiver.origin}/hook`);
   const database = other ?? (await backupFolder(stack.databaseUrl, closers));
   const orders = stack.client(OrderService, 'reader');
-  /** From core: the facade answers completed orders from its memory. */
+  /** From core, because the facade answers completed orders from its cache. */
   const statusOf = (orderNumber: string) =>
     insist('core answers', async () => {
       const request = { merchantId: merchant.id, environment: Environment.SANDBOX };
@@ -113,7 +113,7 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
       return found.order?.status;
     });
   const recoveries = stack.client(RecoveryService, 'operator');
-  // The client connects again by itself after core was started again.
+  // The client connects again by itself after core has started again.
   const recovery = () => insist('core answers', async () => (await recoveries.getRecovery({})).recovery);
   return {
     stack,
@@ -155,7 +155,7 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
       const webhooks = await startInline('webhooks', { ...stack.webhookSettings, ...settings });
       closers.push(() => webhooks.stop());
     },
-    /** All events are sealed, and nothing differs that the restore does not explain. */
+    /** All events are sealed, and every difference is explained by the restore. */
     async nothingWasChanged(): Promise<void> {
       const audit = stack.client(AuditService, 'reader');
       const verify = async () => {
@@ -177,7 +177,7 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
       const now = await recovery();
       return now !== undefined && !now.closedEnvironments.includes(Environment.SANDBOX) ? now : undefined;
     },
-    /** How often the wallet charged each payer. */
+    /** The number of charges of each payer at the wallet. */
     async charges(): Promise<Map<string, number>> {
       const response = await fetch(`${stack.simulatorUrl}/simulator/charges`);
       const { charges } = (await response.json()) as {

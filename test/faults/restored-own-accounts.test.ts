@@ -146,7 +146,7 @@ test('a gateway that was restored without its broker finds lost payments at own 
   closers.push(broker.stop);
   await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
 
-  // A merchant may have added another account in the lost time, which nothing knows any more.
+  // A merchant may have added another account in the lost time, of which no record exists.
   const waiting = await waitUntil('the statements are read', async () => {
     const walleta = await drill.walletaOf();
     return walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? walleta : undefined;

@@ -93,7 +93,7 @@ test('a gateway that was restored without its broker finds lost payments at the 
   const refused = await Promise.all([shop.pay(after[0]!), shop.register(after[1]!), shop.verify('L-0501')]);
   const body = { code: 503, message: expect.stringContaining('recovers') };
   expect(refused).toMatchObject(refused.map(() => ({ status: 503, retryAfter: '30', body })));
-  // What the database knows is answered as ever, and nothing is charged.
+  // Orders that the database knows are answered as before, and nothing is charged.
   expect(await drill.statusOf(before[0]!)).toBe(OrderStatus.COMPLETED);
   expect((await shop.register(neverPaid[0]!)).status).toBe(201);
   expect((await shop.pay(neverPaid[0]!)).status).toBe(503);
@@ -108,7 +108,7 @@ test('a gateway that was restored without its broker finds lost payments at the 
     state: RecoveredWalletState.READ,
     unclaimedPaymentCount: after.length + openBefore.length,
   });
-  // Orders of the backup get their payments back at once. A shop must name the others.
+  // Orders of the backup get their payments back at once. A shop must repeat the others.
   await drill.allCompleted(openBefore);
   // Their event was lost. The new one is another event, with another id.
   await drill.startWebhooks(newBroker);

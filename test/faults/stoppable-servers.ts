@@ -10,17 +10,17 @@ import type { ProcessSpec } from '../../src/main/local/supervisor.ts';
 import { stoppableProcess } from '../../src/main/prove/stoppable-process.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-/** A server of the test's own that keeps its port and its folder while it is down. */
+/** A server of the test that keeps its port and its folder while it is stopped. */
 export interface StoppableServer {
   readonly url: string;
   readonly start: () => Promise<void>;
-  /** As an operator stops it. */
+  /** Stops it as an operator does. */
   readonly stop: () => Promise<void>;
-  /** As a crash ends it; it is started again by itself. */
+  /** Ends it like a crash. It is started again by itself. */
   readonly kill: () => void;
-  /** Deletes what it has stored. Only while stopped. */
+  /** Deletes what it has stored. It must be stopped. */
   readonly wipe: () => Promise<void>;
-  /** Ends it and leaves nothing behind. */
+  /** Ends it, and removes everything that it has stored. */
   readonly remove: () => Promise<void>;
 }
 
@@ -55,13 +55,16 @@ export async function ownNats(): Promise<StoppableServer> {
   return stoppable(natsUrl(options), folder, natsProcess(options));
 }
 
-/** One that is killed and comes back. */
+/** A server that is killed and started again. */
 export interface CrashingPostgres extends StoppableServer {
-  /** Resolves when it has recovered from as many crashes as it was killed, and can be used again. */
+  /** Resolves when it has recovered from as many crashes as it was killed, and accepts connections. */
   readonly untilRecovered: () => Promise<void>;
 }
 
-/** An empty PostgreSQL, not started yet, as durable as the real one: what it has acknowledged survives a crash. */
+/**
+ * A new PostgreSQL that is not started yet and as durable as in production: what it has acknowledged survives a
+ * crash.
+ */
 export async function ownPostgres(): Promise<CrashingPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-own-postgres-'));
   const search = { dataFolder: folder, native: installedPostgres(), shared: sharedFolder, report: ignore };
@@ -71,7 +74,7 @@ export async function ownPostgres(): Promise<CrashingPostgres> {
   let kills = 0;
   const recoveries = async (): Promise<number> => {
     const log = await readFile(join(folder, 'postgres.log'), 'utf8');
-    // After each crash it looks through what it had written, and then takes connections.
+    // After each crash it recovers from its WAL, and then accepts connections.
     return (
       log.split('automatic recovery in progress').filter((part) => part.includes('ready to accept')).length -
       1

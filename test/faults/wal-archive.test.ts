@@ -34,7 +34,7 @@ async function openArchivedDrill() {
     await drill.pay(orders);
     await drill.allCompleted(orders);
   };
-  /** Waits until a recovery has finished that is not the one before. */
+  /** Waits until a recovery has finished that is not the previous one. */
   const recovered = (before = '') =>
     waitUntil('the sandbox is open', async () => {
       const open = await drill.isOpen();

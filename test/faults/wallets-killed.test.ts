@@ -14,10 +14,10 @@ afterEach(() => site?.close());
 const rounds = 4;
 const paymentsPerRound = 24;
 
-/** Payers whose wallet loses its answer, errs, or calls back at odd moments, and then is paid all the same. */
+/** Payers whose wallet loses its answer, fails, or sends callbacks at unusual moments, and is paid nevertheless. */
 const oddRows = [['08', '11'], ['12'], ['14', '17'], ['21']];
 
-/** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
+/** Starts a payment, and repeats it with the same order_number until core has answered, as a shop would. */
 async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, phone: string): Promise<void> {
   const paymentOption = phone.startsWith('25170') ? 'walletb_ussd' : 'walleta_ussd';
   await insist(`${orderNumber} is accepted`, () =>
@@ -25,10 +25,11 @@ async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, p
   );
 }
 
-/** What is left of leases whose worker is dead ends now instead of after 45 s; living workers have theirs cut as well. */
+/** The leases of killed workers end now instead of after 45 s. Those of running workers are shortened too. */
 const endLeases = (desk: PaymentDesk): Promise<unknown> =>
   desk.query(
-    // An attempt that core has locked now is not of the killed process, and waiting for it could end in a deadlock.
+    // An attempt that core has locked now does not belong to the killed process, and waiting for it could end in a
+    // deadlock.
     `update core.payment_attempts set leased_until = now(), due_at = now() where id in (
        select id from core.payment_attempts where leased_until > now() and due_at is not null for update skip locked)`,
   );
@@ -40,7 +41,7 @@ async function countPending(desk: PaymentDesk): Promise<number> {
   return row?.pending ?? 0;
 }
 
-/** Compares the wallet's ledger with the orders. Gives every disagreement. */
+/** Compares the wallet's ledger with the orders. Returns every difference. */
 async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<string[]> {
   const charges = await side.charges();
   const byPayer = Map.groupBy(charges, ({ payer }) => payer.replace(/^\+/, ''));
@@ -79,7 +80,7 @@ test('no payer is charged twice, and every charge has its order, when wallets or
     for (const odd of oddRows[round] ?? [])
       for (const prefix of ['25190', '25170'])
         shops.push(pay(desk, merchantId, `K-${prefix}-${odd}`, `${prefix}00000${odd}`));
-    // Any moment: while leasing, while sending, between the answer and the record, while calling back.
+    // At any moment: while leasing, while sending, between the answer and the record, or during a callback.
     await delay(randomInt(400));
     inFlight.push(await countPending(desk));
     const startWallets = await kill('wallets', round % 3 === 2 ? 'all' : 'oldest');

@@ -17,20 +17,23 @@ import type { Stack } from '../support/stack.ts';
 import { insist } from '../support/wait-until.ts';
 
 /**
- * A merchant whose orders end, and the secret its webhooks are signed with. Every second merchant has a webhook endpoint,
- * and the others give a webhook_url with each order.
+ * A merchant whose orders end, and the secret of its webhooks. Every second merchant has a webhook endpoint, and the
+ * others give a webhook_url with each order.
  */
 export interface Shop {
   readonly merchantId: string;
   readonly secret: string;
 }
 
-/** Shops whose customers pay, cancel or stay away, with a pause between orders. */
+/** Shops whose customers pay, cancel or do nothing, with a pause between orders. */
 export interface WebhookShops {
   readonly shops: readonly Shop[];
-  /** Lets orders that have ended lately end once more: today's orders do not, but order by order must be kept anyhow. */
+  /**
+   * Ends orders a second time that have ended recently. Orders of today never do, but the sequence within one order
+   * must hold anyway.
+   */
   readonly endAgain: () => Promise<void>;
-  /** Begins no more orders; resolves when those that were begun have ended. */
+  /** Starts no more orders. Resolves when those in progress have ended. */
   readonly stop: () => Promise<void>;
 }
 
@@ -40,9 +43,9 @@ export interface WebhookShopsOptions {
   readonly webhookEndpoints: Client<typeof WebhookEndpointService>;
   /** Core's database, which may be another than the stack's own. */
   readonly database: pg.Pool;
-  /** One shop for each: where its server is. */
+  /** The servers of the shops, one for each. */
   readonly origins: readonly string[];
-  /** Customers of one shop at a time. */
+  /** The number of concurrent customers of a shop. */
   readonly customers: number;
 }
 
@@ -58,7 +61,7 @@ interface Counter {
 
 const pauseMs = 400;
 
-/** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
+/** Opens the shops. A call that fails is repeated until it succeeds, as a shop's server would. */
 export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
   const { stack, webhooks, webhookEndpoints, database, origins, customers } = options;
   const counter: Counter = {
@@ -138,7 +141,7 @@ interface OpenOrder {
   readonly checkoutUrl: string;
 }
 
-/** Begins an order's end, unless an earlier try whose answer was lost did. */
+/** Starts the end of an order, unless an earlier call whose answer was lost did. */
 async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<unknown> {
   const { orders, checkout, database } = counter;
   const { merchantId, orderNumber, id, checkoutUrl } = order;
@@ -163,7 +166,7 @@ async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<
   }
 }
 
-/** The wallet: takes the money for every payment there is. */
+/** Acts as the wallet, which accepts every payment. */
 async function completePayments({ payments }: Counter, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const lease = () =>
@@ -179,7 +182,7 @@ async function completePayments({ payments }: Counter, stop: AbortSignal): Promi
       const outcome = outcomes.completed(`t-${paymentAttemptId}`);
       await payments.recordPaymentOutcome({ merchantId, paymentAttemptId, leaseId, outcome });
     };
-    // What is not recorded is leased again.
+    // A payment without a record is leased again.
     await Promise.allSettled(attempts.map(complete));
     if (attempts.length === 0) await delay(200, undefined, { signal: stop }).catch(() => undefined);
   }

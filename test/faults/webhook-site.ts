@@ -15,40 +15,46 @@ import type { Shop, WebhookShops } from './webhook-shops.ts';
 import { describeStandstill } from './webhook-standstill.ts';
 import { committedEnds, findContradictions, findLeftOvers } from './webhook-verdict.ts';
 
-/** Cores, webhooks processes and a broker that can be killed, and go on as a supervisor lets them. */
+/** Cores, webhooks processes and a broker that can be killed, and are started again as by a supervisor. */
 export interface WebhookSite {
   readonly stack: Stack;
   readonly broker: StoppableServer;
   readonly database: pg.Pool;
   readonly cores: readonly GatehouseProcess[];
   readonly webhooks: readonly GatehouseProcess[];
-  /** How many processes have been killed. */
+  /** The number of killed processes. */
   readonly kills: () => number;
   readonly killCore: (core: GatehouseProcess) => Promise<void>;
   readonly killWebhooks: (webhooks: GatehouseProcess) => Promise<void>;
   readonly killBroker: () => void;
-  /** Puts another where a core was, with its address. */
+  /** Starts another core at the address of an earlier one. */
   readonly replaceCore: (core: GatehouseProcess) => Promise<GatehouseProcess>;
   readonly replaceWebhooks: (webhooks: GatehouseProcess) => Promise<GatehouseProcess>;
-  /** Opens shops with a receiver for every two of them: lanes of different merchants may have the same address. */
+  /**
+   * Opens shops with one receiver for every two of them, because lanes of different merchants may have the same
+   * address.
+   */
   readonly openTrade: (options: { readonly shops: number; readonly customers: number }) => Promise<Trade>;
-  /** Lets every lease end by then at the latest, those of living processes too; now unless said otherwise. */
+  /** Ends every lease by then at the latest, also those of running processes. The default is now. */
   readonly endLeases: (inMs?: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** What goes on between shops, their customers and their servers. */
+/** The traffic between shops, their customers and their servers. */
 export interface Trade extends WebhookShops {
   readonly receivers: readonly LoggingReceiver[];
-  /** The n-th webhook from now, wherever it arrives. */
+  /** The n-th webhook from now, at any receiver. */
   readonly arrival: (n?: number) => Promise<Exchange>;
-  /** How many webhooks have arrived, repeats included. */
+  /** The number of webhooks that have arrived, with repeats. */
   readonly arrivals: () => number;
-  /** Resolves when all that is committed has been delivered, and recorded as that. `impatient`: retries need not wait. */
+  /**
+   * Resolves when everything that is committed has been delivered and recorded as delivered. `impatient`: retries do
+   * not wait.
+   */
   readonly untilDelivered: (options?: { readonly impatient?: boolean }) => Promise<void>;
-  /** Everything that is not as it must be, when all has been delivered. */
+  /** All faults, after everything has been delivered. */
   readonly findFaults: () => Promise<readonly string[]>;
-  /** How many events had to be told. */
+  /** The number of events that had to be sent. */
   readonly committed: () => Promise<number>;
 }
 
@@ -57,11 +63,11 @@ export interface WebhookSiteOptions {
   readonly webhooks?: number;
   /** The processes that are killed or frozen, by default all. The others run within the test's process. */
   readonly ownProcesses?: readonly ('core' | 'webhooks')[];
-  /** A database of the caller's own. */
+  /** A database of the caller. */
   readonly databaseUrl?: string;
 }
 
-/** Starts it. Close it in the end, whatever happens. */
+/** Starts it. Close it at the end, also after a failure. */
 export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise<WebhookSite> {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -133,7 +139,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
         }
         const trade = await openTrade({
           stack,
-          // Those it began with may be gone.
+          // The first connections may have ended.
           operator: stack.webhookClient('operator', webhooks[0]),
           webhookEndpoints: stack.webhookEndpointClient('operator', webhooks[0]),
           database,
@@ -212,8 +218,8 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
     arrivals,
     arrival: (n = 1) => arrivalAtAny(receivers, n),
     async untilDelivered({ impatient = false } = {}) {
-      // What was committed last is listed only when no older transaction is under way in the whole server, and there are
-      // other tests'.
+      // The latest commits are listed only when no older transaction is in progress in the whole server, where other
+      // tests have theirs.
       const events = await waitUntil('core lists all that is committed', async () => {
         const count = await countEnds(database, shops).catch(() => undefined);
         if (count === undefined) return false;
@@ -248,7 +254,7 @@ async function countEnds(database: pg.Pool, shops: readonly Shop[]): Promise<num
   return rows[0]?.count ?? 0;
 }
 
-/** Every receiver counts for itself, so the sum is looked at on each arrival. */
+/** Every receiver counts separately, so each arrival computes the sum. */
 async function arrivalAtAny(receivers: readonly LoggingReceiver[], n: number): Promise<Exchange> {
   let left = n;
   return new Promise((found) => {
@@ -263,7 +269,7 @@ async function arrivalAtAny(receivers: readonly LoggingReceiver[], n: number): P
   });
 }
 
-/** What waits for its next try, or for its lane to have rested, waits no more. */
+/** Deliveries that wait for their next attempt, or for their circuit to close, wait no longer. */
 async function hurryRetries(database: pg.Pool): Promise<void> {
   await database.query(
     `with waiting as (

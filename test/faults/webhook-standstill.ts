@@ -3,7 +3,7 @@ import type { OrderEvent } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { GatehouseProcess, LogLine } from '../support/gatehouse-process.ts';
 import type { Shop } from './webhook-shops.ts';
 
-/** Who should have been told by now, and by whom. */
+/** The events that should have been sent by now, and the process that should have sent them. */
 export interface Standstill {
   readonly database: pg.Pool;
   readonly shops: readonly Shop[];
@@ -14,7 +14,7 @@ export interface Standstill {
 const shownRows = 20;
 const shownLines = 25;
 
-/** What stands still when not all is delivered in time: enough to find out why from a report alone. */
+/** The pending work when not everything is delivered in time, with enough facts to find the reason from a report. */
 export async function describeStandstill({
   database,
   shops,

@@ -11,22 +11,22 @@ import { insist, waitUntil } from '../support/wait-until.ts';
 
 /** Orders that are registered and end, all with a webhook_url, with a pause between them. */
 export interface WebhookTraffic {
-  /** Resolves when the receivers have got so many more events. */
+  /** Resolves when the receivers have got this many more events. */
   readonly untilMore: (count: number) => Promise<void>;
-  /** Starts no more orders. Resolves when those under way have ended. */
+  /** Starts no more orders. Resolves when those in progress have ended. */
   readonly stop: () => Promise<void>;
-  /** Every event of an order's end, as it is committed: evt_…. */
+  /** The ids of all events that end an order, as they are committed: evt_…. */
   readonly committed: () => Promise<ReadonlySet<string>>;
-  /** Resolves when everything that is committed has been delivered, and recorded as that. */
+  /** Resolves when everything that is committed has been delivered and recorded as delivered. */
   readonly untilAllDelivered: () => Promise<void>;
-  /** What was told otherwise than it should: another body on a repeat, an event that nobody committed. */
+  /** Wrong webhooks: another body on a repeat, or an event that was never committed. */
   readonly findContradictions: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
 export interface WebhookTrafficOptions {
   readonly stack: Stack;
-  /** One merchant of its own for each. */
+  /** One merchant for each receiver. */
   readonly receivers: readonly Receiver[];
   /** Orders that are registered at the same time, for each merchant. */
   readonly clients: number;
@@ -117,7 +117,7 @@ interface Registering {
   readonly client: number;
 }
 
-/** One order after the other; each ends at once, as the clock ends it. Repeats what is not answered. */
+/** One order after the other. Each ends at once because its session ends. A request without an answer is repeated. */
 async function registerOrders(parts: Registering, stop: AbortSignal): Promise<void> {
   const { orders, database, merchantId, origin, client } = parts;
   for (let index = 0; !stop.aborted; index += 1) {

@@ -22,7 +22,7 @@ const ends = new Set([
   OrderEventType.REFUND_FAILED,
 ]);
 
-/** What core says it has committed and these shops must be told of, order by order as it happened. */
+/** The committed events that these shops must receive, by order and in sequence. */
 export async function committedEnds(
   orders: Client<typeof OrderService>,
   shops: readonly Shop[],
@@ -43,13 +43,13 @@ async function eventsOf(orders: Client<typeof OrderService>, merchantId: string)
 }
 
 export interface Told {
-  /** Everything that was committed and has to be told. */
+  /** All committed events that must be sent. */
   readonly events: readonly OrderEvent[];
-  /** Of each shop, what its receiver has seen. */
+  /** What the receiver of each shop has received. */
   readonly exchanges: ReadonlyMap<Shop, readonly Exchange[]>;
 }
 
-/** Compares what merchants were told with what is true. Gives every contradiction. */
+/** Compares the webhooks that merchants received with the facts. Returns every difference. */
 export function findContradictions({ events, exchanges }: Told): string[] {
   return [...exchanges].flatMap(([shop, ofShop]) => {
     const own = events.filter(({ order }) => order?.merchantId === shop.merchantId);
@@ -91,7 +91,7 @@ function wronglySigned({ headers, body, eventId }: Exchange, secret: string): st
   return faults;
 }
 
-/** What is left in the database when all is done: nothing that waits, and nobody who holds a lane. */
+/** The rest in the database at the end: nothing that waits, and no leased lane. */
 export async function findLeftOvers(database: pg.Pool, shops: readonly Shop[]): Promise<string[]> {
   const merchantIds = shops.map(({ merchantId }) => merchantId);
   const { rows: deliveries } = await database.query<{ event_id: string; state: string }>(

@@ -7,7 +7,7 @@ import { startWebhookTraffic } from './webhook-traffic.ts';
 import type { WebhookTraffic } from './webhook-traffic.ts';
 import { shared } from '../support/shared-stack.ts';
 
-// Without the broker, or after it lost its messages, merchants get every webhook, only later.
+// Without the broker, or after it has lost its messages, merchants get every webhook, only later.
 
 const nats = shared(
   async () => {

@@ -7,9 +7,9 @@ import { openWebhookSite } from './webhook-site.ts';
 import type { Trade } from './webhook-site.ts';
 import { shared } from '../support/shared-stack.ts';
 
-// Processes are killed while orders end and merchants' servers have their moods. What is killed after how many webhooks,
-// and what is answered, is decided by the seed; what it meets is the machine's. GATEHOUSE_TEST_SEED: one seed, or several
-// with commas between them.
+// Processes are killed while orders end, and the servers of merchants fail in various ways. The seed decides which
+// process is killed after how many webhooks, and how the servers answer. What a killed process was doing depends on
+// the machine. GATEHOUSE_TEST_SEED: one seed, or several with commas between them.
 
 const seeds = (process.env['GATEHOUSE_TEST_SEED'] ?? String(randomInt(2 ** 31))).split(',').map(Number);
 
@@ -41,10 +41,10 @@ const whims: readonly { readonly weight: number; readonly arbitrary: fc.Arbitrar
 
 interface Blow {
   readonly at: (typeof blows)[number];
-  /** After so many webhooks. */
+  /** The number of webhooks before the kill. */
   readonly after: number;
   readonly which: number;
-  /** Whether the leases of the dead end at once, and those of the living with them. */
+  /** Whether the leases of killed processes, and of running ones, end at once. */
   readonly endsLeases: boolean;
 }
 
@@ -70,7 +70,7 @@ const has =
   (process: GatehouseProcess): boolean =>
     process.log.some(({ msg }) => msg === words);
 
-/** Kills what the blow is at, and puts another in its place. */
+/** Kills the process that the entry names, and starts another one in its place. */
 async function strike({ at, which, endsLeases }: Blow): Promise<void> {
   const webhooks = site.webhooks[which];
   const core = site.cores[which];
@@ -94,7 +94,9 @@ async function strike({ at, which, endsLeases }: Blow): Promise<void> {
   );
 }
 
-/** Each receiver goes through the moods from another place on; an event it has sent away once is welcome. */
+/**
+ * Each receiver starts at another position of the list of answers. It accepts an event that it has received before.
+ */
 function giveMoods(trade: Trade, moods: readonly Whim[]): void {
   for (const [index, receiver] of trade.receivers.entries()) {
     let next = index * 100;

@@ -101,7 +101,7 @@ test('another process delivers everything for a process that is frozen for longe
   const line = await waitUntil('the frozen process has the answer', () =>
     frozen!.log.find((each) => each.msg === 'webhook attempt' && each['event_id'] === eventId),
   );
-  // The process that was frozen delivers as before.
+  // The process that was frozen delivers again.
   await other.stop('SIGKILL');
   await site.endLeases();
   await trade.arrival(20);

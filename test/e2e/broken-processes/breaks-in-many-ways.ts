@@ -1,4 +1,4 @@
-/** A process made of the parts that all of ours are made of, with mistakes to call on. */
+/** A process that is made of the same parts as all others, with mistakes that a test can trigger. */
 import Fastify from 'fastify';
 import { randomUUID } from 'node:crypto';
 import {

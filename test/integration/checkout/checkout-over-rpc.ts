@@ -15,12 +15,13 @@ import { demoWalletMessages } from '../../support/demo-wallet-messages.ts';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 
 /**
- * The checkout on a free port, in front of RPC services the test writes itself: for answers that a real core gives only
- * when it is ill, and for addresses and clocks that a test cannot have. What the two do together is tested on the stack.
+ * The checkout on a free port, in front of RPC services that the test scripts: for answers that a real core gives
+ * only in a failure, and for addresses and clocks that a test cannot have otherwise. Tests on the stack prove that
+ * both work together.
  */
 export interface CheckoutOverRpc {
   readonly url: string;
-  /** The page of a token that could be one. */
+  /** The page of a well-formed token. */
   readonly page: string;
   readonly log: Record<string, unknown>[];
   readonly drain: AbortController;
@@ -36,7 +37,7 @@ export const token = 'T'.repeat(87);
 
 type Own<T> = Partial<Omit<T, '$typeName' | '$unknown'>>;
 
-/** A checkout that can be paid; a test names what matters to it. */
+/** A checkout that can be paid. A test names the values that matter to it. */
 export function openCheckout(order: Own<Order> = {}, own: Own<Omit<Checkout, 'order'>> = {}): Checkout {
   return create(CheckoutSchema, {
     merchantName: 'Abeba Trading',

@@ -16,7 +16,7 @@ const orders = shared(
 );
 
 let phones = 0;
-/** A phone that nobody was asked at yet. */
+/** A phone that was not prompted yet. */
 const anotherPhone = (): string => `09${String(++phones).padStart(8, '0')}`;
 
 async function atThePage(url: string): Promise<Customer> {
@@ -178,7 +178,7 @@ describe('a malformed form', () => {
 
 test('a phone that was prompted too often is not prompted, and the page says for how long', async () => {
   const phone = '0944556677';
-  // Pages of two shops, from one network: the second comes at the heels of the first.
+  // Pages of two shops, from one network. The second prompt follows the first at once.
   const asked = await orders.register({ environment: Environment.PRODUCTION });
   expect((await createCustomer().post(asked.url, { ...payment, phone })).status).toBe(303);
   await orders.settle(asked, { attempt: 'TIMED_OUT' });

@@ -21,7 +21,7 @@ const orders = shared(
 
 const shopsUrl = 'https://shop.example/return?order=1&x=%2F&y=a+b#done';
 
-/** A checkout whose payment came to this. */
+/** A checkout whose payment has this outcome. */
 async function after(
   settlement: Settlement | undefined,
   own: OwnOrder = {},

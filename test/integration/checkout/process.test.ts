@@ -9,7 +9,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** No core is there: port 1 refuses. */
+/** There is no core, because port 1 refuses connections. */
 const settings = {
   GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
   GATEHOUSE_SERVICE_TOKEN: 'token',

@@ -23,7 +23,7 @@ const limits = {
   deliverMs: 1_000,
 };
 
-/** Certifies a shop. Orders are placed by `order-url` alone, and the shop's gateway is the proxy. */
+/** Certifies a shop. Only `order-url` places orders, and the shop's gateway is the proxy. */
 async function certify(
   merchant: TestMerchant,
   ways: Partial<typeof goodWays> = {},
@@ -57,7 +57,7 @@ describe('gatehouse certify, at a shop in front of a running sandbox', () => {
   let abroad: readonly CheckReport[];
   let live: readonly CheckReport[];
 
-  // All at once, because each of them waits most of its time.
+  // All at once, because each of them mostly waits.
   beforeAll(async () => {
     const merchant = await stack.createMerchant();
     const broken = Object.entries(brokenShops).map(async ([name, ways]) =>

@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();
 });
 
-/** What comes of one webhook, when its receiver does so. */
+/** The result of one webhook at a receiver with this behaviour. */
 async function forwardTo(
   behaviour: Behaviour,
   totalMs = 10_000,

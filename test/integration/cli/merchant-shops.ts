@@ -5,7 +5,10 @@ import { listenLocally } from '../../support/listen-locally.ts';
 import { Gatehouse, verifyWebhook } from '../../../clients/typescript/src/gatehouse-client.ts';
 import type { OrderEvent } from '../../../clients/typescript/src/gatehouse-client.ts';
 
-/** A merchant's shop: POST /order places an order, GET /state tells, POST /hook receives, GET /thanks is the return_url. */
+/**
+ * A merchant's shop: POST /order places an order, GET /state returns its state, POST /hook receives webhooks, GET
+ * /thanks is the return_url.
+ */
 export interface RunningShop {
   readonly origin: string;
   /** The address of the gateway. */
@@ -48,7 +51,7 @@ const byClient =
     await new Gatehouse({ apiKey, baseUrl, ...settings }).register(order);
   };
 
-/** Like the client, except that one status or a lost answer is treated otherwise. */
+/** Like the client, except that one status or a lost answer is handled differently. */
 const except =
   (
     isMeant: (failure: Response | Error) => boolean,
@@ -76,7 +79,7 @@ const isTimeout = (failure: Response | Error): boolean =>
   'name' in failure && failure.name === 'TimeoutError';
 const renumbered = (order: Order): Order => ({ ...order, order_number: `SHOP-${randomUUID()}` });
 
-/** What a shop does in its own way. */
+/** The parts of a shop that can be replaced. */
 interface Ways {
   readonly register: Register;
   /** Handles a genuine webhook. */

@@ -30,7 +30,7 @@ import { failureOf } from '../../support/rpc-failure.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
 
-// Who may call what, written out by hand: a change of rights must be made twice to be made.
+// The rights of each role, written by hand, so that a change of rights must be made in two places.
 
 const roleNames = [
   'facade',
@@ -181,7 +181,7 @@ const matrix: Readonly<Record<string, string>> = {
   'grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y Y',
 };
 
-/** Open to anybody, token or not: a probe has none. */
+/** Open to every caller, because a probe has no token. */
 const openToAnyone = [
   'grpc.health.v1.Health/Check',
   'grpc.health.v1.Health/List',
@@ -235,8 +235,8 @@ test('the table has a row for every method the server serves, and no other', asy
 });
 
 /**
- * Calls with an empty request: whoever is let in is told what is missing or is answered, whoever is not is told so
- * before anything is read. Gives 'allowed' or code and reason of the refusal.
+ * Calls with an empty request. A caller with access gets the missing fields or an answer. A caller without access is
+ * refused before the request is read. Returns 'allowed', or code and reason of the refusal.
  */
 type Call = (method: string, authorization: string | undefined) => Promise<string>;
 
@@ -291,7 +291,7 @@ const codeNames: Readonly<Record<string, Code>> = {
 
 function verdict(code: number | undefined, reason: unknown): string {
   const isRefusal = code === Code.Unauthenticated || code === Code.PermissionDenied;
-  // An empty API key or password is UNAUTHENTICATED too, but it was looked at.
+  // An empty API key or password is UNAUTHENTICATED too, but the method has checked it.
   const wasLookedAt = reason === 'INVALID_API_KEY' || reason === 'WRONG_CREDENTIALS';
   return isRefusal && !wasLookedAt ? `${Code[code]} ${String(reason)}` : 'allowed';
 }
@@ -338,7 +338,10 @@ function expectedVerdicts(method: string): Record<string, string> {
   );
 }
 
-/** Only who may register an order may have its checkout URL, which pays and cancels: the columns of `matrix`. */
+/**
+ * Only roles that may register an order may have its checkout URL, which can pay and cancel it: the columns of
+ * `matrix`.
+ */
 const mayReadCheckoutUrl = 'Y - - - Y Y Y -'.split(' ');
 
 test('the checkout URL is given to the roles that may register orders, and to no other', async () => {

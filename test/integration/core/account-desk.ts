@@ -13,19 +13,19 @@ import type { Stack } from '../../support/stack.ts';
 
 export const password = 'correct horse battery';
 
-/** What tests of accounts do over and over. */
+/** The common steps of tests of accounts. */
 export interface AccountDesk {
-  /** One client a core of the stack. */
+  /** One client for each core of the stack. */
   readonly accounts: readonly [Client<typeof AccountService>, ...Client<typeof AccountService>[]];
   readonly sessions: Client<typeof SessionService>;
-  /** An address that nobody has. */
+  /** An address that no account has. */
   readonly newEmail: () => string;
-  /** Somebody with a place at a merchant, or an operator without one. */
+  /** A member of a merchant, or an operator without one. */
   readonly addUser: (place?: { merchantId: string; role: MemberRole }, email?: string) => Promise<User>;
   /** A session of the user, by the hash of its id. */
   readonly openSession: (userId: string) => Promise<Buffer>;
   readonly isOpen: (sessionHash: Buffer) => Promise<boolean>;
-  /** Turns the second factor on with the code of `steps` after now. Gives the secret and the recovery codes. */
+  /** Turns the second factor on with the code of `steps` after now. Returns the secret and the recovery codes. */
   readonly enableTotp: (
     userId: string,
     steps?: number,
@@ -74,7 +74,7 @@ export const sessionOf = (userId: string, data = 'cart') => ({
   expireTime: timestampFromDate(new Date(Date.now() + 60_000)),
 });
 
-/** How long a caller is told to wait, in seconds; undefined when it is not told. */
+/** The stated wait in seconds; undefined when the answer states none. */
 export async function waitAskedFor(call: Promise<unknown>): Promise<number | undefined> {
   const error = await call.then(
     () => undefined,

@@ -174,7 +174,7 @@ test('the existing owners are notified when an operator invites another owner', 
   expect(await eventsOf(user)).toEqual(['OWNER_INVITED']);
 });
 
-// Last: from then on, this gateway sends mail.
+// The last test, because this gateway sends mail from then on.
 test('with mail, the link goes to the user and to no operator, whatever was requested before', async () => {
   const [before, after] = [await owner(), await owner()];
   await accounts().requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));

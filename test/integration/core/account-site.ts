@@ -5,11 +5,11 @@ import type { Stack } from '../../support/stack.ts';
 import { openAccountDesk } from './account-desk.ts';
 import type { AccountDesk } from './account-desk.ts';
 
-/** Two cores that keep accounts, with a merchant whose people they can be. */
+/** Two cores with accounts, and a merchant whose members they can be. */
 export interface AccountSite {
   readonly stack: Stack;
   readonly desk: AccountDesk;
-  /** Theirs, for what no RPC shows. */
+  /** Their database, for facts that no RPC shows. */
   readonly database: pg.Client;
   readonly merchantId: string;
   readonly close: () => Promise<void>;

@@ -153,7 +153,7 @@ describe('an invitation is refused', () => {
     ];
     const toOperators = desk.accounts[0].inviteUser({ email: member.email, asOperator: true });
     expect(await refusalOf(toOperators)).toBe('ALREADY_A_MEMBER');
-    // Whoever invites to a merchant does not learn that the address is an operator's.
+    // The inviter does not learn that the address is an operator's.
     expect(await refusalOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
   });
 

@@ -6,15 +6,15 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { password, waitAskedFor } from './account-desk.ts';
 import { sharedAccountSite } from './account-site.ts';
 
-// A code counts for a step of 30 seconds and the ones beside it, so that tests use the one before, this one and the next,
-// and only the end of a step has to be waited for.
+// A code is valid for a step of 30 seconds and the steps beside it. So tests use the previous, the current and the
+// next one, and only wait for the end of a step.
 
 const { site, desk, database } = sharedAccountSite();
 let merchantId: string;
 beforeAll(() => {
   ({ merchantId } = site);
 });
-/** What a test and its core may take together, so that both mean the same step. */
+/** The time that a test and its core may need, so that both are in the same step. */
 const leftMs = 6_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
 

@@ -15,7 +15,7 @@ const failed = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => JSON.stringify(error, Object.getOwnPropertyNames(error)),
   );
 
-/** Everything an account has that must stay with its user, used rightly and wrongly; and what the errors said. */
+/** Every secret of an account, used correctly and incorrectly, and the messages of the errors. */
 async function useEverySecret() {
   const { id: merchantId } = await stack.createMerchant();
   const [accounts] = desk.accounts;
@@ -55,7 +55,7 @@ async function useEverySecret() {
   return { canaries: [...passwords, ...links, secret, ...recoveryCodes], errors, merchantId };
 }
 
-/** A text as it stands, and as a dump would show its bytes. */
+/** A text in its own form, and in the form of its bytes in a dump. */
 const formsOf = (text: string): readonly string[] => [
   text,
   Buffer.from(text).toString('hex'),

@@ -14,19 +14,19 @@ let merchantId: string;
 beforeAll(() => {
   ({ merchantId } = site);
 });
-/** What a test and its core may take together, so that both mean the same step of one-time codes. */
+/** The time that a test and its core may need, so that both are in the same step of one-time codes. */
 const leftMs = 6_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
 
 const wrong = 'not the right password';
 let places = 0;
-/** An address of the internet that nobody has come from yet. */
+/** A public address that no sign-in has used yet. */
 const newPlace = (): string => `198.51.100.${++places}`;
 const addUser = () => desk.addUser({ merchantId, role: MemberRole.VIEWER });
 const signIn = (email: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.verifyPassword({ email, password, remoteAddress: newPlace(), ...own });
 
-/** What is on record of the sign-ins of the user, the oldest first, as the owners of a merchant see it. */
+/** The recorded sign-ins of the user, oldest first, as the owners of a merchant see them. */
 async function recordOf({ userId }: User, merchant = merchantId): Promise<readonly AuditEntry[]> {
   const { entries } = await stack
     .client(AuditService, 'reader')

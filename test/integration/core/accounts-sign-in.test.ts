@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 
 let places = 0;
-/** An address of the internet that nobody has come from yet. */
+/** A public address that no sign-in has used yet. */
 const newPlace = (): string => `198.51.${Math.floor(++places / 256)}.${places % 256}`;
 const viewer = () => desk.addUser({ merchantId, role: MemberRole.VIEWER });
 const signIn = (email: string, own: object = {}, core = 0) =>
@@ -21,7 +21,10 @@ const wrong = 'not the right password';
 const tryElsewhere = (email: string, core = 0) =>
   refusalOf(signIn(email, { password: wrong, remoteAddress: newPlace() }, core));
 
-/** Has a hundred wrong passwords tried for the address, each from another place. Only the first two and the last are hashed. */
+/**
+ * Tries a hundred wrong passwords for the address, each from another network. Only the first two and the last are
+ * hashed.
+ */
 async function tryFromEverywhere(email: string): Promise<void> {
   await tryElsewhere(email, 0);
   await tryElsewhere(email, 1);

@@ -16,8 +16,9 @@ import { anyHistory, numbersOfHistory, takeIn } from './batch-model.ts';
 import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-model.ts';
 import { sharedStack, sharedPool, sharedClosers } from '../../support/shared-stack.ts';
 
-// Batches to two cores at once, with the same order numbers in one batch, in several, and again later, held against a
-// model that knows of none of it. What is sent is decided by the seed; in what order it meets is the machine's.
+// Concurrent batches to two cores, with the same order numbers in one batch, in several, and again later, compared
+// with a model that ignores batches and concurrency. The seed decides what is sent. Its sequence depends on the
+// machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const histories = 60;
@@ -122,7 +123,7 @@ async function endSession(order: KnownOrder): Promise<void> {
   order.status = 'EXPIRED';
 }
 
-/** Plays a history and gives everything that the model has against it. */
+/** Plays a history, and returns every difference from the model. */
 async function play(subject: Subject): Promise<string[]> {
   const faults: string[] = [];
   for (const { batches, endsSessionsOf } of subject.history) {
@@ -175,7 +176,7 @@ test(`any mix of batches has the results that a simple model predicts (GATEHOUSE
     known: new Map(),
   }));
 
-  // All at once, so that what core writes together is of several histories.
+  // All at once, so that core writes requests of several histories together.
   const faults = (await Promise.all(subjects.map(play))).flat();
 
   expect(faults).toEqual([]);

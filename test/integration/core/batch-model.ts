@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-// What a merchant may rely on, in as few words as there are. It knows no batches, no cores and no database.
+// The promises to a merchant in their shortest form. The model has no batches, no cores and no database.
 
 export const moneys = ['100', '100.00', '20.00'] as const;
 export const reasons = ['Shoes', 'Socks'] as const;
@@ -22,14 +22,14 @@ export interface Look {
   readonly what: 'get';
   readonly number: number;
 }
-/** Something that no order can be made of. */
+/** A registration or payment that cannot create an order. */
 export interface Nonsense {
   readonly what: 'nonsense';
   readonly number: number;
 }
 export type Item = Registration | Payment | Look | Nonsense;
 
-/** One call to one core. Registrations, payments and looks have batches of their own. */
+/** One call to one core. Registrations, payments and reads have separate batches. */
 export interface Batch {
   readonly core: 0 | 1;
   readonly method: 'register' | 'direct' | 'get';
@@ -42,7 +42,7 @@ export interface Round {
   readonly endsSessionsOf: readonly number[];
 }
 
-/** Few numbers, so that the same one comes up within a batch, in two batches at once, and again later. */
+/** Few numbers, so that the same one occurs within a batch, in two batches at once, and again later. */
 export const numbersOfHistory = 6;
 const number = fc.nat(numbersOfHistory - 1);
 const nonsense = fc.record({ what: fc.constant('nonsense' as const), number });
@@ -91,7 +91,7 @@ export const anyHistory: fc.Arbitrary<readonly Round[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-/** What one item was answered: an order, or a reason. */
+/** The answer to one item: an order, or a reason. */
 export type Answer =
   | {
       readonly orderId: string;
@@ -111,7 +111,7 @@ export interface KnownOrder {
   readonly orderId: string;
   readonly paymentType: 'API' | 'DIRECT';
   readonly amount: string;
-  /** What it was registered for; empty for a direct payment's. */
+  /** The reason of its registration; empty for a direct payment. */
   readonly reason: string;
   status: 'PENDING' | 'EXPIRED';
   attempt: { readonly id: string; readonly phone: string } | undefined;
@@ -123,9 +123,9 @@ const isWon = (answer: Answer): answer is Exclude<Answer, { reason: string }> =>
   'orderId' in answer && !answer.repeated;
 
 /**
- * Takes in all answers about one order number that were given at once, in whatever order it happened: exactly one item
- * can have made the order, and one have started its payment; what all others must hear follows from these two. Gives
- * what does not.
+ * Checks all answers about one order number that were given at once, in any sequence. Exactly one item can have
+ * created the order, and one can have started its payment. The other answers follow from these two. Returns those
+ * that do not.
  */
 export function takeIn(
   known: Map<number, KnownOrder>,
@@ -163,7 +163,7 @@ export function takeIn(
 const isMaker = ({ what }: Item, answer: Answer): boolean =>
   what === 'register' || (what === 'direct' && 'orderId' in answer && answer.paymentType === 'DIRECT');
 
-/** Whether a payment could be the one that starts: nothing is under way, and it is for the order's money. */
+/** Whether a payment could be the one that starts: no other is in progress, and it has the order's amount. */
 const isStartable = (order: KnownOrder, item: Item): boolean =>
   item.what === 'direct' &&
   order.status === 'PENDING' &&
@@ -187,7 +187,7 @@ function inWords(answer: Answer): string {
   return answer.attemptId === '' ? answer.orderId : `${answer.orderId} ${answer.attemptId}`;
 }
 
-/** What an item may be answered once the round is over; two possibilities only for who looked while it was made. */
+/** The allowed answers to an item after the round. There are two only for a read during the creation. */
 function expectedOf(order: KnownOrder | undefined, wasThere: boolean, item: Item): string[] {
   if (item.what === 'nonsense') return ['INVALID_FIELDS'];
   if (order === undefined) return ['ORDER_NOT_FOUND'];

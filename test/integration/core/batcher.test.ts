@@ -17,7 +17,7 @@ interface Batch {
   readonly fail: (error: Error) => void;
 }
 
-/** A database of which the test decides when each statement ends. Each item's outcome is the item times ten. */
+/** A database in which the test decides when each statement ends. The outcome of an item is the item times ten. */
 function heldStatements() {
   const batches: Batch[] = [];
   const run = (items: readonly number[]): Promise<readonly number[]> =>

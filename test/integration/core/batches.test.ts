@@ -38,7 +38,7 @@ interface Writing {
   readonly method: string;
   readonly one: (orderNumber: string, options?: CallOptions) => Promise<unknown>;
   readonly batch: (orderNumbers: readonly string[], options?: CallOptions) => Promise<(string | undefined)[]>;
-  /** The most commits that 300 calls may become which wait together. */
+  /** The largest number of commits for 300 calls that wait together. */
   readonly commitsOf300: number;
 }
 
@@ -87,7 +87,7 @@ async function commitsOf(prefix: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Three statements that wait for the database: as many as there may be at a time. */
+/** Three statements that wait for the database, which is the limit of concurrent ones. */
 async function fill(
   prefix: string,
   { one }: Pick<Writing, 'one'>,
@@ -101,7 +101,7 @@ async function fill(
   return filling;
 }
 
-/** Calls go to core over one connection, in order: when this one is answered, those before it have arrived. */
+/** Calls go to core over one connection, in sequence. When this one is answered, the earlier ones have arrived. */
 const untilArrived = async (): Promise<void> => {
   expect(await failureOf(orders.registerOrder({ merchantId }))).toMatchObject({ reason: 'INVALID_FIELDS' });
 };
@@ -126,7 +126,7 @@ describe.each(writings)('$name', (writing) => {
     await Promise.all([...first, ...calls]);
 
     expect(await writtenNumbers(prefix)).toHaveLength(303);
-    // Had one or the other been late for the rest, it would be one more.
+    // A call that had been late for the others would add one commit.
     expect(await commitsOf(prefix)).toBeLessThanOrEqual(3 + commitsOf300 + 3);
   });
 

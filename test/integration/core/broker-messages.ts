@@ -1,12 +1,12 @@
 import { connect } from 'nats';
 import type { JsMsg, NatsConnection } from 'nats';
 
-/** What is in the stream of events, in the order the broker keeps it. */
+/** The messages in the stream of events, in the sequence of the broker. */
 export interface StoredMessage {
   readonly subject: string;
   readonly id: string;
   readonly cursor: string;
-  /** That of the message published before it. */
+  /** The id of the message that was published before it. */
   readonly previousCursor: string;
   readonly body: Buffer;
 }
@@ -16,7 +16,7 @@ export async function connectTo(url: string): Promise<NatsConnection> {
   return connect({ servers: host, user: username, pass: decodeURIComponent(password) });
 }
 
-/** Everything that the stream ORDERS holds; nothing while there is no such stream. */
+/** All messages of the stream ORDERS; none while the stream does not exist. */
 export async function readStream(url: string): Promise<StoredMessage[]> {
   const connection = await connectTo(url);
   try {

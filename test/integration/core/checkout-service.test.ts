@@ -33,7 +33,7 @@ const submission = ({ token }: HostedOrder, own: { browserSecret?: string; phone
 const get = async (order: HostedOrder, secret = '') =>
   (await desk.checkout.getCheckout({ token: order.token, browserSecret: secret })).checkout;
 
-/** Every row about an order with the transaction that wrote it last. */
+/** Every row about an order, with the transaction that wrote it last. */
 const rowsOf = (order: HostedOrder) =>
   Promise.all(
     ['orders o where id', 'payment_attempts o where order_id', 'order_events o where order_id'].map((from) =>
@@ -57,7 +57,8 @@ describe('a token', () => {
     const altered = [
       ...['', token.slice(0, -1), token.slice(1), `${token}A`, `${token} `, `${token}\n`, `${token}=`],
       ...[`${token.slice(0, -1)}+`, unusedBits, token.repeat(115), 'ord_00000000000000000000000000'],
-      // Of another environment, one that is none, another merchant, another order, and with another signature.
+      // Of the other environment, of an invalid one, of another merchant, of another order, and with another
+      // signature.
       ...[flipped(token, 0), flipped(token, 0, 2), flipped(token, 5), flipped(token, 30), flipped(token, 64)],
     ].map((other) => ({ ...order, token: other }));
 
@@ -96,7 +97,7 @@ test('many readings of one checkout leave connections to other merchants', async
   await holder.connect();
   await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
   await holder.query('lock table core.payment_attempts in access exclusive mode');
-  // More than both cores let run and wait.
+  // More than both cores execute and queue.
   const flood = Array.from({ length: 250 }, () => {
     const reading = get(order);
     return reading.then(

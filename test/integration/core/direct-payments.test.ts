@@ -42,7 +42,7 @@ async function historyOf(
   return entries.map(({ event }) => [event?.type ?? OrderEventType.UNSPECIFIED, event?.sequence ?? 0n]);
 }
 
-/** Puts an order's latest attempt, and the order, where only a wallet could. */
+/** Gives an order's latest attempt, and the order, a state that only a wallet can give. */
 async function settle(merchantId: string, attempt: string, order: string): Promise<void> {
   const id = storedId('mer', merchantId);
   await database.query('update core.payment_attempts set status = $2 where merchant_id = $1', [id, attempt]);

@@ -36,7 +36,7 @@ const workThatFails = (): Promise<unknown> =>
     throw new Error('undone by the test');
   });
 
-/** Every place in the pool can be used at once, which fails when one of them is held by a connection that ended. */
+/** Every slot of the pool can be used at once. That fails when a connection that has ended still holds one. */
 async function expectWholePool(): Promise<void> {
   const clients = await Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));
   for (const client of clients) client.release();

@@ -199,7 +199,7 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
     [storedId('mer', after.merchantId)],
   );
   await forge(after);
-  // What someone with the database alone can do: all that core does, with a seal of his own.
+  // What a person with the database alone can do: everything that core does, with another seal.
   await superuser.query("set session_replication_role = 'replica'");
   await superuser.query('update core.event_blocks set salts = $2 where merchant_id = $1', [
     storedId('mer', without.merchantId),
@@ -219,7 +219,7 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
     eventCount: 0n,
     erasedEventCount: BigInt((await desk.history(after)).length),
   });
-  // With a salt, somebody could try all phone numbers until one has the commitment.
+  // With the salt, a person could try all phone numbers until one has the commitment.
   expect(Buffer.concat(blocks.map(({ salts }) => salts)).every((byte) => byte === 0)).toBe(true);
   expect(await kindsOf(before)).toEqual(['EVENT_CHANGED']);
   expect(new Set(await kindsOf(after))).toEqual(new Set(['EVENT_CHANGED']));

@@ -113,7 +113,7 @@ const changedTables = [
   'audit_roots',
 ] as const;
 
-/** Does what a superuser can do, without triggers and foreign keys, and undoes it afterwards. */
+/** Makes a change that only a superuser can make, without triggers and foreign keys, and reverts it afterwards. */
 async function tampering<T>(statements: readonly string[], look: () => Promise<T>): Promise<T> {
   await superuser.query('create schema saved');
   await superuser.query("set session_replication_role = 'replica'");
@@ -133,7 +133,7 @@ async function tampering<T>(statements: readonly string[], look: () => Promise<T
   }
 }
 
-/** Writes the chains anew over the events as they are, all sealed at one time. */
+/** Writes the chains again over the events in their present form, all sealed at one time. */
 async function rewriteChains(masterKey: Buffer, sealedAt: Date): Promise<void> {
   const { rows: events } = await superuser.query<Record<string, string> & { payload: Buffer }>(
     `select merchant_id, environment, order_id, sequence, id, type, (extract(epoch from occurred_at) * 1000)::bigint as at,
@@ -372,7 +372,7 @@ describe('the chains of events', () => {
       [events, merchants],
     );
     const never = new AbortController().signal;
-    // A transaction that has written and waits for its next statement would delay the events of all orders.
+    // A transaction that has written and then waits would delay the events of all orders.
     let waitingWriters = 0;
     const counting = new AbortController();
     const count = async (): Promise<void> => {

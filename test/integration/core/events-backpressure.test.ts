@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** A stream of as many messages of about 1 kB as somebody takes. */
+/** A stream of messages of about 1 kB, as many as its reader takes. */
 async function startEndlessWatch() {
   const source = { taken: 0, ended: false };
   const method: MethodImplSpec = {
@@ -47,7 +47,7 @@ async function startEndlessWatch() {
   return { source, messages, leave: () => reading.abort() };
 }
 
-/** The value once it has not changed for twenty looks. */
+/** The value after it has not changed for twenty reads. */
 async function settled(value: () => number): Promise<number> {
   let last = -1;
   let looks = 0;
@@ -86,7 +86,7 @@ test('a watcher that reads on after a pause gets every message, in order', async
 });
 
 test('repeated waits for a slow watcher leak no listener', async () => {
-  // Jest gives tests a copy of `process`, which hears no warnings.
+  // Jest gives tests a copy of `process`, which does not receive warnings.
   const realProcess = runInThisContext('process') as NodeJS.Process;
   const warnings: Error[] = [];
   const note = (warning: Error): void => void warnings.push(warning);

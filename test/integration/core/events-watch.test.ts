@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { beginLateEvent } from './late-event.ts';
 import { sharedStack, sharedClient, sharedConnection, sharedClosers } from '../../support/shared-stack.ts';
 
-/** How many connections a core opens when nothing else is said. */
+/** The default number of connections of a core. */
 const poolSize = 12;
 
 type Orders = Client<typeof OrderService>;
@@ -26,20 +26,20 @@ beforeEach(async () => {
 
 const closeTransports = sharedClosers();
 
-/** A follower that is connected to one core only. */
+/** A consumer that is connected to one core only. */
 function followerOf(address: string | undefined): Orders {
   const transport = createGrpcTransport({ addresses: [address ?? ''], token: stack.tokens.webhooks });
   closeTransports.push(transport.close);
   return createClient(OrderService, transport);
 }
 
-/** A watch whose messages are collected while the test goes on. */
+/** A watch whose messages are collected during the test. */
 interface Watch {
   readonly messages: readonly WatchOrderEventsResponse[];
   readonly numbers: () => string[];
-  /** Leaves. */
+  /** Disconnects. */
   readonly leave: () => Promise<void>;
-  /** What the server ended it with. */
+  /** The error with which the server ended it. */
   readonly ended: Promise<RpcFailure | 'without an error'>;
 }
 
@@ -162,7 +162,7 @@ describe('watching events', () => {
       const wanted = Math.min(seen.length + 20, numbers.length) - seen.length;
       await waitUntil('some events', () => watched.numbers().length >= wanted);
       await watched.leave();
-      // What one message said is kept with its cursor, as a consumer does that commits both together.
+      // A consumer stores a message together with its cursor.
       for (const { cursor, event } of watched.messages) {
         seen.push(...(event?.order === undefined ? [] : [event.order.orderNumber]));
         afterCursor = cursor;
@@ -193,7 +193,7 @@ describe('watching events', () => {
 const endedWatches = (): number =>
   stack.cores[0]?.log.filter(({ rpc }) => rpc === 'OrderService/WatchOrderEvents').length ?? 0;
 
-/** Of both cores to their database. */
+/** The connections of both cores to their database. */
 async function connections(): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
     `select count(*)::int as count from pg_stat_activity

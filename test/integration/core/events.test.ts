@@ -33,7 +33,9 @@ async function register(merchantId: string, orderNumber: string, environment = E
   return order;
 }
 
-/** Everything that can be listed once `count` events can be: a transaction elsewhere may hold some back for a moment. */
+/**
+ * Everything that is listed after `count` events are: a transaction of another test may hold some back for a moment.
+ */
 function listed(
   filter: Parameters<typeof followers.listOrderEvents>[0],
   count: number,

@@ -15,7 +15,7 @@ import { directPayment, registration } from '../../support/order-requests.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 
-// Two, so that everything here also shows that two sweepers get along.
+// Two cores, so that every test also shows that two sweeps can run together.
 const stack = sharedStack({ cores: 2, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
 const database = sharedConnection(() => stack.databaseUrl);
@@ -34,7 +34,7 @@ async function startPayment(merchantId: string, orderNumber: string): Promise<st
   return storedId('ord', order?.orderId ?? '');
 }
 
-/** Lets the sessions of these orders end now, by the database's clock: five minutes is the shortest one can ask for. */
+/** Ends the sessions of these orders now, by the database's clock, because the shortest session is five minutes. */
 async function endSessions(ids: readonly string[]): Promise<void> {
   await database.query(
     'update core.orders set expires_at = now(), sweep_at = now() where id = any ($1::uuid[])',

@@ -14,20 +14,23 @@ import { publicId } from '../../support/ids.ts';
 import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 
-/** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */
+/** Core's own code on a table that grows, and the number of blocks that PostgreSQL reads for it. */
 export interface GrowingTable {
   readonly database: Database;
   readonly changes: OrderChanges;
   readonly findOrder: FindOrder;
   readonly lease: LeaseAttempts;
   readonly phoneLimit: PhoneLimit;
-  /** The shop that is asked about, as it is shown; the others are other shops. Its five oldest orders have `rarePhone`. */
+  /**
+   * The shop that the calls are about, in the form of the contract. The other orders belong to other shops. Its five
+   * oldest orders have `rarePhone`.
+   */
   readonly merchantId: PublicId<'mer'>;
-  /** Adds old orders until there are this many, nearly all of them ended, with their payments and events. */
+  /** Adds old orders up to this number, nearly all of them ended, with their payments and events. */
   readonly growTo: (orders: number) => Promise<void>;
-  /** Adds orders of which something is due now: the end of their session, or a look at their payment. */
+  /** Adds orders that have something due now: the end of their session, or a query about their payment. */
   readonly makeDue: (orders: number) => Promise<void>;
-  /** How many blocks are looked at while the work is done. */
+  /** The number of blocks that are read during the work. */
   readonly blocksOf: (work: () => Promise<unknown>) => Promise<number>;
   readonly close: () => Promise<void>;
 }

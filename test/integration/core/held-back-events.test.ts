@@ -25,7 +25,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A signal that never rings by itself, and the times that its readers want to wait for it. */
+/** A signal that never occurs by itself, and the times that its readers would wait for it. */
 function recordedSignal() {
   const signal = createWakeSignal();
   const waits: number[] = [];

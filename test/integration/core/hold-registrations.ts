@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { waitUntil } from '../../support/wait-until.ts';
 
-/** Keeps every registration from being written, as a lock taken by a careless operator would. */
+/** Blocks every registration, like a lock that an operator takes by mistake. */
 export interface HeldRegistrations {
   /** Resolves when this many statements wait for the lock. */
   readonly untilWaiting: (count?: number) => Promise<void>;
@@ -11,7 +11,7 @@ export interface HeldRegistrations {
 export async function holdRegistrations(databaseUrl: string): Promise<HeldRegistrations> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  // Lets everybody read and the sweeper look for expired orders, but nobody insert.
+  // Allows every read, and the sweep's search for expired orders, but no insert.
   await client.query('begin; lock table core.orders in share mode');
   const waiting = async (): Promise<number> => {
     const { rows } = await client.query<{ count: number }>(

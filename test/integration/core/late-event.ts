@@ -7,15 +7,15 @@ import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/
 /** A transaction of another writer that is still open. */
 export interface LateEvent {
   readonly eventId: string;
-  /** Adds the event; its place among the others was taken when the transaction began. */
+  /** Adds the event. Its position was determined when the transaction began. */
   readonly insert: () => Promise<void>;
   readonly commit: () => Promise<unknown>;
   readonly rollback: () => Promise<unknown>;
-  /** Ends the connection, and with it a transaction that was not committed. */
+  /** Ends the connection, and thereby a transaction that is not committed. */
   readonly end: () => Promise<void>;
 }
 
-/** Begins a transaction that has its transaction id already, and will add one event to a new order of nobody. */
+/** Begins a transaction that already has its transaction id, and will add one event to a new order of no merchant. */
 export async function beginLateEvent(databaseUrl: string): Promise<LateEvent> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -23,7 +23,7 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-/** Something whose outcome only the wallet knows, and that a callback may be about. */
+/** A payment, reversal or refund whose outcome only the wallet knows, and that a callback may be about. */
 interface Undecided {
   readonly table: string;
   /** The stored id. */
@@ -129,7 +129,7 @@ const setDue = ({ table, id }: Undecided, due: string) =>
 const clock = async (): Promise<number> =>
   (await desk.query<{ now: Date }>('select now() as now'))[0]?.now.getTime() ?? 0;
 
-/** Sends a callback, and returns how many milliseconds later the next query is due, at least and at most. */
+/** Sends a callback, and returns the earliest and latest number of milliseconds until the next query. */
 async function waitAfterCallback(subject: Undecided): Promise<[min: number, max: number]> {
   const before = await clock();
   await subject.hasten();

@@ -26,7 +26,7 @@ const withTerms = async (terms: Terms): Promise<TestMerchant> => {
   await merchants.updateMerchant({ merchantId: merchant.id, terms });
   return merchant;
 };
-/** What the merchant API answers: the status, the body and the fields that are wrong. */
+/** The answer of the merchant API: the status, the body and the fields with an issue. */
 const post = async ({ testKey }: TestMerchant, path: string, body: object) => {
   const response = await fetch(`${stack.facades[0]?.sandbox}${path}`, {
     method: 'POST',
@@ -242,7 +242,7 @@ test("a key makes at most as many requests a second as its merchant's terms allo
   const merchant = await withTerms({ requestsPerSecond: 2 });
   const ask = () => post(merchant, '/api/v1/verify', { order_number: 'none' });
   const statuses = (await Promise.all(Array.from({ length: 12 }, ask))).map(({ status }) => status);
-  // Twelve at once may lie across the end of a second.
+  // Twelve concurrent requests may fall into two seconds.
   expect(statuses.filter((status) => status === 404).length).toBeLessThanOrEqual(4);
   expect(statuses).toContain(429);
 });

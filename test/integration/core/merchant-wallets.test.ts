@@ -68,7 +68,7 @@ describe("the merchant's choice", () => {
     await switchWallet('walleta', false);
     const offered = async () =>
       (await desk.checkout.getCheckout({ token: order.token })).checkout?.paymentOptions;
-    // Registrations use a merchant that core read a moment ago.
+    // Registrations use a merchant that core has cached for a moment.
     const failure = await waitUntil('direct payments are refused', async () => {
       const orderNumber = `W-${Math.random()}`;
       return failureOf(desk.orders.startDirectPayment(directPayment({ merchantId, orderNumber }))).catch(

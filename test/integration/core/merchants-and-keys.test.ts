@@ -28,7 +28,7 @@ const enter = (apiKey: string, environment = Environment.SANDBOX) =>
 const refusedAs = async (apiKey: string, environment = Environment.SANDBOX) =>
   await refusalOf(enter(apiKey, environment));
 
-/** What the merchant API answers this key, through the facade and its memory of keys. */
+/** The merchant API's answer to this key, through the facade and its cache of keys. */
 async function restStatus(apiKey: string): Promise<number> {
   const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/verify`, {
     method: 'POST',

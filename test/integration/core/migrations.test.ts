@@ -21,7 +21,7 @@ interface Opened {
   readonly drop: () => Promise<void>;
 }
 
-/** Connections of several processes to one database that has nothing in it. */
+/** Connections of several processes to one empty database. */
 async function openEmpty(count: number): Promise<Opened> {
   const { url, drop } = await createTestDatabase({ migrated: false });
   const each = await Promise.all(Array.from({ length: count }, () => open(url)));
@@ -123,7 +123,7 @@ describe('migrating', () => {
       const [database] = each as [Database];
       await database.migrate();
 
-      // The session that held it is ended without waiting for the server to notice.
+      // The session that held it is closed without waiting, so the server may still hold the lock.
       await waitUntil('the lock is free', async () => {
         const { rowCount } = await database.pool.query(
           `select 1 from pg_locks l join pg_database d on d.oid = l.database
@@ -244,7 +244,7 @@ describe('the schema', () => {
   });
 });
 
-/** How PostgreSQL itself calls the types that the ORM abbreviates. */
+/** The names of PostgreSQL for the types that the ORM abbreviates. */
 const postgresNames = new Map([
   ['timestamptz(3)', 'timestamp(3) with time zone'],
   ['int', 'integer'],

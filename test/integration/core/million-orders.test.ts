@@ -14,8 +14,8 @@ import type { CountedDatabase } from '../../support/counted-database.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
 
-// What a search reads, by the blocks that PostgreSQL looks at: a busy machine does not change them, and bounds hold
-// whatever a merchant looks for.
+// The blocks that PostgreSQL reads for a search, which do not depend on the load of the machine. The bounds hold for
+// every search.
 
 const count = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 200_000);
 const until = new Date('2026-11-21T00:00:00Z');
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => orders.close());
 
-/** Among 500 merchants: the oldest orders of one are links, and its oldest of all is paid, by another phone. */
+/** Among 500 merchants: the oldest orders of one are links, and its very oldest is paid from another phone. */
 async function addNeedles(): Promise<void> {
   const { client } = orders;
   await client.query(
@@ -69,9 +69,9 @@ async function read(own: Partial<OrderFilter>) {
   return { ...result, numbers: result.orders.map(({ orderNumber }) => orderNumber), blocks };
 }
 
-/** A page of 50, each looked up by its key, and the way down an index or two. */
+/** A page of 50, each looked up by its key, and the descent of one or two indexes. */
 const blocksOfAPage = 600;
-/** 50,000 orders lie in some 2,600 blocks; the way there is in the index. */
+/** 50,000 orders are in about 2,600 blocks, and the rest is for the descent of the index. */
 const blocksOfAWalk = 9_000;
 const name = (number: number): string => `SEED-${number}`;
 const middle = new Date(until.getTime() - (days / 2) * 86_400_000);
@@ -119,7 +119,7 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
   const { numbers, blocks } = await read(own);
 
   check(numbers);
-  // The beginning of a number is looked at before: by up to 20,000 entries of the index.
+  // The search by the beginning of a number comes first, and reads up to 20,000 entries of the index.
   expect(blocks).toBeLessThan(blocksOfAPage + (own.orderNumberPrefix === undefined ? 0 : 2_500));
 });
 
@@ -155,7 +155,7 @@ test('a search for a payment option reads the attempts, and scans fewer orders i
   const { searchedTo, blocks } = await read({ paymentOptions: ['walleta_ussd'] });
 
   expect(searchedTo).toBeDefined();
-  // For each of the 10,000 orders, the way down the index of the attempts.
+  // For each of the 10,000 orders, one descent of the index of the attempts.
   expect(blocks).toBeLessThan(blocksOfAWalk + 10_000 * 3);
 });
 

@@ -84,7 +84,7 @@ test('the statement of a day equals payments and stray payments minus returned m
   );
   expect(days).toHaveLength(2);
 
-  // A line is dropped, an amount differs, and a payment is nobody's.
+  // One entry is missing, one amount differs, and one payment belongs to no order.
   const changed = await desk.reconcile(day, [
     ...whole.slice(1, 3),
     inStatement('b-4', { amount: '90' }),
@@ -105,7 +105,7 @@ test('the statement of a day equals payments and stray payments minus returned m
   );
   expect(await wrongFields(desk.reader.listMoneyDays({ date: '2026-02-31' }))).toBe('date');
 
-  // The statement is complete at last. Each other result stays on record.
+  // The statement is complete now. Each earlier result stays stored.
   const last = await desk.reconcile(day, whole);
   const byMerchant = async (filter: object) => {
     const { days: found } = await desk.reader.listMoneyDays({ date: day, ...filter });

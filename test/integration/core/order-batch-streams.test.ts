@@ -46,10 +46,10 @@ type Batch = Partial<Pick<StreamOrderBatchesRequest, 'batchId' | 'requestId'>> &
   readonly timeout?: { readonly seconds: bigint; readonly nanos: number };
 };
 
-/** A stream, and what came of it so far; `next` waits for one more response. */
+/** A stream and its responses so far. `next` waits for one more response. */
 function openStream(orders = stack.client(OrderService, 'facade')) {
   const requests = pushable<Batch>({ objectMode: true });
-  // Of a generator Connect may ask the usual things; the pushable itself answers some of them without a promise.
+  // Connect also calls methods of a generator, and the pushable answers some of them without a promise.
   const input = async function* () {
     yield* requests;
   };
@@ -213,7 +213,7 @@ describe('a stream of batches', () => {
     for (let batchId = 1; batchId <= 40; batchId += 1) {
       stream.send({ batchId, requestId: `many-${batchId}`, batch: registering(order()) });
     }
-    // Held back only by the 32 before it: what it wants can be read while registrations are held.
+    // Only the 32 earlier batches hold it back: it is a read, which a block of registrations does not delay.
     stream.send({ batchId: 41, requestId: 'many-41', batch: reading('unknown') });
     const other = openStream();
     await other.next();

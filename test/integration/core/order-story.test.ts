@@ -167,7 +167,7 @@ test('a history needs the same number of statements for five attempts as for non
   const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });
   for (let attempt = 0; attempt < 5; attempt += 1) await pay(five, outcomes.declined(), ['e']);
   const read = createReadOrderStory(database);
-  // The pool has one connection, which counts what it is asked.
+  // The pool has one connection, which counts its statements.
   const connection = await database.pool.connect();
   let asked = 0;
   const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;

@@ -21,7 +21,7 @@ const desk = sharedPaymentDesk(stack);
 const waiting = 24;
 const database = sharedCoreDatabase('turns', () => stack.databaseUrl, waiting + 2);
 
-/** Changes an order in as many transactions at once, and returns their ids in the order in which they had the lock. */
+/** Changes an order in this many concurrent transactions, and returns their ids in the sequence of their locks. */
 async function takeTurns(lock: LockOrder): Promise<bigint[]> {
   const turns: bigint[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
@@ -70,7 +70,7 @@ test('transactions that change one order have their ids in the sequence of their
 test('a transaction that locks many orders has a later id than each that changed one of them before', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const first = await desk.registerHosted({ merchantId, orderNumber: 'D-0' });
-  // So many that the statement takes tens of milliseconds.
+  // So many orders that the statement takes tens of milliseconds.
   const copies = await desk.query<{ id: string }>(
     `insert into core.orders
      select (jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'D-' || i))).*

@@ -39,7 +39,7 @@ beforeEach(async () => {
   ({ id: ordinaryId } = await stack.createMerchant());
 });
 
-/** Makes an account with these values the one of new payments. */
+/** Makes an account with these values the current one. */
 async function useAccount(values: Readonly<Record<string, string>>, owner = merchantId): Promise<string> {
   const { account } = await owners.addWalletAccount({
     ...{ merchantId: owner, environment: Environment.SANDBOX, wallet: 'walleta', values },
@@ -108,7 +108,7 @@ test('each payee account has its own balance, and no payment is in two of them o
     ].toSorted(),
   );
 
-  // A line is dropped, another has another amount, and one more is of the operator's account.
+  // One entry is missing, one has another amount, and one is an additional entry of the operator's account.
   const wrong = await reconcile(payee, [line('d-3', { amount: '90' }), line('d-1')]);
   expect(wrong.differences).toMatchObject([
     { kind: DifferenceKind.AMOUNT_DIFFERS, providerTransactionId: 'd-3', payee, merchantId },

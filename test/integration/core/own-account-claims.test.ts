@@ -38,7 +38,7 @@ beforeEach(async () => {
   await desk.database.query('delete from core.unclaimed_payments');
 });
 
-/** Makes an account with this payee the one of a merchant's new payments. Without a payee, it has the operator's. */
+/** Makes an account with this payee the current one of a merchant. Without a payee, it has the operator's. */
 async function useAccount(merchantId: string, payeeId: string): Promise<string> {
   const credentials = { client_id: 'own', client_secret: 'canary-of-an-own-account', api_key: 'canary-key' };
   const payee = payeeId === '' ? {} : { 'payee.type': 'accountid', 'payee.id': payeeId };
@@ -66,7 +66,7 @@ async function reconcile(payee: string, entries: readonly Entry[]): Promise<void
   await desk.wallets.completeReconciliation(key);
 }
 
-/** The reference of the first payment of an order, which the wallet repeats also when the order is lost. */
+/** The reference of an order's first payment, which the wallet repeats even when the order is lost. */
 const referenceOf = (merchantId: string, orderNumber: string): string => {
   const key = deriveKey(
     Buffer.from(stack.coreSettings['GATEHOUSE_MASTER_KEY'] ?? '', 'hex'),
@@ -84,7 +84,7 @@ const isKnownAsPaid = (merchantId: string, orderNumber: string) =>
     const key = { case: 'orderNumber', value: orderNumber } as const;
     return (await refusalOf(reader.getOrder({ merchantId, environment, key }))) === 'RECOVERING';
   });
-/** Starts the payment of an order, always with the same phone. Gives the attempt's id. */
+/** Starts the payment of an order, always with the same phone. Returns the attempt's id. */
 const pay = async (merchantId: string, orderNumber: string): Promise<string> => {
   const order = `${merchantId} ${orderNumber}`;
   const phone = phones.get(order) ?? `09117${String(phones.size).padStart(5, '0')}`;

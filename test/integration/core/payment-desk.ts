@@ -37,7 +37,9 @@ export const outcomes = {
   notReached: (detail = 'no connection'): Outcome => ({ case: 'notReached', value: { detail } }),
 };
 
-/** Wallets give no two transactions one id; tests, which each have a merchant of their own, all begin at t-1. */
+/**
+ * No two transactions of a wallet have the same id. Tests, which each have a merchant of their own, all begin at t-1.
+ */
 export const transactionOf = (merchantId: string, id: string): string => `${merchantId}/${id}`;
 
 function ownTransaction(merchantId: string, outcome: Outcome): Outcome {
@@ -50,7 +52,7 @@ function ownTransaction(merchantId: string, outcome: Outcome): Outcome {
   };
 }
 
-/** A payment that was started. */
+/** A payment that has started. */
 export interface Payment {
   readonly merchantId: string;
   readonly orderId: string;
@@ -66,7 +68,7 @@ export interface HostedOrder {
 
 export const browserSecret = (letter = 'b'): string => letter.repeat(43);
 
-/** What the process that talks to wallets does with core, step by step, and a look into the database behind it. */
+/** What the `wallets` process does at core, step by step, and access to the database. */
 export interface PaymentDesk {
   readonly orders: Client<typeof OrderService>;
   readonly payments: Client<typeof PaymentAttemptService>;
@@ -80,27 +82,27 @@ export interface PaymentDesk {
     own: MessageInitShape<typeof RegisterOrderRequestSchema> & { merchantId: string },
   ) => Promise<HostedOrder>;
   readonly payHosted: (order: HostedOrder, option?: string, phone?: string) => Promise<Payment>;
-  /** Every attempt of both wallets' USSD that is due in the sandbox, 100 at most. */
+  /** Every attempt of both wallets' USSD that is due in the sandbox, at most 100. */
   readonly lease: (seconds?: bigint) => Promise<LeasedPaymentAttempt[]>;
-  /** The lease of one attempt, which has to be due. */
+  /** The lease of one attempt, which must be due. */
   readonly take: (payment: Payment) => Promise<LeasedPaymentAttempt>;
   readonly record: (
     leased: LeasedPaymentAttempt,
     outcome: Outcome,
     exchanges?: Exchanges,
   ) => Promise<RecordPaymentOutcomeResponse>;
-  /** Takes an attempt and records an outcome of it. */
+  /** Leases an attempt, and records an outcome of it. */
   readonly settle: (payment: Payment, outcome: Outcome) => Promise<RecordPaymentOutcomeResponse>;
-  /** Somebody says there is news of an attempt, named by its stored id. */
+  /** Reports news of an attempt, which is named by its stored id. */
   readonly queryNow: (merchantId: string, storedAttemptId: string) => Promise<unknown>;
-  /** The customer gives up the checkout. */
+  /** The customer cancels at the checkout. */
   readonly cancelHosted: (order: HostedOrder) => Promise<unknown>;
   readonly makeDue: (payment: Payment) => Promise<void>;
-  /** Lets the lease end as if its time had passed. */
+  /** Ends the lease as if its time had passed. */
   readonly lapse: (payment: Payment) => Promise<void>;
-  /** Lets the order's payment session end now; the sweep looks at once. */
+  /** Ends the order's payment session now. The sweep checks it at once. */
   readonly endSession: (order: { readonly orderId: string }) => Promise<void>;
-  /** Takes what other tests left off the list. */
+  /** Removes due work that other tests have left. */
   readonly clear: () => Promise<void>;
   readonly story: (payment: Payment) => ReturnType<Client<typeof PaymentAttemptService>['getPaymentAttempt']>;
   readonly history: (order: { readonly merchantId: string; readonly orderId: string }) => Promise<string[]>;

@@ -5,21 +5,21 @@ import type { LeasedPaymentAttempt } from '../../../src/gen/gatehouse/v1/payment
 import { outcomes } from './payment-desk.ts';
 import type { HostedOrder, Outcome, PaymentDesk } from './payment-desk.ts';
 
-/** What is done to an order from outside, besides what its wallet says. */
+/** A call about an order by anyone but its wallet. */
 const moves = ['submit', 'submit elsewhere', 'cancel', 'callback', 'end session'] as const;
 export type Move = (typeof moves)[number];
 
-/** What becomes of one lease of an attempt. */
+/** What happens to one lease of an attempt. */
 const words = ['truth', 'truth twice', 'pending', 'unknown', 'not reached', 'dies', 'comes late'] as const;
 export type Word = (typeof words)[number];
 
-/** What the wallet really did, and says whenever it is asked. */
+/** The wallet's real decision, which it returns to every query. */
 const truths = ['paid', 'paid too much', 'declined', 'timed out', 'declined, then paid'] as const;
 export type Truth = (typeof truths)[number];
 
 export interface History {
   readonly isHosted: boolean;
-  /** Each inner list is done at the same time. */
+  /** The steps of each inner list happen at the same time. */
   readonly moves: readonly (readonly Move[])[];
   readonly words: readonly Word[];
   readonly truths: readonly Truth[];
@@ -35,7 +35,7 @@ export const anyHistory: fc.Arbitrary<History> = fc.record({
   truths: fc.array(fc.constantFrom(...truths), { minLength: 5, maxLength: 5 }),
 });
 
-/** An order under one of the histories, and what the wallet was made to do for it. */
+/** An order with one of the histories, and what its wallet has done. */
 export interface Subject {
   readonly order: HostedOrder;
   readonly orderNumber: string;
@@ -43,13 +43,13 @@ export interface Subject {
   readonly words: Word[];
   readonly truths: Truth[];
   readonly truthOf: Map<string, Truth>;
-  /** Attempts that were handed out to be sent, and not reported as not reached since. */
+  /** Attempts that were leased to be sent, and were not reported as not reached since. */
   readonly sent: Set<string>;
-  /** Transactions that core was told of and took note of. */
+  /** Transactions that were reported to core and recorded. */
   readonly told: Set<string>;
 }
 
-/** A refusal is an answer like any other here; anything else is a fault. */
+/** A refusal is a normal answer here. Every other error is a fault. */
 async function refusable(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
@@ -103,7 +103,7 @@ export async function play(desk: PaymentDesk, { order, orderNumber, history }: S
   for (const together of history.moves) await Promise.all(together.map((move) => refusable(doMove(move))));
 }
 
-/** What the wallet says of an attempt the `look`-th time it is asked for its decision. */
+/** The wallet's answer to the query number `look` about its decision on an attempt. */
 function decisionOf(truth: Truth, attemptId: string, look: number): Outcome {
   switch (truth) {
     case 'paid':
@@ -119,7 +119,7 @@ function decisionOf(truth: Truth, attemptId: string, look: number): Outcome {
   }
 }
 
-/** Does with a lease what the order's history says. Gives what must never happen, if it did. */
+/** Handles a lease as the order's history says. Returns the violated invariant, if any. */
 export async function serve(
   desk: PaymentDesk,
   subject: Subject,

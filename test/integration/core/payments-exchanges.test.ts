@@ -13,14 +13,14 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
 });
 
-/** Takes an attempt and records an outcome with one exchange for each URL. */
+/** Leases an attempt, and records an outcome with one exchange for each URL. */
 async function settleBy(payment: Payment, outcome: Outcome, urls: readonly string[], purpose = 'query') {
   await desk.makeDue(payment);
   const exchanges = urls.map((url) => ({ purpose, url }));
   return desk.record(await desk.take(payment), outcome, exchanges);
 }
 
-/** The wallet leaves it pending time and again; each time at most ten of so many exchanges were made. */
+/** The wallet leaves it pending many times. Each report has at most ten of so many exchanges. */
 async function leavePending(payment: Payment, count: number, name: string): Promise<void> {
   const urls = Array.from({ length: count }, (_, index) => `${name}-${index}`);
   for (let done = 0; done < count; done += 10)

@@ -8,8 +8,8 @@ import { anyHistory, play, serve, subjectOf } from './payment-histories.ts';
 import type { Subject } from './payment-histories.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
-// Callbacks, looks, repeats, dead workers, the end of the session, cancellations and further tries, all at once on two
-// cores and one PostgreSQL. What is done is decided by the seed; in what order it meets is the machine's.
+// Callbacks, queries, repeats, killed workers, the end of the session, cancellations and further attempts, all
+// concurrent on two cores and one PostgreSQL. The seed decides the steps. Their sequence depends on the machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const histories = 100;
@@ -30,7 +30,7 @@ async function begin(merchantId: string): Promise<Subject[]> {
   );
 }
 
-/** Serves whatever is due until told to stop; nobody waits for the backoff here. */
+/** Serves everything that is due until it is stopped, without the usual pauses. */
 async function work(byOrder: ReadonlyMap<string, Subject>, stop: AbortSignal): Promise<string[]> {
   const faults: string[] = [];
   while (!stop.aborted) {
@@ -49,7 +49,7 @@ async function work(byOrder: ReadonlyMap<string, Subject>, stop: AbortSignal): P
   return faults;
 }
 
-/** Looks at the whole, as one snapshot, again and again, for what must never be seen. */
+/** Reads everything as one snapshot, again and again, and looks for violated invariants. */
 async function watch(stop: AbortSignal): Promise<string[]> {
   const faults: string[] = [];
   const ended = new Map<string, string>();

@@ -26,7 +26,7 @@ const storedAttempt = async ({ attemptId }: Payment) => {
   return row;
 };
 
-/** The ids of the attempts of a lease of one minute, of wallet A's USSD unless said otherwise. */
+/** The ids of the attempts of a lease of one minute, by default of wallet A's USSD. */
 async function leaseIds(own: object): Promise<string[]> {
   const { attempts } = await desk.payments.leasePaymentAttempts({
     ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
@@ -35,7 +35,7 @@ async function leaseIds(own: object): Promise<string[]> {
   });
   return attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '');
 }
-/** Lets the time be over in which the payer is asked. */
+/** Ends the time in which the payer is prompted. */
 const endPrompt = ({ attemptId }: Payment) =>
   desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
     storedId('pat', attemptId),
@@ -111,7 +111,7 @@ describe('leasing an attempt', () => {
     const first = await desk.payHosted(order);
     await desk.settle(first, outcomes.declined());
     const second = await desk.payHosted(order);
-    // As after a late callback about the first.
+    // As after a late callback about the first attempt.
     await desk.makeDue(first);
 
     const taken = [await leaseIds({}), await leaseIds({}), await leaseIds({})];
@@ -201,7 +201,7 @@ describe('leasing an attempt', () => {
 describe('an attempt that was not sent', () => {
   test('of an order whose session has ended is leased to no worker, and ends with the order', async () => {
     const payment = await desk.startDirect({ merchantId });
-    // The sweep is kept away, so that it is the lease which meets the order first.
+    // The sweep is blocked, so that the lease handles the order first.
     await desk.query(
       `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
       [storedId('ord', payment.orderId)],

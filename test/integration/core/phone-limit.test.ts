@@ -13,7 +13,7 @@ import { sharedStack } from '../../support/shared-stack.ts';
 
 let phones = 0;
 
-/** A phone that no other test asks. */
+/** A phone that no other test prompts. */
 const newPhone = (): string => `09112${String((phones += 1)).padStart(5, '0')}`;
 
 const stack = sharedStack({ cores: 2, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' } });
@@ -30,7 +30,7 @@ const refusedForPhone = async (
   expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted', reason });
 };
 
-/** What became of calls made together, by reason; '' for those that succeeded. */
+/** The results of concurrent calls by reason; '' for those that succeeded. */
 async function reasonsOf(calls: readonly Promise<unknown>[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const call of calls) {
@@ -47,7 +47,7 @@ const e164Of = (phone: string): string => `+251${phone.slice(1)}`;
 const attemptsOn = (phone: string) =>
   desk.query<{ id: string }>('select id from core.payment_attempts where phone = $1', [e164Of(phone)]);
 
-/** Starts a payment and has its wallet refuse it, so that the phone is free again. */
+/** Starts a payment that its wallet refuses, so that the phone can be prompted again. */
 async function payAndFail(merchantId: string, orderNumber: string, phone: string): Promise<void> {
   const payment = await desk.startDirect({ merchantId, orderNumber, phone });
   await desk.settle(payment, outcomes.declined());
@@ -122,7 +122,7 @@ describe('a phone', () => {
 describe('in production', () => {
   const { PRODUCTION } = Environment;
 
-  /** Lets the phone's prompts have begun this much earlier, as if the time had passed. */
+  /** Moves the phone's prompts into the past, as if the time had passed. */
   const age = (phone: string, seconds: number) =>
     desk.query(
       `update core.payment_attempts
@@ -158,7 +158,7 @@ describe('in production', () => {
       const [{ status }] = await Promise.allSettled([call]);
       if (status === 'fulfilled') prompts += 1;
     };
-    /** One round of the attack: whoever gets through, gets a prompt that nobody answers. */
+    /** One round of the attack: each accepted payment causes a prompt that nobody answers. */
     const attack = async (): Promise<void> => {
       for (const [index, { id: merchantId }] of shops.entries()) {
         const { token } = await open(merchantId, `page-${(pages += 1)}`);

@@ -18,13 +18,13 @@ beforeAll(async () => {
   const url = new URL(sharedServers().postgresUrl);
   proxy = await startCuttingProxy({ host: url.hostname, port: Number(url.port) });
   url.host = `127.0.0.1:${proxy.port}`;
-  // A pool that does not take back what ended, so that there is something to see.
+  // A pool that does not take back ended connections, so that there is something to report.
   pool = new pg.Pool({ connectionString: url.href, max: 1 });
   pool.on('connect', (client) => client.on('error', () => undefined));
 });
 
 afterAll(async () => {
-  // A test that fails leaves a connection in use, for which the end of the pool would wait.
+  // A failed test leaves a connection in use, and the end of the pool would wait for it.
   proxy.cutAll();
   held?.release(true);
   await pool.end();

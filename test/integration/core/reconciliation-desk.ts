@@ -31,25 +31,25 @@ export interface Paid {
   readonly strayPaymentId: string;
 }
 
-/** A core of one's own, with somebody who plays the wallet and the process that reads its statements. */
+/** A core of its own, and the part of the wallet and of the process that reads its statements. */
 export interface ReconciliationDesk {
   readonly operator: Client<typeof ReconciliationService>;
   readonly reader: Client<typeof ReconciliationService>;
   readonly wallets: Client<typeof ReconciliationService>;
   readonly database: pg.Client;
-  /** A direct payment of which the wallet said this. */
+  /** A direct payment that the wallet has answered with this. */
   readonly payment: (merchantId: string, outcome: Outcome, amount?: string) => Promise<Paid>;
-  /** Puts what a merchant was paid on another day, as if it had been done then, at noon. */
+  /** Moves a merchant's payments to another day, as if they had happened then at noon. */
   readonly moveTo: (merchantId: string, date: string) => Promise<void>;
-  /** Has every payment and reconciliation so far be none that could get in a test's way. */
+  /** Ends every payment and reconciliation so far, so that they cannot affect a test. */
   readonly clear: () => Promise<void>;
   readonly lease: () => Promise<LeasedReconciliation | undefined>;
-  /** Starts one of wallet A's sandbox, reads these entries in one page, and gives what came of it. */
+  /** Starts a reconciliation of wallet A's sandbox, reads these entries in one page, and returns the result. */
   readonly reconcile: (
     date: string,
     entries: readonly Entry[],
   ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
-  /** The same with a statement that the wallet writes when it is read. */
+  /** The same, with a statement that the wallet writes when it is read. */
   readonly reconcileWith: (
     date: string,
     statement: () => readonly Entry[],
@@ -59,7 +59,7 @@ export interface ReconciliationDesk {
 
 export const walletA = { wallet: 'walleta', environment: Environment.SANDBOX } as const;
 
-/** A completed payment on a statement; a test names what matters to it. */
+/** A completed payment on a statement. A test names the values that matter to it. */
 export const paymentEntry = (own: Entry): Entry => ({
   type: StatementEntryType.PAYMENT,
   status: StatementEntryStatus.COMPLETED,

@@ -13,7 +13,7 @@ const desk = sharedReconciliationDesk(stack);
 const database = sharedCoreDatabase('schedule', () => stack.databaseUrl, 4);
 beforeEach(async () => {
   await desk.clear();
-  // What earlier tests paid is none of the days looked at here, nor before them.
+  // The payments of earlier tests are on none of the days of this file, and not before them.
   await desk.database.query("update core.payment_attempts set updated_at = '2026-06-01'");
   await desk.database.query('delete from core.money_days');
   rings = 0;
@@ -41,7 +41,7 @@ async function scheduled(): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-/** A payment through wallet A's sandbox, at noon of that day. */
+/** A payment through wallet A's sandbox at noon of that day. */
 async function payOn(date: string): Promise<void> {
   const { id: merchantId } = await stack.createMerchant();
   const value = { providerTransactionId: `on-${date}`, amount: '100.50', currency: 'ETB' };
@@ -104,7 +104,7 @@ describe('every past day', () => {
   });
 });
 
-/** The runs that keep balances, by day, with their status. */
+/** The runs that compute balances, by day, with their status. */
 async function kept(): Promise<string[]> {
   const { rows } = await desk.database.query<{ text: string }>(
     "select concat_ws(' ', wallet, environment, day, status) as text from core.reconciliations where not scheduled and started_by = 'core' order by id",

@@ -36,7 +36,7 @@ const completed = (providerTransactionId: string, amount = '100.50') => ({
 });
 const declined = { case: 'declined' as const, value: { reason: 'wrong_pin' } };
 
-/** What comes of a statement of the day beside a payment of which the wallet said this. */
+/** The result of a statement of the day beside a payment that the wallet has answered with this. */
 async function compare(
   outcome: Parameters<ReconciliationDesk['payment']>[1],
   entries: (attemptId: string) => Entry[],
@@ -201,7 +201,7 @@ describe('stray payments', () => {
   const strayEntry = entryOf('st-1', { amount: '101.5' });
   const reversal = (own: Entry) => entryOf('back', { type: StatementEntryType.REVERSAL, ...own });
   const reversalOf = (originalTransactionId: string) => reversal({ amount: '101.50', originalTransactionId });
-  /** Money that an order could not take, and whose way back is in this state. */
+  /** Money that an order could not take, and whose reversal is in this state. */
   const findMoney = async (status: string, reversalId: string) => {
     const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
     const stored = storedId('stp', reversalId === '' ? strayPaymentId : reversalId);
@@ -274,7 +274,7 @@ const key = (leased: Awaited<ReturnType<ReconciliationDesk['lease']>>) => ({
   leaseId: leased?.leaseId ?? '',
 });
 const startDay = () => desk.operator.startReconciliation({ ...walletA, date: day });
-/** A reconciliation of the day that has been leased. */
+/** A leased reconciliation of the day. */
 const begin = async () => {
   await startDay();
   return desk.lease();

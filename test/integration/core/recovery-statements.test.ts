@@ -95,7 +95,7 @@ interface Reading {
   readonly detail?: string;
 }
 
-/** What came of a reading of a statement. */
+/** The result of reading a statement. */
 const read = (name: string, { status, until, createdAt = settledAt, tries = 1, detail = '' }: Reading) =>
   connection.query(
     `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, due_at, period_to, tries,
@@ -131,7 +131,7 @@ test('the statement of each payee account is requested once, however many mercha
 
   await read('walleta', completed);
   await read('walleta/accountid 3001', completed);
-  // This one ends before the last prompts have, and that one began before the restore.
+  // The first ends before the last prompts have ended, and the second began before the restore.
   await read('walleta/accountid 3002', { status: 'COMPLETED', until: lostUntil });
   await read('walleta/accountid 3002', { ...completed, createdAt: lostFrom });
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);

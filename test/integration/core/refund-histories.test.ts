@@ -20,9 +20,10 @@ import { paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts
 import type { Entry } from './reconciliation-desk.ts';
 
 /*
- * Random histories of one order's money over PostgreSQL and two cores: concurrent refunds, a second charge that becomes a stray
- * payment, answers that are lost, workers that exit, and reconciliations with the wallet's statement, all at once. The wallet
- * is a model. It carries out each name once, and never refuses too large a sum, so that an overdraft shows.
+ * Random histories of one order's money on PostgreSQL and two cores: concurrent refunds, a second charge that becomes
+ * a stray payment, lost answers, killed workers, and reconciliations with the wallet's statement, all at once. The
+ * wallet is a model. It executes each name once, and never refuses an amount that is too large, so that an overdraft
+ * becomes visible.
  */
 
 const environment = Environment.SANDBOX;
@@ -45,7 +46,7 @@ beforeAll(async () => {
   await merchants.updateMerchant({ merchantId, refundPolicy: { approvalLimits } });
 });
 
-/** What the wallet does with a request. `dies` loses the worker, and with it the answer. */
+/** The wallet's reaction to a request. `dies` ends the worker, and thereby loses the answer. */
 const words = ['answers', 'loses its answer', 'refuses', 'dies, having paid', 'dies'] as const;
 type Word = (typeof words)[number];
 
@@ -77,7 +78,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     ),
   }),
 );
-/** Each inner list is done at the same time. */
+/** The steps of each inner list happen at the same time. */
 const history = fc.array(fc.array(move, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 });
 
 /** A refused, a declined, a lost and a COMPLETED refund beside a second charge. */
@@ -89,7 +90,7 @@ const everyEnd: Move[][] = [
   [{ type: 'refund', amount: '0.01' }, { type: 'serve', word: 'dies, having paid' }, { type: 'reconcile' }],
 ];
 
-/** What the wallet has done, for all histories: its statements contain everything. */
+/** What the wallet has done, for all histories. Its statements contain everything. */
 const ledger = {
   payments: new Map<string, { readonly minorUnits: number; readonly requestId: string }>(),
   /** By the name of the request, which is our id. */
@@ -189,7 +190,7 @@ async function serve(task: Task, word: Word): Promise<void> {
   }
 }
 
-/** A refusal is an answer like any other here. Anything else is a fault. */
+/** A refusal is a normal answer here. Every other error is a fault. */
 async function refusable(call: Promise<unknown>): Promise<void> {
   try {
     await call;
@@ -220,7 +221,7 @@ async function paidOrder(): Promise<Subject> {
   return { orderId: hosted.orderId, orderNumber, declinedAttemptId: declined.attemptId };
 }
 
-/** The wallet charges the declined attempt all the same, and says so by a callback. */
+/** The wallet charges the declined attempt nevertheless, and reports it by a callback. */
 async function chargeAgain(subject: Subject): Promise<void> {
   const { orderNumber, declinedAttemptId: attemptId } = subject;
   const transaction = `${orderNumber}-again`;
@@ -229,7 +230,7 @@ async function chargeAgain(subject: Subject): Promise<void> {
   await query(subject);
 }
 
-/** A callback about the declined attempt. A worker then asks the wallet, which tells the truth. */
+/** A callback about the declined attempt. A worker then queries the wallet, which returns the true outcome. */
 async function query({ declinedAttemptId: attemptId }: Subject): Promise<void> {
   await desk.queryNow(merchantId, storedId('pat', attemptId));
   const charged = new Map([...ledger.payments].map(([id, { requestId }]) => [requestId, id]));
@@ -285,7 +286,7 @@ async function makeMove(subject: Subject, each: Move, number: string): Promise<r
 
 const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** Everybody does what is left to do: operators decide approvals, and the wallet answers. */
+/** Finishes the remaining work: operators decide approvals, and the wallet answers. */
 async function finish(subject: Subject): Promise<void> {
   await makeMove(subject, { type: 'decline' }, 'end');
   await query(subject);

@@ -525,7 +525,7 @@ test('many refunds of one order leave connections to other merchants', async () 
   await holder.query('select from core.orders where merchant_id = $1 for update', [
     storedId('mer', merchantId),
   ]);
-  // More than both cores let run and wait.
+  // More than both cores execute and queue.
   const flood = Array.from({ length: 250 }, (_, index) => outcomeOf(refund(`R-${index}`, '0.01')));
 
   const first = await Promise.race(flood);

@@ -111,7 +111,7 @@ async function store(
   }
 }
 
-/** The report, summed up from the events themselves. */
+/** The report, computed from the events themselves. */
 function model(events: readonly Happened[]) {
   const within = events.filter(({ minute }) => minute >= 0 && minute < hours * 60);
   const collected = (list: readonly Happened[]) =>

@@ -13,7 +13,7 @@ const silent: Peer[] = [];
 
 const stack = sharedStack({ ownProcesses: true, facades: 0 });
 beforeAll(async () => {
-  // They take the servers' own time to be closed, which the other tests use meanwhile.
+  // The servers close them after their own time limits. The other tests run meanwhile.
   for (const port of bothPorts()) {
     silent.push(await peer(port, ''));
     silent.push(await peer(port, 'PRI * HTTP/2.0\r\n\r\nSM'));
@@ -69,7 +69,7 @@ async function expectCoreToServe(): Promise<void> {
   }
 }
 
-/** Connections that the core holds towards its callers; Linux lists a process's sockets as files. */
+/** Connections between core and its callers. Linux lists the sockets of a process as files. */
 function openSockets(): number {
   const pid = stack.cores[0]!.pid;
   return readdirSync(`/proc/${pid}/fd`).length;
@@ -80,7 +80,7 @@ const http1 = (headers: string, version = '1.1', target = path): string =>
   `POST ${target} HTTP/${version}\r\n${headers}content-type: application/json\r\ncontent-length: 2\r\n\r\n{}`;
 const http2Preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const emptySettings = '\x00\x00\x00\x04\x00\x00\x00\x00\x00';
-/** A frame of type HEADERS that says it is longer than any frame may be. */
+/** A frame of type HEADERS whose length exceeds the limit of frames. */
 const hugeFrame = '\xff\xff\xff\x01\x04\x00\x00\x00\x01';
 
 const nonsense: [name: string, bytes: string][] = [

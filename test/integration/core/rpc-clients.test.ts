@@ -27,7 +27,7 @@ const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' }
 let merchantId: string;
 let orderCount = 0;
 const newOrderNumber = (): string => `C-${++orderCount}`;
-/** Nobody is asked twice at a time. */
+/** Another payer for each payment, because a phone gets one prompt at a time. */
 const newPhone = (): string => `+2519${String(++orderCount).padStart(8, '0')}`;
 
 const stack = sharedStack({ facades: 0, settings: anyNumberOfPrompts });
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const storedOrders = async (orderNumber: string): Promise<number> =>
   (await database.query('select from core.orders where order_number = $1', [orderNumber])).rowCount ?? -1;
 
-/** Wrong in every field that can be wrong. */
+/** Every field that can be invalid is invalid. */
 const allWrong = {
   merchantId: 'nobody',
   environment: Environment.UNSPECIFIED,
@@ -106,7 +106,7 @@ type TransportName = keyof typeof transports;
 
 describe.each([
   ...(Object.keys(transports) as TransportName[]).map((name) => [name, 'the Connect port'] as const),
-  // The gRPC port speaks gRPC to anybody, not only to grpc-js.
+  // The gRPC port accepts gRPC of any client, not only of grpc-js.
   ['gRPC over HTTP/2', 'the gRPC port'] as const,
 ])('a connect-es client: %s on %s', (name, port) => {
   let orders: Client<typeof OrderService>;
@@ -193,7 +193,7 @@ describe.each([
       for await (const { event } of watch) {
         registered ??= orders.registerOrder(registration({ merchantId, orderNumber }));
         await registered;
-        // Events of the tests before may come first: they are shown once every older transaction has ended.
+        // Events of earlier tests may come first. They are listed when every older transaction has ended.
         if (event?.order?.orderNumber === orderNumber) seen.push(event.type);
         if (seen.length === 1) leave.abort();
       }
@@ -211,7 +211,7 @@ async function lastEvents(orders: Client<typeof OrderService>): Promise<{ nextCu
 
 const service = 'gatehouse.v1.OrderService';
 
-/** The fields of `registration`, in the words of the .proto file. */
+/** The fields of `registration`, with the names of the .proto file. */
 const plainRegistration = (own: PlainMessage): PlainMessage => ({
   merchant_id: merchantId,
   environment: 'ENVIRONMENT_SANDBOX',
@@ -366,7 +366,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
 
   test('watches events: a heartbeat at once, then each new event as it is committed', async () => {
     const order_number = newOrderNumber();
-    // Of a merchant without events, which other transactions on the same server could hold back until now.
+    // A merchant without events, because transactions on the same server can hold events back.
     const { id: merchant_id } = await stack.createMerchant();
     const watch = client.stream(service, 'WatchOrderEvents', { only_new: true, merchant_id });
     const seen: PlainMessage[] = [];
@@ -386,7 +386,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
 
 describe('buf curl', () => {
   type Port = 'the gRPC port' | 'the Connect port';
-  /** Runs RegisterOrder, of which it learns by reflection alone. */
+  /** Calls RegisterOrder, which it knows only by reflection. */
   const register = (port: Port, protocol: string, reflection: string, order: PlainMessage) =>
     bufCurl([
       '--http2-prior-knowledge',

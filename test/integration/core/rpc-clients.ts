@@ -5,7 +5,7 @@ import type { ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import type { MessageTypeDefinition, ServiceDefinition } from '@grpc/proto-loader';
 
-// Clients that share no code with ours: what they read, any program can read.
+// Clients that share no code with Gatehouse. What they can read, any program can read.
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -68,7 +68,7 @@ export interface PlainError {
   readonly violations: readonly { readonly field: string; readonly description: string }[];
 }
 
-/** What a call came to: a response or an error, never both. */
+/** The result of a call: a response or an error, never both. */
 export type PlainOutcome =
   | { readonly response: PlainMessage; readonly error?: never }
   | { readonly response?: never; readonly error: PlainError };
@@ -91,7 +91,7 @@ export interface PlainGrpcClient {
     request: object,
     options?: PlainCallOptions,
   ) => ClientReadableStream<PlainMessage>;
-  /** Sends all requests, half-closes, and gives all responses. */
+  /** Sends all requests, half-closes, and returns all responses. */
   readonly exchange: (
     service: string,
     method: string,
@@ -101,7 +101,7 @@ export interface PlainGrpcClient {
   readonly close: () => void;
 }
 
-/** @grpc/grpc-js with the .proto files read at run time, as in any Node service of somebody else. */
+/** @grpc/grpc-js with the .proto files read at run time, as in any Node service. */
 export function plainGrpcClient(address: string, token?: string): PlainGrpcClient {
   const client = new Client(address, credentials.createInsecure());
   const metadataOf = ({ headers = {} }: PlainCallOptions): Metadata => {
@@ -156,7 +156,7 @@ export function plainGrpcClient(address: string, token?: string): PlainGrpcClien
   };
 }
 
-/** A request as it stands in the body of a gRPC call, for tests that write the body themselves. */
+/** A request in the form of the body of a gRPC call, for tests that write the body themselves. */
 export function grpcFrame(service: string, method: string, request: object): Buffer {
   const message = methodOf(service, method).requestSerialize(request);
   const prefix = Buffer.alloc(5);

@@ -69,7 +69,7 @@ const isRefused = (address: unknown): Promise<boolean> =>
     socket.once('error', () => resolve(true));
   });
 
-/** Asks the core to stop and waits until it takes no more connections. */
+/** Asks core to stop, and waits until it accepts no more connections. */
 async function beginStop(): Promise<{ exitCode: Promise<number | null> }> {
   const exitCode = core.stop();
   await waitUntil('the core refuses connections', async () =>

@@ -22,7 +22,7 @@ let merchantId: string;
 let orderCount = 0;
 const newOrderNumber = (): string => `L-${++orderCount}`;
 
-// A small heap: memory that calls leave behind cannot be taken for a collector that is in no hurry.
+// A small heap, so that memory that calls leave behind differs from garbage that is not collected yet.
 const stack = sharedStack({
   ownProcesses: true,
   facades: 0,
@@ -206,7 +206,7 @@ describe('a message of more than 4 MiB', () => {
   });
 });
 
-/** Sends everything, reads everything and gives what came, or the error that a client would see in its place. */
+/** Sends everything, reads everything, and returns the bytes, or the error that a client would see instead. */
 async function exchangeBytes(parts: readonly (string | Buffer)[]): Promise<string> {
   const { hostname: host, port } = new URL(stack.connectUrl);
   const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
@@ -246,7 +246,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     return answer['grpc-status'];
   }
 
-  // Anyone may ask for the health, in a small message.
+  // Every caller may query the health, with a small message.
   test.each([
     [`${service}/BatchRegisterOrders`, '16'],
     [`${service}/WatchOrderEvents`, '16'],
@@ -324,7 +324,7 @@ describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
         followingRequest,
       ]);
       expect(received).toMatch(body);
-      // One answer: what follows the body on this connection is not read as a request.
+      // One answer: the bytes after the body on this connection are not read as a request.
       expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
       expect(received).toMatch(/^connection: close\r$/m);
       await expectCoreToServe();
@@ -374,7 +374,7 @@ test.each([
   await expectCoreToServe();
 });
 
-/** Memory the core holds, as Linux sees it. */
+/** The memory of core, as Linux reports it. */
 function residentMiB(): number {
   const [, pages = '0'] = readFileSync(`/proc/${stack.cores[0]!.pid}/statm`, 'utf8').split(' ');
   return (Number(pages) * 4096) / 1024 / 1024;
@@ -429,7 +429,7 @@ test('a slow reader of a stream gets every event in the order of the list', asyn
     plainRegistration({ reason: 'r'.repeat(255), return_url: `https://shop.example/${'p'.repeat(2000)}` }),
   );
   await grpc.call(service, 'BatchRegisterOrders', { requests });
-  // The list waits for the oldest transaction that writes, of whichever test of this database server.
+  // The list waits for the oldest transaction that writes, of any test on this database server.
   const listed = await waitUntil('all are listed', async () => {
     const page = { after_cursor: cursor, page_size: 400 };
     const { response } = await grpc.call(service, 'ListOrderEvents', page);
@@ -440,7 +440,7 @@ test('a slow reader of a stream gets every event in the order of the list', asyn
   const seen: unknown[] = [];
   for await (const message of watch as AsyncIterable<PlainMessage>) {
     if (message['event'] !== null) seen.push(message);
-    // Lets what the server has written pile up.
+    // The messages of the server pile up during this call.
     if (seen.length % 50 === 0) await grpc.call('grpc.health.v1.Health', 'Check', {});
     if (seen.length === 400) break;
   }

@@ -10,7 +10,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
 import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
 
-// What a core says of its calls, and what it must never say.
+// The log lines of a core's calls, and what they must never contain.
 
 /** Many payments are started for one phone here. */
 const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };

@@ -46,7 +46,7 @@ async function startCoreAt(port = '0'): Promise<GatehouseProcess> {
   return core;
 }
 
-/** An address at which nobody listens. */
+/** An address without a listener. */
 async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));

@@ -66,7 +66,7 @@ const attempt = (value: string) => ({ case: 'paymentAttemptId' as const, value }
 const story = ({ orderId }: { readonly orderId: string }) =>
   stack.client(OrderStoryService, 'operator').getOrderStory({ merchantId, environment, orderId });
 
-/** A payment of which its wallet says nothing, since hours. */
+/** A payment about which its wallet has not answered for hours. */
 async function undecided(orderNumber = 'D-1', phone = '0911223344'): Promise<Payment> {
   const payment = await desk.startDirect({ merchantId, orderNumber, phone });
   await desk.settle(payment, outcomes.unknown());

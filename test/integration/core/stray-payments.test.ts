@@ -248,7 +248,7 @@ describe('money that does not belong to the order', () => {
     const otherLook = await desk.take(otherFirst);
     const otherSecond = await desk.payHosted(other, 'walletb_ussd', '0911223397');
     await desk.settle(otherSecond, outcomes.unknown());
-    // Last, because whoever takes one attempt takes all that are due.
+    // The last test, because the lease of one attempt leases all that are due.
     const second = await desk.payHosted(hosted, 'walletb_ussd');
 
     await desk.record(look, outcomes.completed('t-1'));
@@ -418,7 +418,7 @@ describe('a reversal', () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
     await retry(strayPaymentId);
-    // The answer to the first was lost, and its repeat comes after somebody had it tried again.
+    // The answer to the first call was lost, and the repeat arrives after a person has retried it.
     await recordReversal(leased, refused(true));
     const next = await leaseReversal();
 
@@ -466,7 +466,7 @@ describe('an order past its session', () => {
     await desk.makeDue(payment);
     await desk.settle(payment, outcomes.declined());
 
-    // Well before the sweep would have looked again.
+    // Well before the next regular run of the sweep.
     expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
     const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
     expect(await desk.history(hosted)).toEqual(events);

@@ -15,13 +15,15 @@ import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { openGrowingTable, rarePhone } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
-// What is done all the time must cost the same however many orders there have ever been. Told by the blocks of tables and
-// indexes that PostgreSQL looks at, which a busy machine does not change.
+// Frequent statements must cost the same for any number of orders. The blocks of tables and indexes that PostgreSQL
+// reads show that, and do not depend on the load of the machine.
 
 const small = 1_000;
-// GATEHOUSE_TEST_ORDERS=1000000 takes a minute more and says the same.
+// GATEHOUSE_TEST_ORDERS=1000000 takes a minute more and has the same result.
 const large = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 50_000);
-/** A B-tree of a million entries is two levels higher than one of a thousand: every way down it is that much longer. */
+/**
+ * A B-tree of a million entries has two more levels than one of a thousand, so every descent is longer by two blocks.
+ */
 const maxTimes = 2;
 
 let table: GrowingTable;
@@ -83,7 +85,7 @@ const latestEvents = 100;
 let beforeLatest: EventCursor = { xid: '0', position: '0' };
 let storyOrder: PublicId<'ord'>;
 
-/** Gives an old order one more event, which names its attempt as every real event of a payment does. */
+/** Adds one more event to an old order, which names its attempt like every real event of a payment. */
 async function nameAttemptInEvents(): Promise<void> {
   const { rows } = await table.database.pool.query<{
     id: StoredId<'ord'>;
@@ -118,7 +120,7 @@ async function claimPhones(count: number): Promise<unknown> {
   return inTransaction(table.database.pool, claim.statements, async (_client, rows) => claim.answers(rows));
 }
 
-/** The cursor before the latest events, when no transaction of another test holds them back any more. */
+/** The cursor before the latest events, after no transaction of another test holds them back. */
 async function cursorBeforeLatest(): Promise<EventCursor> {
   const { rows } = await table.database.pool.query<EventCursor>(
     `select xid::text, position::text from core.order_events e order by e.xid desc, e.position desc offset $1 limit 1`,

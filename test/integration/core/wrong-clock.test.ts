@@ -112,7 +112,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     const checkout = clientOf(CheckoutService, 'checkout');
     const open = await desk.registerHosted({ merchantId, orderNumber: 'C-2' });
     const over = await desk.registerHosted({ merchantId, orderNumber: 'C-3' });
-    // The sweep is kept away: what is asked here is what a payment that comes before it meets.
+    // The sweep is blocked, so that the payments arrive before it.
     await desk.query(
       `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
       [storedId('ord', over.orderId)],

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await enter('operator', desk.users.operator());
 });
 
-/** What somebody comes to; `let in` says nothing of what is there for them. */
+/** The access that a visitor gets. `let in` does not say which page follows. */
 type Verdict = 'let in' | 'sent to sign in' | 403 | 404;
 
 function expected(rule: AccessRule, who: Who): Verdict {
@@ -46,11 +46,11 @@ function verdictOf({ status, headers, body }: PageAnswer, denied: Verdict): Verd
   if (headers.get('location')?.startsWith('/sign-in?next=') === true) return 'sent to sign in';
   if (status === 401 && body.includes('name="carried"')) return 'sent to sign in';
   if (status === 403) return 403;
-  // An id that is nobody's leads nowhere for those who are let in, too.
+  // An id that does not exist is not found by visitors with access either.
   return status === 404 && denied === 404 ? 404 : 'let in';
 }
 
-/** A path of a route, with ids that are well-formed and nobody's but for the merchant's. */
+/** A path of a route, with well-formed ids that do not exist, except for the merchant's. */
 function pathOf(route: string): string {
   const none = '0'.repeat(26);
   return route
@@ -60,7 +60,7 @@ function pathOf(route: string): string {
     .replace(/:[a-z]+/gi, `tok${none}`);
 }
 
-/** What ends the session of whoever does it is tried in the tests about that. */
+/** Other tests cover the route that ends the session of its caller. */
 const rules = Object.entries(accessRules).filter(([name]) => name !== 'POST /sign-out');
 
 describe.each(rules)('%s', (name, rule) => {

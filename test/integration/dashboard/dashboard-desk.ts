@@ -8,15 +8,15 @@ import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
-/** What tests of the dashboard do with a stack. */
+/** The common steps of tests of the dashboard on a stack. */
 export interface DashboardDesk {
   readonly users: DashboardUsers;
   readonly visitor: () => DashboardVisitor;
-  /** Somebody who has signed in. */
+  /** A user who has signed in. */
   readonly signedIn: (user: TestUser) => Promise<DashboardVisitor>;
-  /** Makes it so that a session's user proved who they are this long ago. */
+  /** Sets the time of the last confirmed identity in a session. */
   readonly age: (visitor: DashboardVisitor, provedMsAgo: number) => Promise<void>;
-  /** Ends a session behind its browser's back, as its time does. */
+  /** Ends a session without its browser, as its expiry does. */
   readonly end: (visitor: DashboardVisitor) => Promise<void>;
 }
 

@@ -67,7 +67,7 @@ beforeAll(async () => {
 /** Fields that satisfy every form, so that only the id can be the reason for a refusal. */
 const fields = { overlap: 'hour', refunds: 'yes', reason: 'x', url: 'https://shop.example/x', seen: 'x' };
 
-/** These read nothing about the id: one redirects to itself with a number, one says that no refund is open. */
+/** These read no data by the id: one redirects to itself with a number, and one says that no refund is open. */
 const withoutRead = [
   'GET /m/:merchantId/:environment/orders/:orderId/refund',
   'GET /m/:merchantId/:environment/orders/:orderId/state',
@@ -93,7 +93,7 @@ describe.each(routes)('%s', (name) => {
     return (await (method === 'GET' ? visitor.get(path) : visitor.post(path, fields))).status;
   };
 
-  // A form would change what the other tests need.
+  // A form would change data that the other tests need.
   if (method === 'GET')
     test('finds an id of its own merchant and environment', async () => {
       expect(await send(shop.owner, shop.merchantId, 'sandbox')).toBe(200);

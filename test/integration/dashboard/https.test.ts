@@ -16,7 +16,7 @@ import { openAuthority } from '../webhooks/certificates.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
 
-// All of 127.0.0.0/8 is this machine: the proxy is 127.0.0.1 and trusted, and people come from other addresses of it.
+// All of 127.0.0.0/8 is this machine. The proxy is 127.0.0.1 and trusted, and users come from other addresses of it.
 
 const sessionCookie = '__Host-gatehouse_session';
 
@@ -26,7 +26,7 @@ let proxy: TlsProxy;
 let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
-/** Where the dashboard listens, without TLS. */
+/** The address of the dashboard, without TLS. */
 let plainOrigin: string;
 
 /** Sends from one of this machine's addresses, with headers that a browser would not send by itself. */
@@ -44,10 +44,10 @@ function sendingFrom(localAddress: string, own: Readonly<Record<string, string>>
   };
 }
 
-/** Somebody's browser at the proxy. */
+/** A user's browser that uses the proxy. */
 const browserAt = (localAddress: string, own?: Readonly<Record<string, string>>): DashboardVisitor =>
   createDashboardVisitor(proxy.origin, sendingFrom(localAddress, own));
-/** Somebody who found the way around the proxy. */
+/** A client that bypasses the proxy. */
 const intruderAt = (localAddress: string, own?: Readonly<Record<string, string>>): DashboardVisitor =>
   createDashboardVisitor(plainOrigin, sendingFrom(localAddress, own));
 

@@ -14,7 +14,7 @@ let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
 
-/** A mail server that keeps what it is given. */
+/** A mail server that keeps every mail. */
 async function startMailServer(): Promise<number> {
   mailServer = new SMTPServer({
     authOptional: true,

@@ -36,19 +36,19 @@ interface Received {
 interface MailServer {
   readonly port: number;
   readonly mails: readonly Received[];
-  /** What clients gave to be let in. */
+  /** The credentials that clients sent. */
   readonly logins: readonly string[];
   readonly close: () => Promise<void>;
 }
 
 const authority = openAuthority();
-/** Before a test changes them. */
+/** The values before a test changes them. */
 const usualAuthorities = getCACertificates();
 let certificate: Certificate;
 let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
-/** The one owner: a second one would be mailed about. */
+/** The only owner, because another one would get a mail about the invitation. */
 let ownerLogin: TestUser;
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ afterAll(async () => {
   authority.close();
 });
 
-/** A mail server that lets only our login send. */
+/** A mail server that accepts mail only after our login. */
 async function startMailServer(options: SMTPServerOptions): Promise<MailServer> {
   const mails: Received[] = [];
   const logins: string[] = [];
@@ -90,14 +90,14 @@ async function startMailServer(options: SMTPServerOptions): Promise<MailServer> 
     },
     ...options,
   });
-  // A client that does not like our certificate goes away, which the server hears of as an error.
+  // A client that does not trust the certificate disconnects, which is an error of the server's socket.
   server.on('error', () => undefined);
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.server.address() as AddressInfo;
   return { port, mails, logins, close: () => new Promise((closed) => server.close(() => closed())) };
 }
 
-/** A port at which nobody is. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -112,13 +112,13 @@ interface Desk {
   readonly invite: (email: string) => Promise<PageAnswer>;
 }
 
-/** Has an owner work at a dashboard that mails by `smtpUrl`. */
+/** Signs in an owner at a dashboard that mails by `smtpUrl`. */
 async function withMail(
   smtpUrl: string,
   act: (desk: Desk) => Promise<void>,
   trusted: readonly string[] = [authority.cert],
 ): Promise<void> {
-  // As NODE_EXTRA_CA_CERTS does for a process of its own.
+  // As NODE_EXTRA_CA_CERTS does for a separate process.
   setDefaultCACertificates([...usualAuthorities, ...trusted]);
   const dashboard = await startInline('dashboard', {
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
@@ -145,7 +145,7 @@ const lineOf = ({ log }: GatehouseProcess, msg: string): Promise<LogLine> =>
 const linkIn = (text: string): string =>
   /\/(?:invitation|reset)\/[\w-]{43}/.exec(text.replace(/=\r?\n/g, ''))?.[0] ?? '';
 
-/** Expects that whoever invites is told that the mail did not go out, and can pass a link on that works. */
+/** Expects that the inviter sees that the mail was not sent, and gets a working link instead. */
 async function expectLinkShown(answer: PageAnswer): Promise<void> {
   expect(answer.status).toBe(200);
   expect(headingOf(answer)).toBe('The link for the invitation');

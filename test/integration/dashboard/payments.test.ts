@@ -18,7 +18,7 @@ import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-
 let developer: DashboardVisitor;
 let viewer: DashboardVisitor;
 
-/** In every text that a merchant or a customer can supply. */
+/** A script in every text that a merchant or a customer can supply. */
 const script = `<script>alert('x')</script>"'><img src=x onerror=alert(1)>`;
 
 const stack = sharedStack({
@@ -188,7 +188,7 @@ describe('one order', () => {
       return found?.status === OrderStatus.PENDING ? undefined : found;
     });
 
-    // The log of requests drops entries on a busy machine, so the shop asks until three are there.
+    // The log of requests drops entries on a busy machine, so the shop repeats requests until it has three entries.
     const { body } = await waitUntil('three status checks are in the log', async () => {
       await fetch(`${stack.facades[0]!.sandbox}/api/v1/verify`, {
         method: 'POST',
@@ -205,7 +205,7 @@ describe('one order', () => {
     expect(body.match(/verify → 200/g)).toHaveLength(1);
     expect(body).toContain('/requests?endpoint=verify&amp;order_number=STORY-1"');
     expect(body).toMatch(/class="lead summary"><bdi>\+251911000000 paid ETB.10\.00 by Wallet A, USSD on /);
-    // Only what happened to the order is there at first sight.
+    // The page first shows only what happened to the order.
     expect(
       body.replaceAll(/<details class="fold"><summary>\d+ technical steps? .*?<\/ol><\/details>/gs, ''),
     ).not.toMatch(/story-(?:request|wallet)/);
@@ -220,7 +220,7 @@ describe('one order', () => {
     const token = checkoutUrl.split('/').at(-1) ?? '';
     const browserSecret = 'b'.repeat(43);
     const checkout = stack.client(CheckoutService, 'checkout');
-    // Too little money, a wrong PIN, and at last another amount, which the wallet sends back.
+    // Insufficient funds, a wrong PIN, and then another amount, which the wallet returns.
     for (const phone of ['0900000001', '0900000002', '0900000019']) {
       const paymentOption = 'walleta_ussd';
       await checkout.submitCheckoutPayment({ token, browserSecret, paymentOption, phone });
@@ -238,13 +238,14 @@ describe('one order', () => {
       const answer = await developer.get(page);
       return answer.body.includes('order.failed, attempt 1') ? answer : undefined;
     });
-    // What the dashboard asked of each process. It collects mails and renews sessions beside the pages, at its own times.
+    // The calls of the dashboard to each process. Besides pages, it collects mails and renews sessions at its own
+    // times.
     const beside = ['AccountService/TakeAccountMails', 'SessionService/WriteSession'];
     const calls = () =>
       [...stack.cores, ...stack.webhooks].map(({ log }) =>
         log.filter(({ role, rpc }) => role === 'dashboard' && !beside.includes(String(rpc))),
       );
-    /** A call is in the log once it is over. */
+    /** A call is in the log after it has ended. */
     const logged = (view: { readonly headers: Headers }) =>
       waitUntil('the calls of the page are in the log', () => {
         const id = view.headers.get('x-request-id');
@@ -474,7 +475,7 @@ describe('home', () => {
     const { body } = await waitUntil('the payment is counted', async () => {
       const answer = await reader.get(`/m/${merchant.id}/sandbox/`);
       const tiles = ['Completed', 'Abandoned'].map((name) => `${name}</dt><dd class="tile-value">1<`);
-      // The webhooks process tells of one step, and may not have seen the merchant yet.
+      // The webhooks process reports one step, and may not know the merchant yet.
       const isCounted = tiles.every((tile) => answer.body.includes(tile));
       return isCounted && answer.body.split('class="step-done"').length === 4 ? answer : undefined;
     });
@@ -517,7 +518,7 @@ describe('home', () => {
     const { status, body } = await viewer.get(at(''));
 
     expect(status).toBe(200);
-    // One panel, and not the first steps, of which core tells all the others.
+    // Only one panel is unavailable, because core reports all first steps except one.
     expect(body.split('This part is unavailable at the moment')).toHaveLength(2);
     expect(body).toContain('tile-value');
   });

@@ -15,10 +15,10 @@ import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 
-// The examples of the quick start, taken from its page as a developer copies them, and run against everything there is.
-// Those that check signatures are the ones of docs/webhooks.md, which are run in documented-snippets.test.ts.
+// The examples of the quick start, copied from its page as a developer does, and run against the real processes. The
+// examples that verify signatures come from docs/webhooks.md, which documented-snippets.test.ts runs.
 
-/** Where the dashboard of a test says that the API is. */
+/** The address of the API in the settings of a test's dashboard. */
 const shownOrigin = 'http://127.0.0.1:8081';
 const programs: Readonly<Record<SnippetLanguage, readonly [string, ...string[]]>> = {
   curl: ['bash', 'run.sh'],
@@ -26,7 +26,7 @@ const programs: Readonly<Record<SnippetLanguage, readonly [string, ...string[]]>
   python: ['python3', 'run.py'],
   php: ['php', '-d', 'display_errors=stderr', 'run.php'],
 };
-/** These are on every machine that runs the tests; without them the test fails. */
+/** These programs are on every machine that runs the tests. Without them the test fails. */
 const required: readonly SnippetLanguage[] = ['curl', 'typescript'];
 const missing = (code: SnippetLanguage): boolean =>
   !required.includes(code) && spawnSync(programs[code][0], ['--version']).status !== 0;
@@ -39,12 +39,12 @@ const stack = sharedStack({
   dashboards: 1,
   wallets: 1,
   walletTimeScale: 0.01,
-  // The README asks its phone twice in a round: a second round with the same phone is refused.
+  // The README prompts its phone twice in a round, so a second round with the same phone is refused.
   settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
 });
 const merchant = sharedMerchant(stack);
 beforeAll(async () => {
-  // The README's key is that of the demo merchant, which may refund.
+  // The README's key is that of the demo merchant, which has the scope for refunds.
   const keys = stack.client(ApiKeyService, 'operator');
   const { apiKeys } = await keys.listApiKeys({ merchantId: merchant.id, environment: Environment.SANDBOX });
   const { apiKeyId = '' } = apiKeys.find(({ prefix }) => merchant.testKey.startsWith(prefix)) ?? {};
@@ -63,7 +63,7 @@ const entities: Readonly<Record<string, string>> = {
   '&#39;': "'",
 };
 
-/** An example as it stands on the page, but for the address of this test's API. */
+/** An example of the page, with the address of this test's API. */
 async function shown(code: SnippetLanguage, what: string): Promise<string> {
   const { body } = await visitor.get(`/m/${merchant.id}/sandbox/quick-start?code=${code}`);
   const found = new RegExp(`<pre class="code" id="${what}"[^>]*>([^<]*)</pre>`).exec(body)?.[1];
@@ -73,7 +73,7 @@ async function shown(code: SnippetLanguage, what: string): Promise<string> {
     .replaceAll(shownOrigin, stack.facades[0]?.sandbox ?? '');
 }
 
-/** Runs a program in the folder, and gives what it printed. */
+/** Runs a program in the folder, and returns what it printed. */
 async function run(
   [program, ...args]: readonly [string, ...string[]],
   environment: Readonly<Record<string, string>>,
@@ -101,7 +101,7 @@ async function runShown(
   return run(programs[code], { API_KEY: merchant.testKey, ...settings });
 }
 
-/** An order number and a phone, made as the lines of the page or of the README make them; each second makes others. */
+/** An order number and a phone, computed like those of the page or the README, which differ every second. */
 async function settingsBy(lines: string, names: readonly string[]): Promise<Record<string, string>> {
   const second = (): number => Math.floor(Date.now() / 1000);
   const begunAt = second();

@@ -41,7 +41,7 @@ async function paidOrder(orderNumber: string): Promise<string> {
   return payment.orderId;
 }
 
-/** Opens the form of an order, and gives the fields that it sends. */
+/** Opens the form of an order, and returns the fields that it sends. */
 async function openForm(visitor: DashboardVisitor, orderId: string) {
   const form = at(`orders/${orderId}/refund`);
   const page = (await visitor.get(form)).headers.get('location') ?? '';
@@ -49,7 +49,7 @@ async function openForm(visitor: DashboardVisitor, orderId: string) {
   return { form, page, body: plain(answer.body), refund_number: hiddenField(answer, 'refund_number') ?? '' };
 }
 
-/** Refunds through the form, and gives the path of the refund's page. */
+/** Refunds through the form, and returns the path of the refund's page. */
 async function refund(
   visitor: DashboardVisitor,
   orderId: string,
@@ -117,7 +117,7 @@ describe('a refund', () => {
     expect(others).toEqual([]);
     expect(await refundsOf(orderId)).toMatchObject([{ amount: '40.50', refundNumber: refund_number }]);
 
-    // Back to the form, then another amount with the same number.
+    // The user returns to the form, and enters another amount with the same number.
     expect((await developer.get(page)).body).toContain('This form has already created a refund');
     const again = await developer.post(form, { ...fields, amount: '10' });
     expect([again.status, again.body.includes(`href="${own}"`)]).toEqual([409, true]);

@@ -297,7 +297,7 @@ describe('a page that opens access to payments', () => {
   });
 });
 
-/** Where the form of the page about what was kept goes. */
+/** The target of the form on the page about the kept form. */
 function hiddenTarget(body: string): string {
   return /<main[^]*?<form method="post" action="([^"]*)"/.exec(body)?.[1] ?? '';
 }
@@ -323,7 +323,7 @@ async function rowsOf(reader: DashboardVisitor, path: string): Promise<readonly 
   return rows.reverse();
 }
 
-/** What the owner's audit log says of the user. */
+/** The entries of the owner's audit log about the user. */
 async function signInsOf({ email }: TestUser, query = 'kind=session'): Promise<readonly Row[]> {
   const rows = await rowsOf(owner, `/m/${merchant.id}/audit?${query}`);
   return rows.filter(({ what }) => what.includes(email));

@@ -11,13 +11,13 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 
-// A code counts for a step of 30 seconds and the ones beside it, and once: a test turns codes on with the one before,
-// signs in with this one and confirms with the next, so that only the end of a step has to be waited for.
+// A code is valid for a step of 30 seconds and the steps beside it, and once. A test turns codes on with the previous
+// one, signs in with the current one, and confirms with the next one. So it only waits for the end of a step.
 
 const stack = sharedStack({ facades: 0, dashboards: 1 });
 const desk = sharedDashboardDesk(stack);
 const merchant = sharedMerchant(stack);
-/** What a test, the dashboard and core may take together, so that all mean the same step. */
+/** The time that a test, the dashboard and core may need, so that all are in the same step. */
 const leftMs = 10_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
 
@@ -32,7 +32,7 @@ interface SetUp {
   readonly uri: string;
 }
 
-/** Asks for a secret, as the button on the account page does. */
+/** Requests a secret, like the button on the account page. */
 async function begin(visitor: DashboardVisitor): Promise<SetUp> {
   await visitor.get('/account');
   return setUpOn(await visitor.post('/account/codes/begin'));
@@ -48,11 +48,11 @@ interface Protected {
   readonly user: TestUser;
   readonly secret: string;
   readonly recoveryCodes: readonly string[];
-  /** Whoever turned the codes on, still signed in. */
+  /** The user who turned the codes on, still signed in. */
   readonly visitor: DashboardVisitor;
 }
 
-/** Somebody who turned one-time codes on, with the code of the step before. */
+/** A user who turned one-time codes on with the code of the previous step. */
 async function protectedUser(): Promise<Protected> {
   const user = await desk.users.member(merchant.id);
   const visitor = await desk.signedIn(user);
@@ -62,7 +62,7 @@ async function protectedUser(): Promise<Protected> {
   return { user, secret, recoveryCodes, visitor };
 }
 
-/** A browser in which only the password was given. */
+/** A browser in which only the password was accepted. */
 async function afterPassword(user: TestUser, next = ''): Promise<DashboardVisitor> {
   const visitor = desk.visitor();
   await visitor.get('/sign-in');
@@ -286,7 +286,7 @@ describe('without the authenticator', () => {
 });
 
 describe('before a key is created', () => {
-  /** Somebody who signed in by a code, too long ago to make a key. */
+  /** A user who signed in with a code, too long ago to create a key. */
   async function longAgo(): Promise<Protected> {
     const signedUp = await protectedUser();
     const visitor = await afterPassword(signedUp.user);

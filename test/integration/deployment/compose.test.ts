@@ -47,7 +47,7 @@ describe('docker-compose.yml', () => {
 
   test('publishes every port that README.md names, and README.md names all', async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8');
-    // The port 3000 is that of a merchant's own server.
+    // The port 3000 belongs to a merchant's own server.
     const named = [...readme.matchAll(/127\.0\.0\.1:([58]\d{3,4})/g)].map(([, port]) => Number(port));
     const published = services.filter(({ profiles }) => profiles.length === 0).flatMap(({ ports }) => ports);
     expect(published.sort()).toEqual(expect.arrayContaining([...new Set(named)]));
@@ -99,7 +99,7 @@ describe('docker-compose.yml', () => {
           clients: ['core', 'webhooks'].includes(own) ? 'required' : undefined,
         });
       }
-    // The words of PostgreSQL's command are replaced, not added to.
+    // The words of PostgreSQL's command are replaced, and not appended.
     const postgres = (of: readonly ComposeService[]) => of.find(({ name }) => name === 'postgres')?.command;
     expect(postgres(withTls)).toEqual(expect.arrayContaining([...(postgres(services) ?? [])]));
   });

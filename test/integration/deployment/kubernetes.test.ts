@@ -278,7 +278,7 @@ async function renderWithTls(): Promise<readonly KubernetesObject[]> {
         .map((address) => `${name} ${address}`),
     );
     const expected = [...new Set(needed.filter(isReal))].sort();
-    // Anybody may call the public listener of callbacks.
+    // Every client may call the public listener of callbacks.
     expect(allowed.filter(isReal).sort()).toEqual(expected);
   });
 });

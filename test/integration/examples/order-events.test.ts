@@ -102,7 +102,7 @@ const isInStream = (orderNumber: string): Promise<unknown> =>
     (await readStream(broker.url)).some(({ body }) => body.includes(`${place}${orderNumber}`)),
   );
 
-/** What is published before its consumer is made is not for the example: core lists what there was. */
+/** The example does not read events that were published before its consumer existed, because core lists them. */
 async function untilConsuming(): Promise<void> {
   const connection = await connectTo(broker.url);
   const manager = await connection.jetstreamManager();
@@ -130,7 +130,7 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
     const second = run(name);
 
     await untilPrinted(second, 'B-2');
-    // The very last one may come again: it was printed before its cursor was kept.
+    // The last event may be repeated, because it was printed before its cursor was stored.
     expect(orderNumbersIn(second).filter((number) => number !== 'A-3')).toEqual(['B-1', 'B-2']);
   });
 
@@ -176,7 +176,7 @@ describe('consume-order-stream.ts', () => {
     const last = (await readStream(broker.url)).at(-1);
     await untilConsuming();
 
-    // Core knows nothing of it.
+    // Core does not know this event.
     await publish('follows', { cursor: 'later', previous: last?.cursor ?? '' });
     await untilPrinted(example, 'follows');
     await core.stop();

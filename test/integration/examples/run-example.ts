@@ -7,9 +7,9 @@ import { compileCache } from '../../support/servers.ts';
 export interface RunningExample {
   /** What it has printed about events. */
   readonly lines: readonly string[];
-  /** What it has complained of. */
+  /** The errors that it has printed. */
   readonly complaints: readonly string[];
-  /** Kills it at once and resolves when it is gone: it must not need to say goodbye. */
+  /** Kills it at once, and resolves when it has exited. It must not need a clean stop. */
   readonly kill: () => Promise<void>;
 }
 

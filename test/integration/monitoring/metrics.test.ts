@@ -27,7 +27,7 @@ const folder = join(import.meta.dirname, '../../../deploy/monitoring');
 const promtool = findPromtool();
 const checked = promtool === undefined ? test.skip : test;
 
-/** Where each process shows its metrics, by its name. */
+/** The address of each process's metrics, by its name. */
 function addresses(): Record<string, string> {
   const own = {
     'rest-facade': stack.facades[0]?.process,

@@ -74,7 +74,7 @@ describe('a reader in an account of its own', () => {
     const before = await desk.storedMessages();
 
     expect(await ask(connection, `${readersApi}.${operation}`)).toBe(ErrorCode.NoResponders);
-    // For messages there is no answer at all.
+    // A message without a reply.
     expect(await ask(connection, `$JS.API.${operation}`)).toMatch(/not enabled for account|^TIMEOUT$/i);
     expect(await desk.storedMessages()).toBe(before);
   });
@@ -130,7 +130,7 @@ describe('a reader in an account of its own', () => {
   });
 });
 
-/** A reader's own place in the stream, as examples/consume-order-stream.ts makes it. */
+/** A reader's own consumer of the stream, like the one of examples/consume-order-stream.ts. */
 async function openConsumer(connection: NatsConnection, name: string, filter: string): Promise<Consumer> {
   const manager = await connection.jetstreamManager({ apiPrefix: readersApi, checkAPI: false });
   await manager.consumers.add('ORDERS', {

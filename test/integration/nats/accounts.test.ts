@@ -23,13 +23,13 @@ const desk = shared(
 
 afterEach(() => desk.closeAll());
 
-/** Whether the broker lets it listen there. */
+/** Whether the broker allows the subscription. */
 async function subscribing(connection: NatsConnection, subject: string): Promise<string> {
   const refused = new Promise<string>((done) => {
     const subscription = connection.subscribe(subject, { callback: (error) => done(error?.code ?? '') });
     desk.closing.push(async () => subscription.unsubscribe());
   });
-  // The broker answers in order: behind its refusal, if there is one.
+  // The broker answers in sequence, so a refusal comes before this answer.
   return Promise.race([refused, connection.flush().then(() => 'accepted')]);
 }
 
@@ -209,7 +209,7 @@ test("with these users, an order's event reaches webhooks and another team from 
   expect(refusals).toEqual([]);
 });
 
-/** The first thing the broker complains of. */
+/** The first error that the broker reports. */
 async function firstError(connection: NatsConnection): Promise<string> {
   for await (const { type, data } of connection.status())
     if (type === Events.Error && typeof data === 'string') return data;

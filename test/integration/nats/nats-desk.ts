@@ -17,7 +17,7 @@ export const subjects = {
   otherProduction: `orders.production.${otherShop}.created`,
 };
 
-/** A broker with the sample's users, and what tests do there. */
+/** A broker with the users of the sample, and the steps of tests there. */
 export interface NatsDesk {
   readonly nats: NatsWithAccounts;
   readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
@@ -26,7 +26,7 @@ export interface NatsDesk {
   /** Publishes one event of each kind, with its subject as its body. */
   readonly publishAsCore: () => Promise<void>;
   readonly storedMessages: () => Promise<number>;
-  /** What the broker's monitoring says of a consumer, as soon as there is one. */
+  /** The broker's monitoring of a consumer, after the consumer exists. */
   readonly consumerState: (name: string) => Promise<ConsumerState>;
   /** Done by `closeAll`, the last first. */
   readonly closing: (() => Promise<unknown>)[];
@@ -94,7 +94,7 @@ export async function openNatsDesk(): Promise<NatsDesk> {
   };
 }
 
-/** What came of asking for something: an answer, a refusal by permissions, an error of JetStream's, or nobody there. */
+/** The result of a request: an answer, a refusal by permissions, an error of JetStream, or no responder. */
 export async function ask(
   connection: NatsConnection,
   subject: string,

@@ -21,7 +21,7 @@ export interface NatsWithAccounts {
   /** As a program of that user's with the NATS client's defaults, but for the inbox. */
   readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
   readonly address: string;
-  /** What its monitoring answers at that path. */
+  /** The answer of its monitoring at that path. */
   readonly monitor: (path: string) => Promise<unknown>;
   readonly stop: () => Promise<void>;
 }
@@ -29,17 +29,17 @@ export interface NatsWithAccounts {
 const sample = resolve(import.meta.dirname, '../../../deploy/nats/nats-server.conf');
 const host = '127.0.0.1';
 const ignore = (): undefined => undefined;
-/** Of hexadecimal digits alone, some passwords would be taken for numbers. */
+/** Some passwords of hexadecimal digits alone would be read as numbers. */
 const passwordOf = (user: NatsUser): string => `n12e4-${user}`;
 
-/** There is an option for every other address that it must have of its own. */
+/** The sample with another store_dir. Options of the command replace its addresses. */
 function storingIn(folder: string, text: string): string {
   const changed = text.replace('store_dir: "/var/lib/nats"', `store_dir: ${JSON.stringify(folder)}`);
   if (changed === text) throw new Error('the sample has another store_dir');
   return changed;
 }
 
-/** Starts it on free ports and in a new folder; everything else is as the file says. */
+/** Starts it on free ports and in a new folder. Everything else is as in the file. */
 export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-accounts-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true });

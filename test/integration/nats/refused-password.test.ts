@@ -67,7 +67,7 @@ test.each(['from the start', 'after it was connected'])(
       isRefusing = true;
       for (const socket of sockets) socket.destroy();
     }
-    // The client by itself gives up at the second refusal.
+    // By default the client stops at the second refusal.
     await waitUntil('it was refused again and again', () => refusals > 2);
     expect(bus.isConnected()).toBe(false);
     isRefusing = false;

@@ -243,7 +243,7 @@ test('a huge Content-Length takes no room from the entries of other merchants', 
     requestLog: {
       async recordApiRequests({ requests }) {
         logged.push(...requests.map(({ merchantId }) => merchantId));
-        // The first batch is under way until all requests were sent.
+        // The first batch is in progress until all requests were sent.
         await sent.promise;
         return {};
       },

@@ -16,13 +16,13 @@ afterEach(async () => {
 type Overrides = Parameters<typeof startFacadeOverRpc>[1];
 type Answer = (apiKey: string) => { merchantId: string; apiKeyId: string };
 
-/** What core says of keys, and the keys it was asked about, in the test that runs now. */
+/** The answers of core about keys, and the keys that it was asked about in the current test. */
 let core: { readonly answer: Answer; readonly asked: string[] };
 let clockMs = 1_000;
-/** Lets time pass for the facade that tests share. */
+/** Lets time pass for the facade that all tests share. */
 const pass = (ms: number): void => void (clockMs += ms);
 
-/** Core as far as keys go. Every order is unknown: 404 means the key was good. */
+/** A core that only knows keys. Every order is unknown, so 404 means that the key was accepted. */
 const start = (overrides: Overrides): Promise<FacadeOverRpc> =>
   startFacadeOverRpc(
     {
@@ -45,7 +45,7 @@ const usual = shared(
   ({ close }) => close(),
 );
 
-/** The facade that tests share, which has forgotten every key, or one of the test's own with these settings. */
+/** The facade that all tests share, without its cached keys, or one of the test with these settings. */
 async function facadeKnowing(
   answer: Answer,
   overrides?: Overrides,
@@ -237,7 +237,7 @@ describe('a merchant without access gets', () => {
       expect((await post(`${url}/api/v1/direct`, {})).json).toEqual({
         code: 401,
         message: 'API key is invalid or missing',
-        // The same as for an unknown key.
+        // The same answer as for an unknown key.
         details: [{ field: 'apiKey', issue: refusedKeyHint }],
       });
     },

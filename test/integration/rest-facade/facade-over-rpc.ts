@@ -17,8 +17,8 @@ import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 
 /**
- * A facade on a free port, in front of RPC services the test writes itself: for answers that a real core gives only
- * when it is ill, and for what can be said of the facade alone. What the two do together is tested on the real stack.
+ * A facade on a free port, in front of RPC services that the test scripts: for answers that a real core gives only in
+ * a failure, and for facts about the facade alone. Tests on the stack prove that both work together.
  */
 export interface FacadeOverRpc {
   readonly app: FastifyInstance;
@@ -103,7 +103,7 @@ export async function startFacadeOverRpc(
   return { app, url, log, drain, close };
 }
 
-/** What came back: the status, the headers, the body as text and, when it is JSON, what it says. */
+/** The answer: the status, the headers, the body as text and, if it is JSON, its value. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -12,7 +12,7 @@ import { shared } from '../../support/shared-stack.ts';
 
 type Orders = ServiceImpl<typeof OrderService>;
 
-/** What core does in the test that runs now. All tests share one facade. */
+/** The behaviour of core in the current test. All tests share one facade. */
 let core: Partial<Orders> = {};
 
 const facade = shared(

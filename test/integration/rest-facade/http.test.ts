@@ -21,7 +21,7 @@ afterAll(() => facade.close());
 
 const notFound = { code: 404, message: 'Not found' };
 
-/** Sends bytes as they are and gives everything that comes back until the server closes the connection. */
+/** Sends bytes unchanged, and returns everything that arrives until the server closes the connection. */
 async function raw(request: string): Promise<{ status: number; head: string; json: unknown }> {
   const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -258,7 +258,7 @@ describe('the body', () => {
 describe('payment_option', () => {
   let own: FacadeOverRpc;
   beforeAll(async () => {
-    // Core knows the options, and says what is wrong with one.
+    // Core knows the options, and reports an invalid one.
     own = await startFacadeOverRpc({
       orders: {
         startDirectPayment({ paymentOption }) {

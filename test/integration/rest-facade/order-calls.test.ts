@@ -18,7 +18,7 @@ const callsOn = (core: Partial<ServiceImpl<typeof OrderService>>, nowMs = () => 
   return createOrderCalls({ orders: createClient(OrderService, transport), streams, nowMs });
 };
 
-/** A core that notes how it was called, and refuses order numbers that begin with "taken". */
+/** A core that records how it was called, and refuses order numbers that begin with "taken". */
 function notingCore() {
   const alone: { request: RegisterOrderRequest; requestId: string | null }[] = [];
   const batches: BatchRegisterOrdersRequest[] = [];

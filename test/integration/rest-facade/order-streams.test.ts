@@ -31,7 +31,7 @@ type Stream = (
 ) => AsyncGenerator<StreamOrderBatchesResponse>;
 
 const opened = create(StreamOrderBatchesResponseSchema);
-/** The number of the batch, as if it were an order's: to be known again. */
+/** The number of the batch, in the form of an order's, so that the test can recognise it. */
 const answerTo = ({ batchId, requestId }: StreamOrderBatchesRequest): StreamOrderBatchesResponse =>
   create(StreamOrderBatchesResponseSchema, {
     batchId,
@@ -41,7 +41,7 @@ const answerTo = ({ batchId, requestId }: StreamOrderBatchesRequest): StreamOrde
     },
   });
 
-/** A facade's streams to a core over TCP that is played by the test; counts what happens to its streams. */
+/** A facade's streams to a core over TCP that the test plays. It counts what happens to its streams. */
 async function streamsTo(
   stream: Stream | undefined,
   options: { addresses?: string[]; lifetimeMs?: number } = {},

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => facade.close());
 
-/** What is found in the document at these keys, one below the other. */
+/** The value of the document at this path of keys. */
 function at(...keys: string[]): unknown {
   return keys.reduce<unknown>((node, key) => entriesOf(node).find(([name]) => name === key)?.[1], document);
 }
@@ -167,7 +167,7 @@ describe('every error is answered as documented', () => {
   const fail = (thrown: Error) => (): never => {
     throw thrown;
   };
-  /** What core says depends on the key. */
+  /** The answer of core depends on the key. */
   const errors: Record<string, Error> = {
     suspended: rpcError('MERCHANT_SUSPENDED', 'no'),
     unknown: rpcError('ORDER_NOT_FOUND', 'no'),
@@ -191,7 +191,7 @@ describe('every error is answered as documented', () => {
       },
       orders: { registerOrder: answering, startDirectPayment: answering, getOrder: answering },
     });
-    // They take the server's own time, which the other tests use meanwhile.
+    // The server closes them after its own time limit. The other tests run meanwhile.
     for (const path of paths)
       late.set(path, exchangeRaw(scripted.url, `POST ${path} HTTP/1.1\r\nhost: a\r\nx-begun`));
   });
@@ -230,7 +230,7 @@ describe('every error is answered as documented', () => {
     ajv.addSchema(document, 'openapi.json');
     for (const path of paths) {
       const answer = await cause(path);
-      // Direct has no 403: there the key of a merchant that may not use it counts as invalid.
+      // Direct has no 403, because there the key of a merchant without access counts as invalid.
       const expected = status === 403 && directPaths.includes(path) ? 401 : status;
       expect([path, answer.status]).toEqual([path, expected]);
       const documented = ['paths', path, 'post', 'responses', String(expected)];
@@ -252,7 +252,7 @@ describe('every error is answered as documented', () => {
 
   test.each([
     ['/healthz', 200, { status: 'ok' }],
-    // The scripted core says nothing of its health.
+    // The scripted core does not report its health.
     ['/readyz', 503, { code: 503, message: 'Core is not ready' }],
   ])('%s answers %d as documented', async (path, status, answered) => {
     const { status: given, json } = await send(scripted.url + path);
@@ -263,7 +263,7 @@ describe('every error is answered as documented', () => {
   });
 });
 
-/** Sends bytes, and gives everything that comes until the server closes the connection. */
+/** Sends bytes, and returns everything that arrives until the server closes the connection. */
 async function exchangeRaw(url: string, request: string): Promise<string> {
   const { hostname: host, port } = new URL(url);
   const socket = connect({ host, port: Number(port) });

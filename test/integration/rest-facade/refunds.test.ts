@@ -76,7 +76,7 @@ beforeEach(() => {
   status = RefundStatus.REQUESTED;
   keys += 1;
 });
-// Answers about keys are remembered, so each test has its own.
+// Answers about keys are cached, so each test has its own key.
 const ask = (path: string, content: object | string = body) =>
   post(facade.url + path, content, { apiKey: `svc_test_${keys}` });
 

@@ -6,7 +6,7 @@ import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
-// An ended order never changes again, so verify answers about it from the facade's memory.
+// An ended order never changes, so verify answers about it from the facade's cache.
 
 let facade: FacadeOverRpc;
 let reads: string[] = [];

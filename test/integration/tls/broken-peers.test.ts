@@ -67,7 +67,7 @@ afterAll(async () => {
 type Listener = 'grpc' | 'connect';
 const portOf = (listener: Listener, of = servers): number => Number(of.addresses[listener].split(':').at(-1));
 
-/** Sends bytes, and waits for the other side to close. */
+/** Sends bytes, and waits until the server closes the connection. */
 async function untilClosed(socket: Socket, bytes: string | Buffer): Promise<void> {
   socket.on('error', () => undefined).resume();
   const closed = new Promise((resolve) => socket.once('close', resolve));

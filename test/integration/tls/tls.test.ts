@@ -375,7 +375,7 @@ describe('a server is refused, and both sides log why,', () => {
     for (const paths of [certificate('stranger'), { ca: authority.ca, own: undefined }]) {
       lines.length = 0;
       const bus = openEventBus({ url: natsUrl, name: 'test', tls: filesOf(paths), logger });
-      // A client that retries for ever still says in its log what is wrong.
+      // A client that retries for ever still logs the problem.
       await waitUntil('the log has the reason', said('cannot connect to the broker'));
       expect(bus.isConnected()).toBe(false);
       await bus.close();
@@ -445,7 +445,7 @@ describe('renewed certificates', () => {
         await Promise.all([list(longLived), list(overGrpc(certificate('operator')))]);
       return count;
     })();
-    // The pair does not fit until its key follows.
+    // The certificate and its key do not match until the key is replaced too.
     await install('crt', await readFile(own.certificate));
     const problem = 'the changed TLS files cannot be used, so the previous certificates stay in use';
     await waitUntil('core has looked at the files', () =>

@@ -39,7 +39,7 @@ test('TLS is turned on without a failed request, with processes beside those wit
   const ended = new AbortController();
   const shop = (async () => {
     while (!ended.signal.aborted) {
-      // 0: no answer.
+      // 0 means no answer.
       statuses.push(await register().catch(() => 0));
       await nextTurn();
     }

@@ -27,7 +27,7 @@ beforeEach(async () => {
 const adjust = (body: Json, headers: Readonly<Record<string, string>> = {}, path = '/type/adjustment') =>
   simulator.call(`/transactions${path}`, { body: { amount: '100.5', currency: 'ETB', ...body }, headers });
 
-/** The contract asks for one party at least. */
+/** The contract requires at least one party. */
 const fromMerchant = { debitParty: [{ key: 'accountid', value: '2999' }] };
 const ofPayment = (body: Json = {}, headers: Readonly<Record<string, string>> = {}) =>
   adjust({ originalTransactionReference: reference, ...fromMerchant, ...body }, headers);
@@ -79,7 +79,7 @@ test('partial refunds, with or without the payment and beside reversals, never e
   for (const answer of [
     await ofPayment({ amount: '40' }),
     await adjust({ amount: '30', ...toPayer }),
-    // 30.5 of the payment are left, although the payment itself has given back only 40.
+    // 30.5 of the payment are left, although its own refunds returned only 40.
     await ofPayment({ amount: '30.6' }),
     await simulator.call(`/transactions/${reference}/reversals`, {
       body: { type: 'reversal', amount: '30.6' },
@@ -154,7 +154,7 @@ describe('the number of the payer selects the outcome of a refund', () => {
       const found = await simulator.call(String(json['link']));
 
       expect([answer.status, found.json['transactionStatus']].map(String)).toEqual([status, ends]);
-      // The first refund of row 26 fails, whichever way it names the payment.
+      // The first refund of row 26 fails, however it names the payment.
       if (digits === '26') break;
     }
   });

@@ -23,7 +23,7 @@ const codeOf = async (terms: Json = {}): Promise<string> =>
   String((await issue(terms)).json['authorisationCode']);
 const cancelled = { method: 'PATCH', body: [{ op: 'replace', path: '/codeState', value: 'cancelled' }] };
 
-/** Pays 100.5 ETB by a code, with nothing said of the payer. */
+/** Pays 100.5 ETB with a code, without naming the payer. */
 const redeem = (oneTimeCode: string, body: Json = {}) =>
   simulator.call('/transactions/type/merchantpay', {
     body: {

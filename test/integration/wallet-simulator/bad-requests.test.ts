@@ -22,7 +22,7 @@ const payer = (key: string, value: string) => ({ debitParty: [{ key, value }] })
 const payee = (key: string, value: string) => ({ creditParty: [{ key, value }] });
 
 describe('a payment is refused, and nothing is created, with', () => {
-  /** What is wrong, the body, the answer with its category and code, and the parameter that is named. */
+  /** The mistake, the body, the answer with its category and code, and the parameter that is named. */
   test.each([
     ['no amount', { amount: undefined }, '400 validation mandatoryValueNotSupplied', 'amount'],
     ['no currency', { currency: undefined }, '400 validation mandatoryValueNotSupplied', 'currency'],

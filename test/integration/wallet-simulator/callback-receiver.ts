@@ -17,12 +17,12 @@ export interface ReceivedCallback {
 export interface CallbackReceiver {
   readonly url: string;
   readonly received: readonly ReceivedCallback[];
-  /** Waits for so many in all. */
+  /** Waits until this many have arrived in total. */
   readonly wait: (count: number) => Promise<readonly ReceivedCallback[]>;
   readonly close: () => Promise<void>;
 }
 
-/** Listens for callbacks and answers each when `answer` resolves, with the status it gives. */
+/** Listens for callbacks, and answers each when `answer` resolves, with its status. */
 export async function startCallbackReceiver(
   answer: (callback: ReceivedCallback) => number | Promise<number> = () => 204,
 ): Promise<CallbackReceiver> {

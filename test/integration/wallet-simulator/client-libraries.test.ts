@@ -14,7 +14,7 @@ import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
 import type { ProtocolName } from '../../../src/wallet-simulator/protocols.ts';
 
-/** A published client library, and what its program of flows reports against a wallet of its own. */
+/** A published client library, and the report of its program of flows about a wallet of its own. */
 interface ClientLibrary {
   readonly name: string;
   readonly language: Language;
@@ -217,7 +217,7 @@ const telebirrApp = {
   merchant_code: '000123',
 };
 
-/** What the simulator knows, and what the client is given besides the base URL. */
+/** The simulator's settings, and the client's settings besides the base URL. */
 const credentialsOf = {
   'mtn-momo': {
     known: { ...mtnKeys, collection_api_user: randomUUID(), collection_api_key: 'unused' },

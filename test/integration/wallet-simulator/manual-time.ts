@@ -2,7 +2,7 @@
 export interface ManualTime {
   readonly now: () => Date;
   readonly after: (delayMs: number, task: () => void) => () => void;
-  /** Lets so many milliseconds pass; what falls due meanwhile is done, in order. */
+  /** Lets this many milliseconds pass, and runs what becomes due, in sequence. */
   readonly pass: (ms: number) => void;
 }
 

@@ -14,7 +14,7 @@ let receiver: CallbackReceiver;
 let token = '';
 
 beforeAll(async () => {
-  // Prompts last long enough for a person, who decides here.
+  // Prompts last long enough for a person, whose part the test plays.
   started = await startMpesaSimulator(mpesaDaraja, { interactive: true, timeScale: 0.5 });
   receiver = await startCallbackReceiver();
   token = await newToken();

@@ -5,7 +5,7 @@ import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
 import type { Answer, Json, SimulatorUnderTest } from './simulator-under-test.ts';
 
-// The other numbers choose what a connector meets in a moment: connector-gsma-simulator.test.ts proves them.
+// The other numbers select outcomes that a connector meets quickly: connector-gsma-simulator.test.ts proves them.
 
 let simulator: SimulatorUnderTest;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ afterEach(() => simulator.close());
 
 const numberOf = (nn: string): string => `+2519000000${nn}`;
 
-/** What /responses leads to, as a client finds it who lost the acknowledgement. */
+/** The target of /responses, for a client that has lost the acknowledgement. */
 async function recover(correlationId: string): Promise<Answer> {
   const found = await simulator.call(`/responses/${correlationId}`);
   return found.status === 200 ? simulator.call(String(found.json['link'])) : found;

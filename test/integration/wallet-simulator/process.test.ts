@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Asks walleta's payer for 1 ETB; undefined when no answer came. */
+/** Requests 1 ETB of walleta's payer; undefined when no answer arrived. */
 async function pay(origin: string, payer: string, correlationId: string): Promise<Response | undefined> {
   return fetch(`${origin}/walleta/transactions/type/merchantpay`, {
     method: 'POST',

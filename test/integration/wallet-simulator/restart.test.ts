@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const journalFile = (): string => join(folder, 'journals', 'walleta.jsonl');
 
-/** Ends the simulator that runs, if one does, and starts another on the same journal. */
+/** Stops the running simulator, if there is one, and starts another on the same journal. */
 async function start(
   time = createManualTime('2026-05-04T08:00:00Z'),
   interactive = false,

@@ -35,7 +35,7 @@ export interface SimulatorUnderTest {
   readonly send: (path: string, options?: RequestOptions) => Promise<Answer>;
   /** A request to a wallet, by a client with valid credentials. Objects are sent as JSON. */
   readonly call: (path: string, options?: RequestOptions, wallet?: 'walleta' | 'walletb') => Promise<Answer>;
-  /** Asks the payer for 100.5 ETB, or for what `body` says. */
+  /** Requests 100.5 ETB of the payer, or what `body` contains. */
   readonly pay: (payer: string, options?: PayOptions) => Promise<Answer>;
   readonly charges: (payer?: string) => Promise<readonly Json[]>;
   readonly prompts: (payer?: string) => Promise<readonly Json[]>;
@@ -61,16 +61,16 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 export interface StartOptions {
   readonly interactive?: boolean;
   readonly callbackTimeoutMs?: number;
-  /** The one of walleta, of a simulator that was there before. */
+  /** The journal of walleta that an earlier simulator has written. */
   readonly journal?: JournalFile;
   readonly time?: ManualTime;
-  /** Of the wallets that speak the GSMA's protocol. Each takes a while to start. By default, walleta alone. */
+  /** The wallets with the GSMA's protocol. Each takes a while to start. The default is walleta alone. */
   readonly gsma?: readonly ('walleta' | 'walletb')[];
   /** Wallets of other protocols. */
   readonly others?: readonly MountedWallet[];
 }
 
-/** Wallets on a free port, in a time of their own. */
+/** Wallets on a free port, with a clock of their own. */
 export async function startSimulator(options: StartOptions = {}): Promise<SimulatorUnderTest> {
   const { time = createManualTime('2026-05-04T08:00:00.000Z') } = options;
   const journals = { walleta: options.journal ?? createMemoryJournal(), walletb: createMemoryJournal() };
@@ -177,7 +177,7 @@ export const clientHeaders = (
 export const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
 
-/** Asks for a token as RFC 6749 has it. */
+/** Requests a token as RFC 6749 describes. */
 export function requestToken(
   send: SimulatorUnderTest['send'],
   wallet: 'walleta' | 'walletb',

@@ -18,14 +18,14 @@ import { faults } from './faults.ts';
 import type { FaultySubject, Operation } from './faulty-subject.ts';
 import { json } from './scripted-wallet.ts';
 
-/** What every call comes to, whichever it is. */
+/** The result of every call, in one form. */
 export interface Verdict {
   readonly kind: string;
   readonly why?: string;
   readonly exchanges: readonly RawExchange[];
 }
 
-/** Makes one call and says what came of it. */
+/** Makes one call, and returns its result. */
 async function callOperation(
   { connector, payment, references }: Pick<FaultySubject, 'connector' | 'payment' | 'references'>,
   operation: Operation,
@@ -100,14 +100,14 @@ async function readWholeStatement(connector: WalletConnector, signal: AbortSigna
   }
 }
 
-/** What settles nothing: a wallet that gives no word of its health may not have been asked in a way that it knows. */
+/** The results that decide nothing. A wallet without a report about its health may not have understood the query. */
 const inconclusive = (operation: Operation): readonly string[] =>
   operation === 'health' ? ['unavailable', 'untold'] : ['unknown'];
 
 /**
- * What holds of every connector, whatever its wallet does to it. `supported` are the calls this wallet has; `start` gives
- * a fresh connector and server, the server scripted to give the good answer everywhere. `emptyAnswers` are the calls whose
- * good answer has no body.
+ * The promises of every connector, whatever its wallet does. `supported` are the calls of this wallet. `start`
+ * returns a new connector and a server, which is scripted to give the good answer everywhere. `emptyAnswers` are the
+ * calls whose good answer has no body.
  */
 export function describeFaultTolerance(
   name: string,
@@ -148,7 +148,7 @@ export function describeFaultTolerance(
       );
 
       test.each(possible)('decides nothing and is sent once: $name', async ({ behave, endless }) => {
-        // A check of health may fetch a token, for which a later caller would wait as well.
+        // A health check may fetch a token, and a later caller would wait for it too.
         const subjectOfOne = operation === 'health' ? await begin() : subjectOfAll;
         const { wallet, routes } = subjectOfOne;
         const { route, good } = routes[operation];
@@ -246,22 +246,22 @@ export interface SeenCallback {
   readonly raw: string;
 }
 
-/** A connector in front of a wallet that does business: a simulator, or a provider's sandbox. */
+/** A connector in front of a wallet that works: a simulator, or a provider's sandbox. */
 export interface RealSubject {
   readonly connector: WalletConnector;
-  /** Does what the payer must do after the acknowledgement, at wallets with a next action. */
+  /** Does what the payer must do after the acknowledgement, for wallets with a next action. */
   readonly act?: (payment: PaymentRequest, action: NextAction | undefined) => Promise<void>;
   /** The callbacks about a payment so far. */
   readonly callbacksOf: (payment: PaymentRequest) => readonly SeenCallback[];
   /** Invalidates all access tokens at the wallet. */
   readonly expireTokens: () => Promise<void>;
-  /** A new payment of a payer for whom it ends so. */
+  /** A new payment of a payer with this outcome. */
   readonly paymentThat: (ends: Ending) => PaymentRequest;
-  /** What the wallet charged for that payment: one amount a charge. */
+  /** The amounts that the wallet charged for that payment. */
   readonly chargesOf: (payment: PaymentRequest) => Promise<readonly string[]>;
-  /** What the wallet gave back of that payment. */
+  /** The amounts that the wallet returned of that payment. */
   readonly reversedOf: (payment: PaymentRequest) => Promise<string>;
-  /** Whether the wallet cannot be asked about a reversal, and the same request is sent again instead. */
+  /** Whether the wallet has no query for a reversal, so that the same request is sent again instead. */
   readonly repeatsReversals?: true;
   /** The notes of the callbacks about a payment or a reversal, for wallets whose callbacks a query needs. */
   readonly notesOf?: (requestId: string) => readonly string[];
@@ -269,7 +269,7 @@ export interface RealSubject {
   readonly close: () => Promise<void>;
 }
 
-/** How a payment can end. */
+/** The outcomes of a payment. */
 export const endings = [
   'completed',
   'sent_twice',
@@ -309,8 +309,8 @@ function requirePaid(outcome: PaymentOutcome): Paid {
 }
 
 /**
- * What holds of every connector whose wallet plays by the rules. `supported` are the endings this wallet can be made to
- * come to; tests of the others are shown as skipped.
+ * The promises of every connector whose wallet follows its protocol. `supported` are the outcomes that this wallet
+ * can produce. Tests of the others are shown as skipped.
  */
 export function describeOutcomes(
   name: string,
@@ -329,8 +329,8 @@ export function describeOutcomes(
     });
 
     /**
-     * Sends a payment and gives the reference to ask by, recovered if the wallet was not plain about it. There is none for a
-     * wallet that cannot be asked by our id: only a callback gives its reference.
+     * Sends a payment, and returns the reference for queries. After an ambiguous answer it is recovered. A wallet
+     * without a query by our id has no reference until its callback.
      */
     async function send(
       { connector, act }: RealSubject,
@@ -485,7 +485,7 @@ export function describeOutcomes(
 
         const first = await started.connector.initiate(payment, options);
         expect(first.result).toMatchObject({ kind: 'unknown', why: 'rate_limited' });
-        // Without an id that makes it harmless, the request must not come again.
+        // A request without an id that makes a repeat harmless must not be sent again.
         if (!started.connector.capabilities.idempotentInitiate) return;
         const recovery = await started.connector.recover(payment.attemptId, options);
         const outcome = await pay(started, payment);

@@ -90,7 +90,7 @@ test('a payment that is cancelled while it waits for a connection is never sent'
   await arrived;
   const controller = new AbortController();
   const waiting = connector.initiate(buildPayment(), { signal: controller.signal });
-  // The token is cached: the call has got as far as the connection once the event loop has turned.
+  // The token is cached, so after a turn of the event loop the call waits for its connection.
   await new Promise((resolve) => setImmediate(resolve));
 
   controller.abort();

@@ -5,7 +5,7 @@ import { describeOutcomes, endings } from './connector-conformance.ts';
 import { buildPayment, gsmaSettings } from './gsma-subject.ts';
 import { sharedSimulator } from './simulator-subject.ts';
 
-/** The last two digits of the payer for whom it ends so. */
+/** The last two digits of the payer with each outcome. */
 const payers: Readonly<Record<Ending, string>> = {
   completed: '00',
   sent_twice: '00',

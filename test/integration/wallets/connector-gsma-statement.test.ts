@@ -23,7 +23,7 @@ const rows = (from: number, to: number) =>
     transaction({ transactionReference: `REF-${from + index}` }),
   );
 
-/** A wallet with so many transactions, which gives at most `cap` of them at once. */
+/** A wallet with this many transactions, which returns at most `cap` of them at once. */
 const account =
   (available: number, cap: number, counts: boolean): Behaviour =>
   (reply) => {

@@ -14,7 +14,7 @@ import { shared } from '../../support/shared-stack.ts';
 const options = { signal: new AbortController().signal };
 
 let connector: WalletConnector;
-/** How far the connector's clock is ahead, so that a question without an answer is asked again at once. */
+/** The advance of the connector's clock, so that a query without an answer is repeated at once. */
 let aheadMs = 0;
 
 const create = await mpesaDaraja.load();

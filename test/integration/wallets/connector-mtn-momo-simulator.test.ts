@@ -4,7 +4,7 @@ import { describeOutcomes } from './connector-conformance.ts';
 import { createMtn, payment, settings } from './mtn-momo-subject.ts';
 import { sharedSimulator } from './simulator-subject.ts';
 
-/** The last two digits of the payer for whom it ends so. MTN has no word for a wrong PIN. */
+/** The last two digits of the payer with each outcome. MTN has no code for a wrong PIN. */
 const payers: Partial<Record<Ending, string>> = {
   completed: '00',
   sent_twice: '00',

@@ -297,7 +297,7 @@ const queryRefund = (amount: string, providerReference: string) =>
     options,
   );
 
-/** The order shows one state for all its refunds, so a part is asked about by its own number. */
+/** The order shows one state for all its refunds, so a part is queried by its own number. */
 describe('a refund of a part', () => {
   test.each(['PAY_SUCCESS', 'REFUND_SUCCESS', 'REFUNDING'])(
     'is sent for an order that is %s',

@@ -11,8 +11,8 @@ import { sharedSimulator } from './simulator-subject.ts';
 import { createTelebirr, payment, settings, simulatorCredentials } from './telebirr-subject.ts';
 
 /**
- * The last two digits of the number that the payer types. telebirr gives no reason of a failure, and gets the number after the
- * order was created, so that the other endings are armed below.
+ * The last two digits of the number that the payer types. telebirr gives no reason for a failure. It gets the number
+ * after the order was created, so the tests below set the other outcomes.
  */
 const payers: Partial<Record<Ending, string>> = {
   completed: '00',
@@ -141,7 +141,7 @@ test('a payment that the payer cancels on the page is declined, without a reason
 });
 
 test.each([
-  // The number again would be harmless, but a whole payment needs no question.
+  // Sending the number again would be harmless, but the whole payment needs no query.
   ['100.5', 'queryOrder'],
   ['40', 'queryOrder refund'],
 ])('a refund of %s whose answer was lost is paid once', async (amount, calls) => {

@@ -2,18 +2,21 @@ import { gzipSync } from 'node:zlib';
 import type { Behaviour } from './scripted-wallet.ts';
 import { answer, json, raw } from './scripted-wallet.ts';
 
-/** One way for a wallet to answer that settles nothing. */
+/** An answer of a wallet that decides nothing. */
 export interface Fault {
   readonly name: string;
-  /** `status` is that of a good answer, `body` its body, undefined for none: some faults lie in nothing else. */
+  /**
+   * `status` is the status of a good answer, and `body` its body, or undefined for none. Some faults are only in
+   * these.
+   */
   readonly behave: (good: { readonly status: number; readonly body: unknown }) => Behaviour;
   /** The answer never ends; the caller must give up. */
   readonly endless?: true;
-  /** It is the good answer where that has no body, so it means nothing there. */
+  /** This fault is the good answer of calls without a body, so it proves nothing there. */
   readonly needsBody?: true;
 }
 
-/** The good body as it is sent. */
+/** The good body in the form in which it is sent. */
 const textOf = (body: unknown): string => (body === undefined ? '' : JSON.stringify(body));
 
 const oneByteEveryTurn: Behaviour = ({ socket }) => {
@@ -32,7 +35,7 @@ const reset =
 const headersOf = (status: number, more: string): string =>
   `HTTP/1.1 ${status} Whatever\r\ncontent-type: application/json\r\n${more}\r\n`;
 
-/** The good answer with blanks behind it, far beyond any limit, written as fast as it is read. */
+/** The good answer followed by blanks, far beyond any limit, written as fast as it is read. */
 const tenMegabytes =
   (status: number, body: unknown): Behaviour =>
   ({ response }) => {
@@ -53,12 +56,12 @@ const tenMegabytes =
     pour();
   };
 
-/** What some servers do in a mode for debugging. */
+/** Some servers do this in a debug mode. */
 const echo: Behaviour = ({ response, request }) => {
   response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(request));
 };
 
-/** Everything a wallet, or whatever stands in front of one, has been seen to do instead of answering. */
+/** Known faults of wallets, and of proxies before them, in place of an answer. */
 export const faults: readonly Fault[] = [
   { name: 'a web page', behave: ({ status }) => answer(status, 'text/html', '<html>Welcome</html>') },
   { name: 'a web page about a bad gateway', behave: () => answer(502, 'text/html', '<html>502</html>') },

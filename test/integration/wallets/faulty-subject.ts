@@ -14,7 +14,7 @@ export const operations = [
 ] as const;
 export type Operation = (typeof operations)[number];
 
-/** The route by which an operation's own request arrives, and the answer a healthy wallet gives there. */
+/** The route of an operation's own request, and the answer of a healthy wallet there. */
 type Routes = Readonly<
   Record<
     Operation,
@@ -24,21 +24,21 @@ type Routes = Readonly<
 
 interface SubjectFacts {
   readonly routes: Routes;
-  /** What the connector must never let into an exchange. */
+  /** The texts that no exchange of the connector may contain. */
   readonly secrets: readonly string[];
   readonly payment: PaymentRequest;
-  /** As a healthy wallet gave them, for the queries. */
+  /** References of a healthy wallet, for the queries. */
   readonly references: { readonly payment: string; readonly reversal: string; readonly transaction: string };
 }
 
-/** A connector in front of a server that does what it is told. */
+/** A connector in front of a server that the test scripts. */
 export interface FaultySubject extends SubjectFacts {
   readonly connector: WalletConnector;
   readonly wallet: ScriptedWallet;
   readonly close: () => Promise<void>;
 }
 
-/** Starts one whose server gives the good answer everywhere until it is told otherwise. */
+/** Starts one whose server gives the good answer everywhere until the test changes that. */
 export async function startFaultySubject(
   facts: SubjectFacts,
   connect: (origin: string) => WalletConnector,

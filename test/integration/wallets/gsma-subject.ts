@@ -71,7 +71,7 @@ export const routes = {
   heartbeat: /GET \/mm\/heartbeat/,
 };
 
-/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
+/** A connector in front of a server that gives the good answer everywhere until the test changes that. */
 export async function startGsma(
   over: Partial<GsmaSettings> = {},
   now: () => Date = () => new Date(),

@@ -20,7 +20,7 @@ import {
   telebirrKeys,
 } from './telebirr-subject.ts';
 
-// Each protocol reads callbacks of its own form. None of them may decide a payment, whatever they say and whoever sends them.
+// Each protocol has its own form of callbacks. No callback may decide a payment, whatever its content and its sender.
 
 const { base_url: _url, ...mtn } = mtnSettings('');
 const gsma = { client_id: 'g', client_secret: 'gsma-client-secret', api_key: 'gsma-api-key' };
@@ -49,7 +49,7 @@ interface Protocol {
   readonly payers: string;
   readonly settings: (origin: string) => object;
   readonly simulated: object;
-  /** What the protocol answers a callback, whatever the callback says. */
+  /** The protocol's answer to every callback. */
   readonly reply: { readonly status: number; readonly body: string };
   /** The callback with the signature of its wallet. */
   readonly signed?: (callback: string) => string;
@@ -158,7 +158,7 @@ test('the attacks cover the callbacks of every protocol', () => {
   expect(Object.keys(protocols).toSorted()).toEqual(connectorKinds.map(({ name }) => name).toSorted());
 });
 
-/** A payment of a new merchant, whose payer's number ends so. */
+/** A payment of a new merchant, whose payer's number ends with these digits. */
 async function start({ id, channel, currency, amount, payers }: Protocol, row: string): Promise<Payment> {
   const { id: merchantId } = await stack.createMerchant();
   const hosted = await desk.registerHosted({ merchantId, currency, amount });
@@ -233,7 +233,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     return row?.leases ?? 0;
   };
 
-  /** Expects that queries after all that was sent decide nothing. */
+  /** Expects that queries after all these callbacks decide nothing. */
   async function expectUndecided(queries = 1): Promise<void> {
     for (let count = 0; count < queries; count += 1) {
       const before = await waitUntil('no worker holds the attempt', leasesOf);
@@ -272,7 +272,7 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
 
     expect({ status: response.status, body: await response.text() }).toEqual(protocol.reply);
     expect(claimed()).toBe('completed');
-    // M-Pesa would first be asked about the receipt of the callback, and answer by another callback.
+    // A query of M-Pesa would first be about the receipt of the callback, and be answered by another callback.
     await expectUndecided(4);
   });
 

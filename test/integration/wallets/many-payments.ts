@@ -2,7 +2,7 @@ import { storedId } from '../../support/ids.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
 
-/** Starts payments all at once, each from a phone of its own that pays. */
+/** Starts payments all at once, each from a phone of its own that confirms. */
 export function startMany(
   desk: PaymentDesk,
   merchantId: string,

@@ -56,7 +56,7 @@ export async function startMpesaSubject(parts: {
     chargesOf: async ({ attemptId }) => charges(attemptId).map(({ amount }) => amount),
     reversedOf: async ({ attemptId }) => charges(attemptId)[0]?.reversed ?? '',
     notesOf: callbacks.notesOf,
-    // Without the answers to status questions, which come to the same URL.
+    // Without the answers to status queries, which arrive at the same URL.
     callbacksOf: ({ attemptId }) =>
       callbacks.callbacksOf(attemptId).filter(({ raw }) => raw.includes('stkCallback')),
     expireTokens: async () => simulator.wallet.expireTokens(),

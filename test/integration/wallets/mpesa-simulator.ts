@@ -16,7 +16,7 @@ export interface StartedSimulator {
   readonly close: () => Promise<void>;
 }
 
-/** A simulator of its own, in which people take a moment instead of minutes. */
+/** A simulator of its own, in which payers answer in a moment instead of minutes. */
 export async function startMpesaSimulator(
   protocol: SimulatedProtocol,
   over: { readonly interactive?: boolean; readonly timeScale?: number; readonly now?: () => Date } = {},

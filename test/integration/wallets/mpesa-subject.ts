@@ -3,7 +3,7 @@ import type { ConnectorOptions } from '../../../src/wallets/connector/connector-
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 
-/** One key for a file of tests, because making one takes a moment. */
+/** One key for all tests of a file, because creating one takes a moment. */
 export const securityKey = createSecurityKey();
 export const certificate = certificateOf(securityKey);
 

@@ -65,7 +65,7 @@ export const routes = {
   balance: /GET \/momo\/collection\/v1_0\/account\/balance/,
 };
 
-/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
+/** A connector in front of a server that gives the good answer everywhere until the test changes that. */
 export async function startMtn(
   over: Partial<MtnMomoSettings> = {},
   now: () => Date = () => new Date(),

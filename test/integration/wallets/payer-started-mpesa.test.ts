@@ -176,7 +176,7 @@ describe.each([
     let providerReference: string | undefined;
 
     const outcome = await waitUntil('the payment is settled', async () => {
-      // Its own callback is taken for lost.
+      // The test drops the wallet's own callback.
       const answers = listener.notesOf(attemptId).filter((note) => !note.includes('checkout'));
       const { result } = await connector.query(
         {

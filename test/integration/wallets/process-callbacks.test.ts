@@ -69,7 +69,7 @@ const send = (path: string, init: RequestInit = {}, process = wallets): Promise<
 const callbacksHeard = async (payment: Payment): Promise<number> =>
   (await desk.story(payment)).exchanges.filter(({ purpose }) => purpose === 'callback').length;
 
-/** Neither payment was decided, or told of anything. */
+/** Neither payment was decided or got an exchange. */
 async function expectNothingHeard(): Promise<void> {
   for (const payment of [one, another]) {
     const { order, paymentAttempt } = await desk.story(payment);

@@ -52,7 +52,7 @@ const pay = (ending: string): Promise<Payment> =>
 const countOf = async (payment: Payment, purpose: string): Promise<number> =>
   (await desk.story(payment)).exchanges.filter((exchange) => exchange.purpose === purpose).length;
 
-/** Lets so many minutes have passed since the payer could answer. */
+/** Moves the end of the payer's time this many minutes into the past. */
 const endPrompt = (payment: Payment, minutesAgo: number) =>
   desk.query(
     `update core.payment_attempts set prompt_until = now() - $2 * interval '1 minute', due_at = now() where id = $1`,

@@ -42,7 +42,7 @@ test('a wallet that is unavailable or hangs does not delay payments at another w
       walleta: { settings: { base_url: baseUrl }, max_in_flight: 8 },
     });
     await desk.clear();
-    // More than walleta may have on their way.
+    // More payments than walleta may have in progress.
     await startMany(desk, merchantId, 20, 'walleta_ussd', `A-${name}`);
 
     const started = await startMany(desk, merchantId, 10, 'walletb_ussd', `B-${name}`);

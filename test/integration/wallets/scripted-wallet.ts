@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net';
 import { listenLocally } from '../../support/listen-locally.ts';
 
-/** A request that arrived whole. */
+/** A request that arrived completely. */
 export interface SeenRequest {
   readonly method: string;
   /** Path and query as sent. */
@@ -12,21 +12,21 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** How one request is answered, or not: with the HTTP library, or with raw bytes on the socket. */
+/** The answer to one request, if any: with the HTTP library, or with raw bytes on the socket. */
 export type Behaviour = (reply: {
   readonly response: ServerResponse;
   readonly socket: Socket;
   readonly request: SeenRequest;
 }) => void;
 
-/** A real server on a port of its own that does to each request what the test has written for it. */
+/** A real server on a port of its own that answers each request as the test has scripted. */
 export interface ScriptedWallet {
   readonly origin: string;
   /** Everything that arrived, in order. */
   readonly requests: readonly SeenRequest[];
   /**
-   * Says how requests to a route ("POST /path", a whole-string pattern without query) are answered: one after the other,
-   * the last for good. Replaces what was said before.
+   * Sets the answers for a route ("POST /path", a pattern for the whole text, without query): one after the other,
+   * and the last for all further requests. Replaces earlier ones.
    */
   readonly on: (route: RegExp, ...behaviours: readonly [Behaviour, ...Behaviour[]]) => void;
   readonly requestsTo: (route: RegExp) => readonly SeenRequest[];
@@ -88,7 +88,7 @@ function nextBehaviour({ behaviours }: Script): Behaviour {
   return next ?? notScripted;
 }
 
-/** Undefined when the client went away before the whole request was there. */
+/** Undefined when the client disconnected before the whole request had arrived. */
 async function readRequest(message: IncomingMessage): Promise<SeenRequest | undefined> {
   const chunks: Buffer[] = [];
   try {
@@ -104,7 +104,7 @@ async function readRequest(message: IncomingMessage): Promise<SeenRequest | unde
   };
 }
 
-/** Answers with JSON; with an empty body if it is undefined. */
+/** Answers with JSON, or with an empty body if it is undefined. */
 export const json =
   (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Behaviour =>
   ({ response }) => {
@@ -125,7 +125,7 @@ export const answer =
     response.writeHead(status, { 'content-type': contentType, ...headers }).end(body);
   };
 
-/** Writes bytes that need not be HTTP, and hangs up. */
+/** Writes bytes that need not be HTTP, and closes the connection. */
 export const raw =
   (text: string): Behaviour =>
   ({ socket }) => {

@@ -5,7 +5,7 @@ import { shared } from '../../support/shared-stack.ts';
 import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
 import type { RealSubject } from './connector-conformance.ts';
 
-/** What the simulator says of a payment that moved money. */
+/** The simulator's record of a payment that moved money. */
 export interface SimulatedCharge {
   readonly amount: string;
   readonly reversed: string;
@@ -23,7 +23,7 @@ export function sharedSimulator(credentials: Readonly<Record<string, object>>) {
       startInline('wallet-simulator', {
         GATEHOUSE_SIMULATOR_PORT: '0',
         GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(credentials),
-        // A wallet that takes a moment where people take minutes.
+        // A wallet whose payers need a moment instead of minutes.
         GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
       }),
     (process) => process.stop(),

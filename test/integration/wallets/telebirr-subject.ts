@@ -35,7 +35,7 @@ export const settings = (origin: string, over: Partial<TelebirrSettings> = {}): 
   ...over,
 });
 
-/** What the simulator must know of the same merchant. */
+/** The simulator's settings of the same merchant. */
 export const simulatorCredentials = {
   protocol: 'telebirr',
   fabric_app_id: 'c4182ef8-9249-458a-985e-06d191f4d505',
@@ -72,7 +72,7 @@ export const routes = {
   refund: new RegExp(`POST ${path}/merchant/refund`),
 };
 
-/** As telebirr answers: signed. */
+/** A signed answer, like those of telebirr. */
 export function success(content: object) {
   const message = { result: 'SUCCESS', code: '0', msg: 'success', nonce_str: 'n', biz_content: content };
   const sign = signMessage(message, readPrivateKey(telebirrKeys.privateKey), 'pss');
@@ -97,7 +97,7 @@ export const token = {
   expirationDate: '20260101120000',
 };
 
-/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
+/** A connector in front of a server that gives the good answer everywhere until the test changes that. */
 export function startTelebirr(
   over: Partial<TelebirrSettings> = {},
   now: () => Date = () => new Date(),

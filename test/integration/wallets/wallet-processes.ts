@@ -9,7 +9,7 @@ import { demoWallets, simulatedWallets } from '../../support/simulated-wallets.t
 import type { DifferentWallet } from '../../support/simulated-wallets.ts';
 import type { Stack } from '../../support/stack.ts';
 
-/** What the wallet's ledger says of a payment that moved money. */
+/** The wallet's ledger entry of a payment that moved money. */
 export interface Charge {
   readonly payer: string;
   readonly amount: string;
@@ -17,15 +17,15 @@ export interface Charge {
   readonly reversed: string;
 }
 
-/** How a test wants the processes that talk to the wallets to differ from the usual. */
+/** The differences from the usual processes that a test needs. */
 export interface OwnWallets {
-  /** By wallet, what is different about it. */
+  /** The changes by wallet. */
   readonly walleta?: DifferentWallet;
   readonly walletb?: DifferentWallet;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A wallet simulator and processes that talk to it, each started when a test says so. */
+/** A wallet simulator and processes that call it, each started when a test needs it. */
 export interface WalletSide {
   readonly callbackKey: Buffer;
   readonly startSimulator: (settings?: Readonly<Record<string, string>>) => Promise<GatehouseProcess>;
@@ -33,7 +33,7 @@ export interface WalletSide {
   /** The settings that tell a process about the wallets. */
   readonly walletVariables: () => Readonly<Record<string, string>>;
   readonly startWallets: (own?: OwnWallets) => Promise<GatehouseProcess>;
-  /** Everything that was really charged. */
+  /** All real charges. */
   readonly charges: () => Promise<Charge[]>;
   readonly stop: () => Promise<void>;
 }
@@ -96,7 +96,7 @@ export const sharedWalletSide = (stack: Stack): WalletSide =>
     ({ stop }) => stop(),
   );
 
-/** A port that nobody listens on at the moment. */
+/** A port on which nothing listens now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -105,7 +105,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A server that accepts connections and never says a word. */
+/** A server that accepts connections and never sends anything. */
 export async function startSilentServer(): Promise<{
   readonly url: string;
   readonly stop: () => Promise<void>;

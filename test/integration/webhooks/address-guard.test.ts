@@ -6,7 +6,7 @@ import { sendTo, sendingDesk } from './outgoing.ts';
 const { openSender, openReceiver, close } = sendingDesk();
 afterEach(close);
 
-/** Every way to write an address of this machine, or of its network, that a URL can hold. */
+/** Every form of an address of this machine, or of its network, that a URL can contain. */
 const hosts: readonly string[] = [
   '127.0.0.1',
   '127.0.0.1.',
@@ -105,7 +105,7 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
     const unknown = (code: string) => async () => {
       throw Object.assign(new Error('query failed'), { code });
     };
-    /** The clock goes on by what the lookup took, and by what the sender waits. */
+    /** The clock advances by the duration of the lookup, and by the waits of the sender. */
     const attempt = async (lookupMs: number, resolve: () => Promise<readonly string[]>) => {
       let nowMs = at.getTime();
       const sender = openSender({

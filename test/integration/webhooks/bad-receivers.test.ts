@@ -20,13 +20,13 @@ import {
 const { openSender, openReceiver, closeLater, close } = sendingDesk();
 afterEach(close);
 
-/** One webhook to a receiver that behaves so. */
+/** One webhook to a receiver with this behaviour. */
 async function sendOnce(behaviour: Behaviour, over?: Partial<WebhookSenderOptions>) {
   const receiver = await openReceiver(behaviour);
   return sendTo(openSender(over), `${receiver.origin}/hook?shop=1`);
 }
 
-/** Time limits that a test can wait for, and that a busy machine keeps to when nothing hangs. */
+/** Time limits that are short enough for a test, and long enough for a busy machine when nothing hangs. */
 const impatient = { totalMs: 1_500, connectMs: 1_000 };
 
 describe('answers', () => {

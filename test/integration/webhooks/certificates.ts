@@ -16,9 +16,9 @@ export interface LeafOptions {
   readonly validTo?: Date;
 }
 
-/** An authority that lives as long as the test, and signs whatever it is asked to. */
+/** An authority for one test, which signs everything. */
 export interface TestAuthority {
-  /** Its own certificate, for who should trust it. */
+  /** Its own certificate, for clients that should trust it. */
   readonly cert: string;
   readonly issue: (options: LeafOptions) => Certificate;
   /** Signed by itself instead. */

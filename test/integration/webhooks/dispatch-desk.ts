@@ -47,7 +47,7 @@ export interface StoredLane {
 export interface DispatchDesk {
   readonly database: Database;
   readonly url: string;
-  /** Makes deliveries as the intake does, rings every dispatcher, and gives the deliveries. */
+  /** Creates deliveries as the intake does, wakes every dispatcher, and returns the deliveries. */
   readonly add: (
     ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
   ) => Promise<NewDelivery[]>;
@@ -56,14 +56,14 @@ export interface DispatchDesk {
   readonly deliveries: () => Promise<StoredDelivery[]>;
   readonly delivery: (id: string) => Promise<StoredDelivery>;
   readonly lanes: () => Promise<StoredLane[]>;
-  /** A merchant's server, which takes everything unless told otherwise. */
+  /** A merchant's server, which accepts everything by default. */
   readonly receive: (behaviour?: Behaviour) => Promise<Receiver>;
   readonly untilState: (id: string, state: string) => Promise<StoredDelivery>;
   readonly untilAttempts: (id: string, count: number) => Promise<StoredDelivery>;
-  /** Waits until no lane is held. */
+  /** Waits until no lane is leased. */
   readonly untilIdle: () => Promise<unknown>;
   readonly resume: (endpoint: string) => Promise<unknown>;
-  /** Makes everything that is stored so much older, leases excepted, and rings. */
+  /** Makes everything in the database older by this time, except leases, and wakes the dispatchers. */
   readonly letTimePass: (ms: number) => Promise<void>;
   /** Stops what was started, and empties the database for the next test. */
   readonly reset: () => Promise<void>;
@@ -173,7 +173,7 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
     async letTimePass(ms) {
       const by = `$1::float8 * interval '1 millisecond'`;
       await inTransaction(pool, [], async (client) => {
-        // In the order in which everybody locks several lanes.
+        // The sequence in which every caller locks several lanes.
         await client.query(
           'select from webhooks.lanes order by merchant_id, environment, endpoint for no key update',
         );

@@ -195,7 +195,7 @@ describe('lanes', () => {
     await waitUntil('two are on their way', () => held.length === 2);
 
     expect(await pauseLane(desk.database.pool, laneOf(shop.origin), 'moving house')).toBe(true);
-    // What was read before the pause may still begin; nothing begins once a result has told of it.
+    // A delivery that was read before the pause may still begin. None begins after a result has reported the pause.
     await waitUntil('the lane is given up', async () => {
       held.splice(0).forEach((release) => release());
       return (await desk.lanes())[0]!.lease_id === null;

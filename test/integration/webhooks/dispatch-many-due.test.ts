@@ -13,7 +13,7 @@ import { addManyDue } from './many-due.ts';
 import { answer, silence, startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
-/** Enough that anything which looks at all of them is seen to. */
+/** So many that reading all of them would be visible. */
 const dueCount = 20_000;
 
 let desk: DispatchDesk;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   shop = await startReceiver(answer(200));
   await desk.add({ url: dead.origin, merchantId: 'mer_dead' });
   await addManyDue(desk.database.pool, 'mer_dead', dead.origin, dueCount);
-  // Ten more lanes, each with one delivery that can go and one that must wait for it.
+  // Ten more lanes, each with one delivery that can be sent and one that must wait for it.
   await desk.add(
     ...Array.from({ length: 20 }, (_, index) => ({
       url: shop.origin,
@@ -51,7 +51,7 @@ async function rowsRead(client: PoolClient): Promise<number> {
   return Number(rows[0]!.read);
 }
 
-/** Runs `work`, undoes it, and gives how many rows of the deliveries were read for it. */
+/** Runs `work`, reverts it, and returns the number of rows of deliveries that were read for it. */
 async function rowsReadFor(work: (client: PoolClient) => Promise<unknown>): Promise<number> {
   const client = await desk.database.pool.connect();
   try {

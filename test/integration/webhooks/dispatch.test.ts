@@ -80,7 +80,7 @@ describe('a delivery', () => {
     const stored = await desk.untilAttempts(delivery!.id, 1);
 
     expect(inMs(stored.due_at)).toBeGreaterThan(2 * hour - 30_000);
-    // Dispatchers take the database's time from a claim: up to its round trip too late.
+    // Dispatchers take the database's time from a claim, which may be late by its round trip.
     expect(inMs(stored.due_at)).toBeLessThan(2 * hour + 30_000);
   });
 
@@ -216,7 +216,7 @@ describe('the order of events', () => {
       made[2]!.eventId,
       made[5]!.eventId,
     ]);
-    // The endpoint has moved: what is pending goes to its new URL, in order.
+    // The endpoint has a new URL, and its pending deliveries go there in sequence.
     await desk.database.pool.query('update webhooks.webhook_endpoints set url = $2 where id = $1', [
       one,
       `${working.origin}/moved`,

@@ -6,5 +6,5 @@ const [, , databaseUrl = '', options = '{}'] = process.argv;
 await startDispatcher(databaseUrl, JSON.parse(options) as DispatcherOptions, (line) =>
   process.stdout.write(line),
 );
-// Ends with the test, should that end without killing it.
+// Exits with the test, if the test exits without killing it.
 process.stdin.resume().once('end', () => process.exit());

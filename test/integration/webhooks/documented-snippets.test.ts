@@ -44,7 +44,7 @@ interface Case {
   readonly isGenuine: boolean;
 }
 
-/** A webhook as Gatehouse signs it, checked both ways by somebody who knows these secrets. */
+/** A webhook that Gatehouse signed, verified in both ways by a receiver with these secrets. */
 function bothWays(
   what: string,
   live: LiveSecrets,
@@ -126,7 +126,7 @@ function allCases(): Case[] {
   ];
 }
 
-/** What the page's code says of each case. */
+/** The verdict of the page's code on each case. */
 function judge(language: Language, cases: readonly Case[]): string[] {
   const folder = newFolder({
     ...language.files,
@@ -162,7 +162,7 @@ describe('the code on the page accepts genuine webhooks only', () => {
           cases.map(({ what, isGenuine }) => `${what}: ${isGenuine ? 'genuine' : 'refused'}`),
         );
       },
-      // A compiler that has never run before, on a machine that has better things to do.
+      // A compiler that runs for the first time, on a busy machine.
     );
   }
 });

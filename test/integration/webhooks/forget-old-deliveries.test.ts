@@ -14,7 +14,7 @@ afterEach(() => database.pool.query('truncate webhooks.lanes, webhooks.redeliver
 
 const merchantId = newRandomId('mer', at);
 
-/** Deliveries to an endpoint, as they are when they were made and ended so long ago. */
+/** Deliveries to an endpoint that were created and ended this long ago. */
 async function put(
   endpoint: string,
   count: number,

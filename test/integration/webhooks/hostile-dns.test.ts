@@ -39,7 +39,10 @@ const recordBytes = ({ type, data, owner = [0xc0, 12] }: DnsRecord): number[] =>
 
 type Answer = readonly DnsRecord[] | 'garbage' | 'another id' | 'half';
 
-/** Sends webhooks to http://shop.example, whose name server gives these answers to questions about A, one by one, the last for good. */
+/**
+ * Sends webhooks to http://shop.example. Its name server gives these answers to questions about A, one after the
+ * other, and the last to all further ones.
+ */
 async function deskWith(...answers: readonly [Answer, ...Answer[]]) {
   let asked = 0;
   const socket = createSocket('udp4', (message, peer) => {

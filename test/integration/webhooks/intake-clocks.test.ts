@@ -91,6 +91,6 @@ test('events at positions that earlier events had, as after a failover that lost
 
   const rows = await desk.untilAllTakenIn(4);
   expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
-  // One that the broker still brought is none of them.
+  // An event that the broker still delivered is not among them.
   expect(log.find(({ level }) => level === 'error')?.['deliveries']).toBeGreaterThan(0);
 });

@@ -15,7 +15,7 @@ afterEach(async () => {
 const open = async (options?: Parameters<typeof openIntakeDesk>[0]): Promise<IntakeDesk> =>
   (opened = await openIntakeDesk(options));
 
-/** Expires orders until the intake gets events from the broker again; gives how many. */
+/** Expires orders until the intake gets events from the broker again. Returns their number. */
 async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => number): Promise<number> {
   const before = brought();
   const { id: merchantId } = await stack.createMerchant();
@@ -154,7 +154,7 @@ describe('the intake misses nothing', () => {
     await expireOrders(merchantId, numbered('C', 5));
     const rows = await untilAllTakenIn(10);
 
-    // The broker brings again what nobody acknowledged.
+    // The broker delivers messages again that were not acknowledged.
     await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0);
     await connection.close();
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
@@ -198,7 +198,7 @@ describe('the intake misses nothing', () => {
       intake.log.some(({ msg }) => msg === 'the event list of core could not be read; trying again'),
     );
 
-    // The one that the intake knows stays dead; another one ends the order, and publishes that.
+    // The core that the intake knows stays down. Another one ends the order, and publishes that event.
     await stack.startCore();
     await desk.desk.endSession(order);
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
 import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
 
-// Orders end while the broker is killed, loses its store or is away, while sessions are ended and intakes come and go.
-// What is done is decided by the seed; in what order it meets is the machine's.
+// Orders end while the broker is killed, loses its store or is unavailable, and while sessions are ended and intakes
+// start and stop. The seed decides the steps. Their sequence depends on the machine.
 
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const steps = 25;

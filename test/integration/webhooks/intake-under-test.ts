@@ -27,9 +27,9 @@ import type { PaymentDesk } from '../core/payment-desk.ts';
 /** One process's intake, with a database pool and a broker connection of its own. */
 export interface RunningIntake {
   readonly log: readonly LogLine[];
-  /** How often it has said that there are deliveries. */
+  /** The number of its notifications about new deliveries. */
   readonly announced: () => number;
-  /** How many events it has taken from the broker; it reads the others in core's list. */
+  /** The number of events that it read from the broker. It reads the others from core. */
   readonly brought: () => number;
   readonly isIngesting: () => boolean;
   readonly stop: () => Promise<void>;
@@ -53,7 +53,7 @@ export interface DeliveryRow {
 export interface IntakeStart {
   /** Called between the write and the acknowledgement. */
   readonly onDeliveries?: () => void;
-  /** Replaces how deliveries are written. */
+  /** Replaces the write of deliveries. */
   readonly write?: (database: Database) => DeliveryWriter['write'];
 }
 
@@ -69,14 +69,14 @@ export interface IntakeDesk {
   readonly log: readonly LogLine[];
   /** Starts one more process's intake. */
   readonly startIntake: (options?: IntakeStart) => RunningIntake;
-  /** Registers orders with a webhook_url, and ends their payment sessions: core's sweep expires them. */
+  /** Registers orders with a webhook_url, and ends their payment sessions, so that core's sweep expires them. */
   readonly expireOrders: (merchantId: string, orderNumbers: readonly string[]) => Promise<void>;
   readonly deliveries: () => Promise<readonly DeliveryRow[]>;
-  /** Ids of all committed events that merchants must be told of, in commit order. */
+  /** The ids of all committed events that merchants must receive, in commit order. */
   readonly toldEvents: () => Promise<readonly string[]>;
-  /** Waits until these orders have ended and each event to be told has its delivery, and gives the deliveries. */
+  /** Waits until these orders have ended and each of their events has its delivery, and returns the deliveries. */
   readonly untilAllTakenIn: (count: number) => Promise<readonly DeliveryRow[]>;
-  /** Ends the database session of whoever takes in. */
+  /** Ends the database session of the process that ingests. */
   readonly endIntakeSession: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -121,7 +121,7 @@ export async function openIntakeDesk({
 
     const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined, write } = {}) => {
       const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
-      // A connection that was never made cannot be closed: it is waited for, once the broker is there again.
+      // A connection that was never open cannot be closed, so the test waits until the broker is available again.
       cleanUps.push(async () => {
         await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
         await bus.close();

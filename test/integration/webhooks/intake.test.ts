@@ -52,7 +52,7 @@ describe('the intake', () => {
         ['A-3', 'order.expired'],
       ]),
     );
-    // Once for all that are written together, and never for events that make none.
+    // Once for all that are written together, and never for events without deliveries.
     await waitUntil('it says that there are deliveries', () => intake.announced() > 0);
     expect(intake.announced()).toBeLessThanOrEqual(3);
   });
@@ -129,7 +129,7 @@ describe('the intake', () => {
 
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(intake.announced()).toBeLessThan(500);
-    // 400 registered and 400 expired; a few of them may be found by a look at core's list that was due.
+    // 400 registered and 400 expired. A regular read of core's list may find a few of them.
     expect(intake.brought() - broughtBefore).toBeGreaterThan(700);
   });
 

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 let orderCount = 0;
 
-/** An order that ends as soon as core sees that its time is over. */
+/** An order that ends as soon as core checks its session. */
 async function endOrder(own: { merchantId?: string; environment?: Environment; webhookUrl?: string } = {}) {
   const orderNumber = `L-${++orderCount}`;
   const { order } = await stack
@@ -54,7 +54,7 @@ async function endOrder(own: { merchantId?: string; environment?: Environment; w
   return order!;
 }
 
-/** Hears what is told while the test goes on. */
+/** Collects what the stream sends during the test. */
 function listen(asked: WebhookDesk = desk, own: { merchantId?: string } = {}) {
   const leaving = new AbortController();
   const heard: ListenToSandboxEventsResponse[] = [];
@@ -87,7 +87,7 @@ const started = async (own?: { merchantId?: string }) => {
   return listener;
 };
 
-/** How many calls core serves that only a listener makes. */
+/** The number of calls at core that only a listener makes. */
 const upstreamEnded = (): number =>
   stack.cores.flatMap(({ log }) => log).filter(({ ['rpc']: rpc }) => rpc === 'OrderService/WatchOrderEvents')
     .length;

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 
-/** Each statement stays within the time that a statement may take on a busy machine. */
+/** Each statement stays within the time limit of statements, also on a busy machine. */
 const rowsAtOnce = 10_000;
 
-/** Makes so many deliveries of one merchant to `url`, due since an hour ago. Their lane must be there. */
+/** Creates this many deliveries of one merchant to `url`, due for an hour. Their lane must exist. */
 export async function addManyDue(pool: Pool, merchantId: string, url: string, count: number): Promise<void> {
   for (let first = 1; first <= count; first += rowsAtOnce) {
     await pool.query(

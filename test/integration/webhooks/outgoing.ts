@@ -8,7 +8,7 @@ import { startReceiver } from './receivers.ts';
 
 export const loopback = ['127.0.0.0/8', '::1/128'];
 
-/** A sender that may send to this machine, and has time enough for a busy one. */
+/** A sender that may connect to this machine, with time limits for a busy one. */
 export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSender =>
   createWebhookSender({
     sandboxNetworks: loopback,
@@ -25,7 +25,7 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
 export interface SendingDesk {
   readonly openSender: (over?: Partial<WebhookSenderOptions>) => WebhookSender;
   readonly openReceiver: typeof startReceiver;
-  /** Has something else closed with them. */
+  /** Closes something else together with them. */
   readonly closeLater: (close: () => Promise<unknown>) => void;
   /** Closes them all. The desk can be used again. */
   readonly close: () => Promise<void>;

@@ -175,7 +175,7 @@ test('abandoned deliveries, repaired ones and gaps are counted for the last 24 h
     triedMs: { shortest: 7_000, longest: 273_600_000 },
     repairedCount: 1,
     gapCount: 1,
-    // Findings of a version that stored the text alone have no code.
+    // Findings of a version that stored only the text have no code.
     gaps: [{ code: '', orderId: 'ord_2', facts: {}, detail: 'a gap' }],
   });
 });

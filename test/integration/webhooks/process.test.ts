@@ -50,7 +50,7 @@ async function startWith(
   return started;
 }
 
-/** Orders that end at once, of a new merchant if none is given. */
+/** Orders that end at once, by default of a new merchant. */
 async function endOrders(stack: Stack, count: number, webhookUrl: string, merchant?: string): Promise<void> {
   const orders = stack.client(OrderService, 'writer');
   const merchantId = merchant ?? (await stack.createMerchant({ signsWebhooks: true })).id;

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** A webhook that arrived whole. */
+/** A webhook that arrived completely. */
 export interface ReceivedWebhook {
   readonly method: string;
   /** Path and query as sent. */
@@ -17,7 +17,7 @@ export interface ReceivedWebhook {
   readonly body: Buffer;
 }
 
-/** What a receiver does with one webhook: with the HTTP library, or with raw bytes on the socket. */
+/** A receiver's behaviour for one webhook: with the HTTP library, or with raw bytes on the socket. */
 export type Behaviour = (exchange: {
   readonly webhook: ReceivedWebhook;
   readonly response: ServerResponse;
@@ -29,13 +29,13 @@ export interface Receiver {
   /** Such as http://127.0.0.1:40123. */
   readonly origin: string;
   readonly port: number;
-  /** Everything that arrived whole, in order. */
+  /** Everything that arrived completely, in sequence. */
   readonly webhooks: readonly ReceivedWebhook[];
-  /** How often somebody connected. */
+  /** The number of connections so far. */
   readonly connectionCount: () => number;
-  /** How many connections are open now. */
+  /** The number of connections that are open now. */
   readonly openConnectionCount: () => number;
-  /** What it does from now on. */
+  /** Sets its behaviour from now on. */
   readonly behave: (behaviour: Behaviour) => void;
   /** Closes every connection, those in use too, and the port. */
   readonly close: () => Promise<void>;
@@ -46,11 +46,11 @@ export interface ReceiverOptions {
   readonly host?: string;
   /** A free one when absent. */
   readonly port?: number;
-  /** PEM texts: the receiver speaks TLS with them. */
+  /** PEM texts. With them, the receiver uses TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** Starts a receiver that does to each webhook what `behaviour` says. */
+/** Starts a receiver that handles each webhook by `behaviour`. */
 export async function startReceiver(
   behaviour: Behaviour = answer(204),
   { host = '127.0.0.1', port = 0, tls }: ReceiverOptions = {},
@@ -66,7 +66,7 @@ export async function startReceiver(
       current({ webhook, response, socket: message.socket });
     });
   };
-  // Longer than any test: what ends a connection is the behaviour or the sender.
+  // Longer than any test, so that only the behaviour or the sender ends a connection.
   const options = { keepAliveTimeout: 120_000 };
   const server: Server =
     tls === undefined ? createServer(options, receive) : createSecureServer({ ...options, ...tls }, receive);
@@ -99,7 +99,7 @@ export async function startReceiver(
   };
 }
 
-/** Undefined when the sender went away before the whole webhook was there. */
+/** Undefined when the sender disconnected before the whole webhook had arrived. */
 async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | undefined> {
   const chunks: Buffer[] = [];
   try {
@@ -115,7 +115,7 @@ async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | 
   };
 }
 
-/** A port nobody listens on. It was free a moment ago; nothing else can be promised of a port. */
+/** A port without a listener. It was free a moment ago, and no more can be promised of a port. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -125,7 +125,9 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-/** A server that does something else than HTTP with each connection. Every connection is closed with it. */
+/**
+ * A server that handles each connection by something other than HTTP. It closes every connection when it is closed.
+ */
 export async function startTcpServer(
   serve: (socket: Socket) => void,
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
@@ -149,7 +151,7 @@ export async function startTcpServer(
   };
 }
 
-/** Answers, as a receiver should. */
+/** Answers like a correct receiver. */
 export const answer =
   (status: number, headers: Readonly<Record<string, string>> = {}, body: string | Buffer = ''): Behaviour =>
   ({ response }) => {
@@ -159,20 +161,20 @@ export const answer =
 /** Never answers. */
 export const silence: Behaviour = () => {};
 
-/** Answers one way to the webhooks that a test picks, another way to all others. */
+/** Answers the webhooks that a test selects in one way, and all others in another. */
 export const onlyFor =
   (isPicked: (webhook: ReceivedWebhook) => boolean, picked: Behaviour, others: Behaviour): Behaviour =>
   (exchange) =>
     (isPicked(exchange.webhook) ? picked : others)(exchange);
 
-/** Begins an answer and never goes on. */
+/** Begins an answer and never continues. */
 export const silenceAfterHeaders =
   (status = 200): Behaviour =>
   ({ socket }) => {
     socket.write(`HTTP/1.1 ${status} Whatever\r\ncontent-length: 100\r\n\r\n`);
   };
 
-/** Closes the connection hard: at once, or after these bytes. */
+/** Resets the connection, at once or after these bytes. */
 export const reset =
   (before = ''): Behaviour =>
   ({ socket }) => {
@@ -188,7 +190,7 @@ export const raw =
     else socket.end(bytes);
   };
 
-/** A good answer that takes for ever: a byte every few milliseconds here, every second in life. */
+/** A good answer that takes for ever: a byte every few milliseconds here, and every second in practice. */
 export const byteByByte: Behaviour = ({ socket }) => {
   socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10000\r\n\r\n');
   const drip = setInterval(() => socket.write('.'), 5);

@@ -29,7 +29,7 @@ afterEach(async () => {
   await desk.desk.query('truncate webhooks.findings');
 });
 
-/** One round, by a clock that is ahead: what has just happened is old enough to be looked at. */
+/** One round with a clock that is ahead, so that it examines what has just happened. */
 async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
   const { database, writer, orders, stack } = desk;
   const { logger, log } = keptLog();
@@ -160,7 +160,7 @@ describe('a round of the reconciler', () => {
       code: 'DELIVERY_CREATED',
       facts: {},
     }));
-    // Both are of one moment, and so in no order.
+    // Both have the same time, so their sequence is undefined.
     expect(found).toHaveLength(2);
     expect(found).toEqual(expect.arrayContaining(expected));
     const due = await desk.desk.query(
@@ -181,7 +181,7 @@ describe('a round of the reconciler', () => {
       await endpointOf(merchantId, 'https://refunds.example', ['refund.completed']),
     ];
     const created = `update webhooks.webhook_endpoint_types set since = since - interval '2 minutes' where merchant_id = $1`;
-    // The first order is too old for the endpoints by now, and the next ones are not.
+    // The first order is too old for the endpoints now, and the next ones are not.
     await desk.desk.query(
       `update webhooks.webhook_endpoint_types set since = since + interval '2 minutes' where merchant_id = $1`,
       [merchantId],

@@ -27,7 +27,7 @@ afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 const operator = () => desk.client('operator');
 
-/** Works off redeliveries in this process until the test has ended. */
+/** Runs redeliveries in this process until the test has ended. */
 function startWorker(): { readonly due: () => number } {
   let due = 0;
   const stop = new AbortController();

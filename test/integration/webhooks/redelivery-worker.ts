@@ -1,4 +1,4 @@
-/** A process that works off redeliveries and nothing else, to be killed. Started with the database's URL. */
+/** A process that only runs redeliveries, to be killed. Its argument is the database's URL. */
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';

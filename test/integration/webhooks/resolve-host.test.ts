@@ -13,7 +13,7 @@ const types = { A: 1, AAAA: 28 };
 type RecordType = keyof typeof types;
 const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
 
-/** An address as its bytes, or what the name server says instead; undefined: it is silent. */
+/** An address as its bytes, or another answer of the name server; undefined: no answer. */
 type Answer = readonly number[] | keyof typeof codes | undefined;
 
 /** Resolves with a real name server that answers every question about a type in the same way. */

@@ -14,7 +14,7 @@ import { sharedStack } from '../../support/shared-stack.ts';
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
 
-// Who may call what, written out by hand: a change of rights must be made twice to be made.
+// The rights of each role, written by hand, so that a change of rights must be made in two places.
 const methods = { ...WebhookService.method, ...WebhookEndpointService.method };
 type MethodName = keyof typeof methods;
 const open: Readonly<Record<MethodName, readonly Role[]>> = {
@@ -47,7 +47,7 @@ const open: Readonly<Record<MethodName, readonly Role[]>> = {
   testWebhookEndpoint: ['dashboard', 'operator'],
 };
 
-/** Calls with an empty request: whoever is let in is told what is missing or is answered. */
+/** Calls with an empty request. A caller with access gets the missing fields or an answer. */
 async function verdict(transport: Transport, name: MethodName): Promise<string> {
   const method: DescMethodUnary | DescMethodStreaming = methods[name];
   try {

@@ -25,7 +25,7 @@ const reader = () => desk.client('reader');
 const operator = () => desk.client('operator');
 const sql = (text: string, values: unknown[] = []) => desk.database.pool.query(text, values);
 
-/** Makes deliveries what they are after an attempt. */
+/** Gives deliveries the state after an attempt. */
 const end = (ids: readonly string[], state: 'DELIVERED' | 'GIVEN_UP') =>
   sql(
     `update webhooks.deliveries
@@ -95,7 +95,7 @@ describe('listing', () => {
     const [elsewhere] = await desk.deliver(merchantId, { endpoint: 'http://127.0.0.1:3000' });
     await end([delivered!], 'DELIVERED');
     await end([givenUp!], 'GIVEN_UP');
-    // Not much longer: a search by time goes by the ids, and those are of now.
+    // Not much longer, because a search by time uses the ids, which have the present time.
     const anHourAgo = Date.now() - 3_600_000;
     await sql('update webhooks.deliveries set created_at = $2 where id = $1', [
       elsewhere,

@@ -12,7 +12,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
-// The key that encrypts signing secrets is replaced while merchants go on being told: docs/operating/webhooks.md.
+// The key that encrypts signing secrets is replaced while webhooks are sent: docs/operating/webhooks.md.
 
 let receiver: Receiver;
 let merchantId: string;
@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const newKey = (name: string): string => `${name}:${randomBytes(32).toString('hex')}`;
 
-/** A webhooks process with these keys, in place of the one before. */
+/** A webhooks process with these keys, which replaces the previous one. */
 async function restartWith(...keys: readonly string[]): Promise<GatehouseProcess> {
   for (const process of processes.splice(0)) expect(await process.stop()).toBe(0);
   const started = await startInline('webhooks', {
@@ -54,7 +54,7 @@ async function endOrder(orderNumber: string): Promise<void> {
   );
 }
 
-/** Whether the webhook that tells of an order is signed with a secret, once it has come. */
+/** Whether the webhook of an order is signed with a secret, after it has arrived. */
 async function isSignedWith(secret: string, orderNumber: string): Promise<boolean> {
   const { headers, body } = await waitUntil(`${orderNumber} is told of`, () =>
     receiver.webhooks.find((webhook) => webhook.body.includes(`"${orderNumber}"`)),

@@ -13,7 +13,7 @@ const key = namedKey('k1');
 const database = sharedWebhooksDatabase();
 let merchantId: string;
 let clock: Date;
-/** What the readers of the clock see; a test moves it. */
+/** The time that every reader of the clock gets. A test moves it. */
 const passTime = (ms: number): void => void (clock = new Date(clock.getTime() + ms));
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   clock = new Date();
 });
 
-/** The secrets as one process has them, with its own memory. */
+/** The secrets as one process has them, with its own cache. */
 const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
   createSigningSecrets({ database, keys: [key], newId: newRandomId, randomBytes, now: () => clock, ...own });
 
@@ -217,7 +217,7 @@ describe('encryption at rest', () => {
     );
 
     const dump = rows[0]!.text;
-    // Bytes are dumped in base64, here and there broken into lines.
+    // Bytes are dumped in base64, in places with line breaks.
     const bytes = [...dump.matchAll(/<sealed>([^<]+)<\/sealed>/g)].map(([, base64 = '']) =>
       Buffer.from(base64, 'base64'),
     );

@@ -28,7 +28,7 @@ import type { SigningSecrets } from '../../../src/webhooks/secrets/signing-secre
 import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
-/** The webhooks process's RPCs, served in this process beside a core of its own; nothing is sent. */
+/** The RPCs of the webhooks process, served in this process beside a core of its own. Nothing is sent. */
 export interface WebhookDesk {
   readonly database: Database;
   readonly secrets: SigningSecrets;
@@ -36,11 +36,11 @@ export interface WebhookDesk {
   readonly connectUrl: string;
   readonly client: (role: Role) => Client<typeof WebhookService>;
   readonly endpointClient: (role: Role) => Client<typeof WebhookEndpointService>;
-  /** How often work was announced. */
+  /** The number of notifications about work. */
   readonly rings: { due: number; redelivery: number; deleted: number };
   /** Begins to stop, as a process does. */
   readonly drain: () => void;
-  /** Puts deliveries there as the intake does; each field that a test does not name is its own. */
+  /** Creates deliveries as the intake does. Fields that a test does not name have unique values. */
   readonly deliver: (merchantId: string, own?: Partial<NewDelivery>, count?: number) => Promise<string[]>;
   readonly close: () => Promise<void>;
 }

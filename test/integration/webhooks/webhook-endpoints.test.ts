@@ -68,7 +68,7 @@ describe('creating an endpoint', () => {
     expect(webhookEndpoints).toEqual([webhookEndpoint]);
     expect(awaitedSecrets).toEqual([]);
     expect(JSON.stringify(webhookEndpoints, (_key, value: unknown) => String(value))).not.toContain(secret);
-    // The merchant's own secret, of orders' webhook_urls, is another one.
+    // The merchant's own secret, for webhook_urls of orders, is another one.
     expect((await desk.client('reader').listSigningSecrets({ merchantId })).signingSecrets).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { messagesIn } from '../../../src/checkout/language/dictionary.ts';
 
-/** All texts of a language by their path; functions give theirs for a placeholder. */
+/** All texts of a language by their path. Functions get a placeholder. */
 function textsOf(value: unknown, path = ''): [string, string][] {
   if (typeof value === 'string') return [[path, value]];
   if (typeof value === 'function')

@@ -24,7 +24,7 @@ const settings = {
   GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.pay.example',
 };
 
-/** Runs a command against servers that know these merchants, and gives what they were asked about. */
+/** Runs a command against servers that know these merchants, and returns the requests that they got. */
 async function run(
   merchants: readonly string[],
   line: string,

@@ -7,7 +7,7 @@ import { runCli } from '../../../src/cli/program.ts';
 import { gatehouseVersion } from '../../../src/cli/version.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 
-/** Runs a command that should never come so far as to look for a core. */
+/** Runs a command that must end before it looks for a core. */
 async function run(...args: readonly string[]) {
   return runWith({ GATEHOUSE_DATA_DIR: '/nowhere' }, ...args);
 }

@@ -11,7 +11,7 @@ const exchange = (purpose: string, second: number, responseBody = '{}'): WalletE
     startTime: timestampFromDate(new Date(Date.UTC(2026, 0, 31, 8, 30, second))),
   });
 
-/** The line that each exchange begins with, or that stands for those left out. */
+/** The line with which each exchange begins, or that stands for omitted ones. */
 const heads = (shown: string): string[] => shown.split('\n').filter((line) => /^\S/.test(line));
 
 const asked = (count: number): WalletExchange[] =>

@@ -47,14 +47,14 @@ const withoutDecision = (event: OrderEventMessage): OrderEventMessage => {
   return rest;
 };
 
-/** Replays the events, with the rules of this release unless others are given. */
+/** Replays the events, by default with the rules of this release. */
 function rehearse(events: readonly OrderEventMessage[], rules?: Rules) {
   const rehearsal = createRehearsal(rules);
   const differences = events.flatMap((event) => rehearsal.replay(event));
   return { differences, counts: rehearsal.counts() };
 }
 
-/** The events of commands, each a minute after the one before. Every command must be accepted. */
+/** The events of commands, each a minute after the previous one. Every command must be accepted. */
 function recorded(commands: readonly Command[]): OrderEventMessage[] {
   const registered = registerOrder(buildFacts());
   const events = [...registered.events];

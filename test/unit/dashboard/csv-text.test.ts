@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { csvField, csvLine, csvName } from '../../../src/dashboard/csv/csv-text.ts';
 
-/** Reads a line as a spreadsheet does that splits at `separator`, with or without knowing quotes. */
+/** Reads a line like a spreadsheet that splits at `separator`, with or without support for quotes. */
 function cellsOf(text: string, separator: string, knowsQuotes: boolean): string[] {
   const cells: string[] = [];
   let cell = '';
@@ -21,7 +21,7 @@ function cellsOf(text: string, separator: string, knowsQuotes: boolean): string[
   return [...cells, cell];
 }
 
-/** Whether a spreadsheet may run the cell, also one that takes blanks, quotes and unseen characters away first. */
+/** Whether a spreadsheet may run the cell, also one that first removes blanks, quotes and invisible characters. */
 const isFormula = (cell: string): boolean => /^[\s"\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(cell);
 
 describe('a field of a CSV file', () => {

@@ -11,7 +11,7 @@ async function wordsOf(language: string, area: string): Promise<Words> {
   return (await import(join(folder, language, area))) as Words;
 }
 
-/** Every text, by its path; a function is called with as many marks as it takes. */
+/** Every text by its path. A function is called with as many marks as it has parameters. */
 function textsOf(words: unknown, path = ''): [string, string][] {
   if (typeof words === 'string') return [[path, words]];
   if (typeof words === 'function') {
@@ -22,7 +22,7 @@ function textsOf(words: unknown, path = ''): [string, string][] {
   return Object.entries(words).flatMap(([name, value]) => textsOf(value, `${path}.${name}`));
 }
 
-/** Tables that are empty: in English core's own sentences serve, which other languages have words of their own for. */
+/** Empty tables: in English, core's own sentences are shown, and other languages have texts of their own. */
 function emptyTablesOf(words: unknown, path = ''): string[] {
   if (typeof words !== 'object' || words === null) return [];
   const entries = Object.entries(words);
@@ -30,7 +30,7 @@ function emptyTablesOf(words: unknown, path = ''): string[] {
   return entries.flatMap(([name, value]) => emptyTablesOf(value, `${path}.${name}`));
 }
 
-/** What each function of the words gives for ones, whatever it takes. */
+/** The result of each function of the words when every argument is one. */
 function textsOfOne(words: unknown): string[] {
   if (typeof words === 'function')
     return [

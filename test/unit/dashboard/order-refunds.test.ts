@@ -13,7 +13,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { WalletRefunds, WalletSchema } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 
-/** What the page says of a paid order of 100.50 ETB with refunds of these amounts and states. */
+/** What the page shows about a paid order of 100.50 ETB with refunds of these amounts and states. */
 function shown(
   ways: WalletRefunds,
   refunds: readonly (readonly [string, RefundStatus])[],
@@ -34,7 +34,7 @@ function shown(
     refunded,
   });
   const events = refunds.flatMap(([amount, status], index) =>
-    // The last event of a refund has its present state.
+    // The last event of a refund has its current state.
     [RefundStatus.REQUESTED, status].map((each) =>
       create(OrderEventSchema, {
         refund: create(RefundSchema, { refundId: `rfd_${index}`, amount, currency: 'ETB', status: each }),

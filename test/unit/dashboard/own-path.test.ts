@@ -11,7 +11,7 @@ describe('a path of the dashboard', () => {
     [`${keys}/`, `${keys}/`],
     [keys, keys],
     ['/m/mer_1/sandbox/orders.csv?number=a%20b', '/m/mer_1/sandbox/orders.csv?number=a%20b'],
-    // What is parsed is what is used, never the text.
+    // The parsed path is used, and never the text.
     ['/m/mer_1/x/../sandbox/keys#top', keys],
     ['/m/mer_1\\sandbox\\keys', keys],
     ['/m/mer_1/sandbox/k\teys', keys],
@@ -24,7 +24,7 @@ describe('a path of the dashboard', () => {
     ...['/\t/evil.example', '/\n\\evil.example', `/x/..//evil.example${keys}`, `//evil.example${keys}`],
     ...[`/\\evil.example${keys}`, '/%5Cevil.example', '/%2F%2Fevil.example', `https://evil.example${keys}`],
     ...[`http://dashboard.invalid${keys}`, '//[', 'javascript:alert(1)', '/no-such-route'],
-    // Nobody is sent to sign in from a page that is open to everyone.
+    // A page that is open to everyone never leads to the sign-in.
     '/sign-in?next=/',
     ...[`${keys}?${'x'.repeat(2000)}`, ['/account', '/account'], undefined],
   ])('cannot be %p, with any method', (text) => {

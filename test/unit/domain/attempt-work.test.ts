@@ -46,7 +46,7 @@ function lease(state: State) {
   return decideLease(order, work, leaseMs, state.now ?? now);
 }
 
-/** Order, attempt, events, and for a lease whether the wallet may know the request already. */
+/** Order, attempt and events, and for a lease whether the wallet may already know the request. */
 function summaryOf(state: State): string {
   const decided = lease(state);
   if (!decided.ok) return decided.error;

@@ -4,7 +4,7 @@ import type { OrderFacts, OrderInFull, PaymentAttempt, StrayMoney } from '../../
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
 
-/** When the orders built here are registered; their sessions last 30 minutes. */
+/** The time when the orders of this file are registered. Their sessions last 30 minutes. */
 export const registeredAt = new Date('2026-03-01T12:00:00.000Z');
 export const expiresAt = new Date('2026-03-01T12:30:00.000Z');
 

@@ -12,24 +12,24 @@ import type { Result } from '../../../src/core/domain/result.ts';
 import { type Command, type Rejection, transition } from '../../../src/core/domain/transition.ts';
 import { buildFacts, money, phone, registeredAt } from './build-order.ts';
 
-/** One command of a history and what it did. */
+/** One command of a history, and its effect. */
 export interface Step {
   readonly before: OrderInFull;
   readonly command: Command;
   readonly now: Date;
   readonly result: Result<Changed, Rejection>;
-  /** The order that the next command meets. */
+  /** The order before the next command. */
   readonly after: OrderInFull;
 }
 
-/** An order's life under commands that come at any time, in any order, about any attempt. */
+/** Histories of an order under commands at any time, in any sequence, about any attempt. */
 export interface History {
   readonly steps: readonly Step[];
   readonly events: readonly OrderEvent[];
   readonly order: OrderInFull;
 }
 
-/** A command without the attempt it is about, and how long after the last one it comes. */
+/** A command without its attempt, and the time after the previous one. */
 interface Move {
   readonly about: 'latest' | 'earlier';
   readonly seconds: number;
@@ -85,7 +85,7 @@ const anyMove: fc.Arbitrary<readonly Move[]> = fc
   })
   .map((move) => [move]);
 
-/** Pure chance rarely gets as far as a fifth attempt, so whole tries that the wallet declines are mixed in. */
+/** Random commands rarely reach a fifth attempt, so complete attempts that the wallet declines are mixed in. */
 const declinedTry: fc.Arbitrary<readonly Move[]> = fc.integer({ min: 0, max: 90 }).map((seconds) =>
   [starting('walletb_ussd'), sending, declining('wrong_pin')].map((commandFor) => ({
     about: 'latest',
@@ -101,7 +101,7 @@ export const histories: fc.Arbitrary<History> = fc
   )
   .map(([paymentType, moves]) => live(paymentType, moves.flat()));
 
-/** Attempt ids count up: pat_1, pat_2… so that an earlier one is known. */
+/** Attempt ids count up (pat_1, pat_2…), so that a command can name an earlier one. */
 function live(paymentType: PaymentType, sequence: readonly Move[]): History {
   const registered = registerOrder(buildFacts({ paymentType }));
   const steps: Step[] = [];

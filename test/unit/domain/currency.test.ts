@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Currency } from '../../../src/core/domain/currency.ts';
 
-/** ISO 4217 list one as published on 2026-01-01, in its order of countries; other decimals than 2 behind the code. */
+/**
+ * ISO 4217 list one as published on 2026-01-01, in its order of countries. A number follows a code whose decimals are
+ * not 2.
+ */
 const listOne = `
   AFN EUR ALL DZD USD AOA XCD XAD ARS AMD AWG AUD AZN BSD BHD:3 BDT BBD BYN BZD XOF:0 BMD INR BTN BOB BOV BAM BWP NOK
   BRL BND BIF:0 CVE KHR XAF:0 CAD KYD CLP:0 CLF:4 CNY COP COU KMF:0 CDF NZD CRC CUP XCG CZK DKK DJF:0 DOP EGP SVC ERN
@@ -14,7 +17,7 @@ const listOne = `
   .split(/\s+/)
   .map((entry) => entry.split(':'));
 
-/** Every three-letter code there could be. */
+/** Every possible code of three letters. */
 const threeLetterCodes = letters().flatMap((a) => letters().flatMap((b) => letters().map((c) => a + b + c)));
 
 function letters(): string[] {

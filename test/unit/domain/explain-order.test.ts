@@ -16,7 +16,7 @@ import type { Refund, RefundProgress } from '../../../src/core/domain/refund-rec
 import { buildAttempt, buildOrder, expiresAt, money, registeredAt } from './build-order.ts';
 import { orderHistories } from './order-histories.ts';
 
-/** Who may hold each fact. The others hold none. */
+/** The possible holders of each fact. */
 const holdersOf: Readonly<Record<CoreFact, CoreHolder>> = {
   NOTHING: 'NOBODY',
   CUSTOMER_PAYMENT: 'PAYER',
@@ -143,7 +143,7 @@ test('every reachable order has one explanation, a holder who can act, and consi
       expect(order.status === 'PENDING' && waitingFor === 'NOTHING').toBe(false);
       if (heldBy === 'WALLET') expect(wallet).toBe('walleta');
       const takesMoney = attempt !== null && isInFlight(attempt.attempt);
-      // Nobody is told to pay again while a payment may still take money.
+      // No explanation asks for another payment while one may still take money.
       expect(takesMoney && ['CUSTOMER_PAYMENT', 'ANOTHER_PAYMENT'].includes(waitingFor)).toBe(false);
       const isMoneyOut = explained.strays.some(({ reversal }) => reversal.status !== 'REVERSED');
       if (order.status !== 'PENDING' && isMoneyOut) expect(waitingFor).not.toBe('NOTHING');

@@ -19,7 +19,7 @@ const start = (attemptId: AttemptId): Command => ({
   phone: phone('0911223344'),
 });
 
-/** What a wallet, a payer or an operator does next. Attempts are named by how many came after them. */
+/** The next move of a wallet, a payer or an operator. Attempts are named by the number of later ones. */
 type Move =
   | {
       readonly do:
@@ -60,13 +60,13 @@ const moves: fc.Arbitrary<readonly Move[]> = fc.array(
   { maxLength: 40, size: 'max' },
 );
 
-/** The wallet's ledger beside the order: which attempts hold money of the payer. */
+/** The wallet's ledger beside the order: the attempts that hold money of the payer. */
 interface Life {
   readonly order: OrderInFull;
   readonly holds: ReadonlySet<string>;
 }
 
-/** Plays what happens around an order as the store records it. `isHonest`: the wallet never takes back its no. */
+/** Plays moves around an order as the store records them. `isHonest`: the wallet never revokes a refusal. */
 function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, sent: boolean) => void): Life {
   let order: OrderInFull = registerOrder(buildFacts()).order;
   const holds = new Set<string>();

@@ -5,7 +5,7 @@ import { Money } from '../../../src/core/domain/money.ts';
 
 const notDecimalText = 'must be decimal text greater than zero, such as 100.50';
 
-/** Currencies of every exponent there is. */
+/** Currencies of every existing exponent. */
 const currency = fc.constantFrom('JPY', 'ETB', 'KWD', 'CLF').map((code) => Currency.of(code));
 
 /** A currency, and minor units that fit into 12 digits before the point. */

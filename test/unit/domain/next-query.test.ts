@@ -5,7 +5,7 @@ import type { OpenAttempt } from '../../../src/core/domain/next-query.ts';
 const now = new Date('2026-01-01T08:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 
-/** Seconds until an attempt, just begun and taken for the first time, is looked at again. */
+/** The seconds until the next query of an attempt that has just begun and is leased for the first time. */
 const waitOf = (own: Partial<OpenAttempt> = {}): number => {
   const attempt = {
     leases: 1,

@@ -8,7 +8,7 @@ import { decideOutcome } from '../../../src/core/domain/wallet-outcome.ts';
 import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
 import { buildFacts, phone, registeredAt } from './build-order.ts';
 
-// Workers lease attempts and report whatever wallets say of them, in any order and at any time.
+// Workers lease attempts and report every outcome of wallets, in any sequence and at any time.
 
 type Move =
   | { readonly type: 'pay' | 'lease' | 'expire' | 'cancel' }
@@ -58,12 +58,12 @@ export interface OrderHistory {
   readonly work: AttemptWork | undefined;
   /** The time of the last move. */
   readonly now: Date;
-  /** What became of each payment. */
+  /** The result of each payment. */
   readonly told: readonly Becomes[];
   readonly sentUnleased: boolean;
 }
 
-/** Lives one order with its latest attempt through the moves. */
+/** Applies the moves to one order with its latest attempt. */
 function live(
   paymentType: PaymentType,
   steps: readonly { readonly move: Move; readonly seconds: number }[],

@@ -175,7 +175,7 @@ test('the stated wait is never too short, at most one step too long, and reveals
   );
 });
 
-/** One phone under prompts that come at any time, with a clock of its own. */
+/** One phone under prompts at any time, with a clock of its own. */
 class Phone {
   nowMs = 0;
   readonly prompts: {
@@ -270,7 +270,7 @@ describe('whatever requesters do', () => {
 });
 
 describe('in a contest, an attacker requests a prompt every second, and always before the victim', () => {
-  /** How many seconds the victim's merchant takes to get its prompt through when it comes back as it is told. */
+  /** The seconds until the victim's merchant gets its prompt, when it repeats its request after each stated wait. */
   function secondsUntilThrough(
     attackers: readonly PromptRequester[],
     answer: 'ignored' | 'declined',

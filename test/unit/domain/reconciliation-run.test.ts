@@ -35,7 +35,7 @@ describe('each state answers each command', () => {
   };
 
   test.each([
-    // state, make due, lease at once, lease when its time has come, use under lease-1, under another lease
+    // state, make due, lease at once, lease when it is due, use under lease-1, under another lease
     ['waiting', 'WAITING', 'not_due', 'RUNNING', 'lease_lost', 'lease_lost'],
     ['running', 'RUNNING', 'not_due', 'RUNNING', 'RUNNING', 'lease_lost'],
     ['completed', 'ended', 'not_due', 'not_due', 'lease_lost', 'lease_lost'],
@@ -115,7 +115,7 @@ const anyMove: fc.Arbitrary<readonly Timed[]> = fc
   })
   .map((move) => [move]);
 
-/** Pure chance rarely gets as far as the seventh try, so whole tries that fail are mixed in. */
+/** Random commands rarely reach the seventh try, so complete tries that fail are mixed in. */
 const failedTry: fc.Arbitrary<readonly Timed[]> = fc.constant([
   { seconds: 30_000, move: 'lease' },
   { seconds: 0, move: 'page' },
@@ -133,7 +133,7 @@ interface Step {
   readonly after: ReconciliationRun;
 }
 
-/** A run under commands that come at any time, in any order, from any worker. A command cannot change what it is given. */
+/** A run under commands at any time, in any sequence, from any worker. A command cannot change its input. */
 function live(sequence: readonly Timed[]): readonly Step[] {
   const steps: Step[] = [];
   let run: ReconciliationRun = Object.freeze(waiting);
@@ -165,7 +165,7 @@ function live(sequence: readonly Timed[]): readonly Step[] {
   return steps;
 }
 
-/** Asserts that no step of any history breaks a rule. */
+/** Asserts that no step of any history violates a rule. */
 const never = (breaksTheRule: (step: Step) => boolean) => {
   fc.assert(
     fc.property(moves, (sequence) => {

@@ -137,7 +137,7 @@ test.each([
   ['every statement read, and the stream lost', 'LOST', ['READ', 'READ'], 'known', needsOperator],
   ['every statement read, and the stream with gaps', 'PARTIAL', ['READ', 'READ'], 'known', needsOperator],
   ['an own statement unread', 'COMPLETE', ['READ', 'READING'], 'known', waits],
-  // The operator decides when nothing more can be read, or when it fails again and again.
+  // The operator decides when nothing more can be read, or when reading fails repeatedly.
   ['an own statement unread, and the stream lost', 'LOST', ['READ', 'READING'], 'known', waits],
   ['a failing statement', 'COMPLETE', ['READ', 'FAILING'], 'known', waits],
   ['a removed account', 'COMPLETE', ['READ', 'REMOVED'], 'known', needsOperator],

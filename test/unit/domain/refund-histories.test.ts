@@ -38,13 +38,13 @@ const paid = buildOrder({
 const limit = '60';
 const start = Date.UTC(2026, 2, 1, 13);
 
-/** What a wallet does with the request of one name: it pays at most once, whatever it answers. */
+/** The wallet's decision about the request of one name. It pays at most once, whatever it answers. */
 interface Ledger {
   readonly paidOut: Map<string, bigint>;
 }
 
 type Move =
-  /** An amount, whatever is left of the order, or one minor unit more than that. */
+  /** An amount, the rest of the order, or one minor unit more than the rest. */
   | {
       readonly type: 'create';
       readonly minorUnits: bigint | 'whatever is left' | 'too much';
@@ -52,7 +52,7 @@ type Move =
     }
   | { readonly type: 'approve' | 'decline'; readonly index: number; readonly by: 'anna' | 'ben' }
   | { readonly type: 'lease' | 'hasten' | 'crash'; readonly index: number }
-  /** The wallet executes the request or refuses it for good, and its answer arrives or is lost. */
+  /** The wallet executes the request or refuses it definitely, and its answer arrives or is lost. */
   | {
       readonly type: 'answer';
       readonly index: number;
@@ -109,7 +109,7 @@ interface World {
   readonly isStrayToo: boolean;
 }
 
-/** Plays a history, and calls `check` after each step with the world before and after it. */
+/** Plays a history, and calls `check` after each step with the state before and after it. */
 function play(
   { refunds: capability, moves }: { readonly refunds: 'any' | 'whole'; readonly moves: readonly Move[] },
   check: (world: World, before: World) => void,
@@ -205,7 +205,7 @@ function play(
         const leaseId = leases.get(refund.id);
         if (leaseId === undefined || refund.progress.status !== 'REVERSAL_DUE' || !refund.progress.isLeased)
           return current;
-        // The name is executed at most once. A refusal for good is possible only before that.
+        // A request of one name is executed at most once. A definite refusal is possible only before that.
         const paidOut = new Map(ledger.paidOut);
         if (each.executes) paidOut.set(refund.id, refund.minorUnits);
         const hasPaid = paidOut.has(refund.id);

@@ -50,7 +50,7 @@ const states: Record<string, Reversal> = {
 
 describe('each state answers each command', () => {
   test.each([
-    // state, lease at once, lease when its time has come, report under lease-1, report under another, retry
+    // state, lease at once, lease when it is due, report under lease-1, report under another, retry
     ['free', 'leased', 'leased', 'lease_lost', 'lease_lost', 'under_way'],
     ['leased', 'not_due', 'leased', 'recorded', 'lease_lost', 'under_way'],
     ['pending', 'not_due', 'leased', 'repeat', 'lease_lost', 'under_way'],
@@ -173,13 +173,13 @@ interface Step {
   readonly move: Move;
   readonly now: Date;
   readonly after: Reversal;
-  /** What a lease said of the request before. */
+  /** The report of a lease about the previous request. */
   readonly sentBefore?: boolean;
-  /** The last answer under the name that the reversal had before the step; undefined while it may come yet. */
+  /** The last answer under the name that the reversal had before the step; undefined while it may still arrive. */
   readonly lastAnswer: ReversalOutcome | undefined;
 }
 
-/** A reversal under commands that come at any time, in any order, from any worker. A command cannot change what it is given. */
+/** A reversal under commands at any time, in any sequence, from any worker. A command cannot change its input. */
 function live(sequence: readonly { readonly seconds: number; readonly move: Move }[]): readonly Step[] {
   const steps: Step[] = [];
   let reversal: Reversal = Object.freeze(free);
@@ -217,7 +217,7 @@ function live(sequence: readonly { readonly seconds: number; readonly move: Move
   return steps;
 }
 
-/** Asserts that no step of any history breaks a rule. */
+/** Asserts that no step of any history violates a rule. */
 const never = (breaksTheRule: (step: Step) => boolean) => {
   fc.assert(
     fc.property(moves, (sequence) => {

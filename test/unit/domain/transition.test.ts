@@ -12,7 +12,7 @@ import type {
 import { type Command, type RejectionOf, transition } from '../../../src/core/domain/transition.ts';
 import { buildAttempt, buildOrder, buildStrayMoney, expiresAt, money, phone } from './build-order.ts';
 
-/** The rows: what the order and its latest attempt are before the command. */
+/** The rows: the order and its latest attempt before the command. */
 type State = readonly [
   status: OrderStatus,
   attempt: PaymentAttemptStatus | null,
@@ -36,7 +36,7 @@ const states: Readonly<Record<string, State>> = {
   'requested, held': ['PENDING', 'REQUESTED', 2, ['REVERSAL_DUE']],
   'requested, back': ['PENDING', 'REQUESTED', 2, ['REVERSED']],
   'sent, held': ['PENDING', 'SENT', 2, ['REVERSAL_REFUSED']],
-  // The next three cannot come about, yet have to be safe.
+  // The next three cannot occur, but must be safe.
   '5th declined': ['PENDING', 'DECLINED', 5],
   '5th timed out': ['PENDING', 'TIMED_OUT', 5],
   'paid, pending': ['PENDING', 'SUCCEEDED', 1],
@@ -81,7 +81,9 @@ const commands: Readonly<Record<string, readonly Command[]>> = {
   ],
 };
 
-/** What a cell's word says about the order after the command: its status, its latest attempt's, and the one event. */
+/**
+ * The meaning of a cell's word for the order after the command: its status, its latest attempt's, and the one event.
+ */
 type Change = readonly [
   status: OrderStatus,
   attempt: PaymentAttemptStatus | null,
@@ -105,7 +107,7 @@ const changes: Readonly<Record<string, Change>> = {
   'EXPIRED with': ['EXPIRED', 'TIMED_OUT', 'EXPIRED', 'attempt'],
 };
 
-/** What a cell's word says when the order stays as it is. */
+/** The meaning of a cell's word when the order does not change. */
 const rejections: Readonly<Record<string, (order: OrderInFull) => unknown>> = {
   final: ({ status }) => ({ type: 'order_is_final', status }),
   held: () => ({ type: 'money_not_returned', attemptId: 'pat_earlier' }),

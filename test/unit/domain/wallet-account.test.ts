@@ -12,12 +12,12 @@ describe('every state with every command', () => {
     ['NEXT', 'ACCEPTED', 'CURRENT'],
     ['NEXT', 'REFUSED', 'not_checked'],
     ['NEXT', 'UNKNOWN', 'not_checked'],
-    // A provider that is away for a while does not end the use of an account.
+    // A provider that is unavailable for a while does not end the use of an account.
     ['CURRENT', 'WAITING', 'CURRENT'],
     ['CURRENT', 'ACCEPTED', 'CURRENT'],
     ['CURRENT', 'REFUSED', 'CURRENT'],
     ['CURRENT', 'UNKNOWN', 'CURRENT'],
-    // The way back from a new account that does not work.
+    // The return from a new account that fails.
     ['RETIRED', 'WAITING', 'not_checked'],
     ['RETIRED', 'ACCEPTED', 'CURRENT'],
     ['RETIRED', 'REFUSED', 'not_checked'],

@@ -15,14 +15,14 @@ const inTime = new Date('2026-03-01T12:02:10.000Z');
 const leasedUntil = new Date('2026-03-01T12:03:00.000Z');
 const leaseId = '00000000-0000-4000-8000-000000000001';
 
-/** The rows: what the order and the attempt are before the report. */
+/** The rows: the order and the attempt before the report. */
 interface State {
   readonly order: OrderStatus;
   readonly attempt: PaymentAttemptStatus;
   readonly work?: Partial<AttemptWork>;
   readonly paymentType?: PaymentType;
   readonly now?: Date;
-  /** The attempt reported on is an earlier one: the order has another by now. */
+  /** The report is about an earlier attempt, and the order has another one now. */
   readonly hasLater?: boolean;
 }
 
@@ -51,7 +51,7 @@ const completed = (amount: string, currency = 'ETB'): WalletOutcome => ({
 const outcomes: Readonly<Record<string, readonly WalletOutcome[]>> = {
   paid: [completed('100.50'), completed('100.5'), completed('100.500')],
   misPaid: [completed('100.49'), completed('100.51'), completed('100.50', 'USD')],
-  // Money all the same, though no amount of an order.
+  // Money nevertheless, although it is no amount of an order.
   unreadable: [completed('100.501'), completed('-100.50'), completed('100.50', 'GOLD')],
   declined: [{ type: 'declined', reason: 'wrong_pin' }],
   'timed out': [{ type: 'timed_out' }],
@@ -65,7 +65,7 @@ const outcomes: Readonly<Record<string, readonly WalletOutcome[]>> = {
 
 /**
  * A cell: the order's status, the attempt's status, the kind of stray money ("-" for none), and the seconds until the
- * wallet is asked again ("-" for never). A star at the end: the exchanges are decisive.
+ * next query of the wallet ("-" for none). A star at the end: the exchanges are decisive.
  */
 const table = `
              | paid                         | misPaid                           | unreadable                           | declined                | timed out               | unknown                 | pending                 | not reached
@@ -107,7 +107,7 @@ function situation(state: State): { order: OrderInFull; work: AttemptWork; now: 
 
 const report = (outcome: WalletOutcome) => ({ leaseId, outcome, retryAfterMs: 0 });
 
-/** The decision in the words of a cell. */
+/** The decision, in the words of a cell. */
 function summaryOf(name: string, outcome: WalletOutcome): string {
   const state = states[name];
   if (state === undefined) throw new Error(`there is no state ${name}`);

@@ -9,7 +9,7 @@ import type { DemoMerchant } from '../../../src/main/local/demo-merchant.ts';
 
 const kept: DemoMerchant = { id: 'mer_1', test_key: 'svc_test_1', live_key: 'svc_live_1' };
 
-/** A core with these merchants (id -> name) and these keys that work. */
+/** A core with these merchants (id -> name) and these valid keys. */
 function coreWith(merchants: Record<string, string>, keys: readonly string[], requiresCertification = false) {
   const shaped = (merchantId: string) =>
     create(MerchantSchema, { merchantId, name: merchants[merchantId] ?? '' });

@@ -4,7 +4,7 @@ import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { ensureWebhookSecrets } from '../../../src/main/local/demo-webhook-secrets.ts';
 
-/** A webhooks process with these secrets, which says what it was asked to make. */
+/** A webhooks process with these secrets, which records the secrets that it was asked to create. */
 function webhooksWith(secrets: readonly { environment: Environment; text: string; shown?: boolean }[]) {
   const rotated: { environment: Environment; promoteAfterSeconds: bigint | undefined }[] = [];
   const transport = createRouterTransport(({ rpc }) => {

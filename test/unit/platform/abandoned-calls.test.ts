@@ -21,7 +21,7 @@ interface Connection {
   readonly close: () => void;
 }
 
-/** Holds every Health.Check back until it is told to answer. */
+/** Delays every Health.Check until the test releases it. */
 function heldBackService() {
   let answer = (): void => undefined;
   const held = new Promise<void>((resolve) => (answer = resolve));
@@ -64,7 +64,7 @@ const protocols = {
   },
 };
 
-// connect-node says on the console of every caller that it is gone, which is what these are here for.
+// connect-node writes to the console for every caller that disconnects, which all of these do.
 beforeEach(() => void mock.method(console, 'error', () => undefined));
 afterEach(() => mock.restoreAll());
 
@@ -81,7 +81,8 @@ test.each(['gRPC', 'Connect'] as const)(
         (error: unknown) => error,
       );
       const failures = new Set<string>();
-      // Node by itself allows 1,000, and 33 a second. Some have passed their deadline before they are sent; those say nothing.
+      // By default Node allows 1,000, and 33 a second. Some pass their deadline before they are sent, and write
+      // nothing.
       while (service.calls() < 2_001) {
         const late = Array.from({ length: 100 }, () => failureOf(health.check({}, { timeoutMs: 1 })));
         for (const { code } of await Promise.all(late)) failures.add(code);

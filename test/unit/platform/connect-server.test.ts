@@ -7,7 +7,7 @@ import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts'
 import type { ConnectServer, ConnectServerOptions } from '../../../src/platform/rpc/connect-server.ts';
 import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
 
-/** A server whose Health.Check tells its handler's deadline to the test. */
+/** A server whose Health.Check reports its handler's deadline to the test. */
 async function start(
   seen: (timeoutMs: number | undefined) => void,
   port = 0,

@@ -5,7 +5,7 @@ import { failureOf } from '../../support/rpc-failure.ts';
 
 const connected = { aborted: false };
 
-/** Calls that run until they are ended, by name. */
+/** Calls by name, which run until the test ends them. */
 function openCalls(maxRunning: number, maxWaitingPerOwner = 10) {
   const fairly = createFairCalls({ maxRunning, maxWaitingPerOwner });
   const running = new Map<string, () => void>();

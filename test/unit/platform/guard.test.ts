@@ -28,7 +28,7 @@ interface Outcome {
 
 type Handler = (context: HandlerContext) => Promise<object> | AsyncIterable<object>;
 
-/** Makes one call of a guarded method, unary or streaming, and gives what came of it and what was logged. */
+/** Makes one call of a guarded method, unary or streaming, and returns its result and the log. */
 async function call(
   handler: Handler,
   { headers = { authorization: `Bearer ${token}` }, timeoutMs, signal }: CallOptions = {},

@@ -5,7 +5,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const logger = resolve(import.meta.dirname, '../../../src/platform/logger.ts');
 
-/** Runs a script that logs, and gives what it wrote by the time it had ended. */
+/** Runs a script that logs, and returns what it had written when it ended. */
 async function outputOf(
   script: string,
   read: 'at once' | 'when it has written all it can',

@@ -7,7 +7,7 @@ import type { Tracing } from '../../../src/platform/tracing/tracing.ts';
 
 const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
 
-/** Metrics with one reading, and a clock that the test moves. */
+/** Metrics with one gauge, and a clock that the test moves. */
 function withReading(read: () => Promise<number>) {
   const clock = { nowMs: 0 };
   const metrics = createMetrics({ logger, nowMs: () => clock.nowMs });

@@ -71,7 +71,7 @@ test.each(ports)(
   },
 );
 
-/** Every other setting: what it is read as, and what is not taken for it. */
+/** Every other setting: the values that texts are read as, and the texts that are refused. */
 interface Setting {
   readonly name: string;
   readonly of: ProcessName;

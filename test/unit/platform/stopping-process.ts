@@ -1,7 +1,7 @@
 import { exitOnUnhandledErrors, stopOnSignal } from '../../../src/platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../../../src/platform/logger.ts';
 
-// A small process for lifecycle.test.ts, told by its first argument what is to go wrong.
+// A small process for lifecycle.test.ts, whose first argument names its fault.
 
 const logger = createLogger({ process: 'small', instance: 'small', level: 'info' }, standardOutput(process));
 const [, , fault = ''] = process.argv;

@@ -5,7 +5,7 @@ import { invariants, judge } from '../../../src/main/prove/judge.ts';
 import type { PlacedOrder } from '../../../src/main/prove/load.ts';
 import type { Charge, OrderRecord } from '../../../src/main/prove/records.ts';
 
-/* Evidence in which everything holds: one order, paid and half refunded, and one that was cancelled. */
+/* Evidence of a correct gateway: one order that was paid and half refunded, and one that was cancelled. */
 
 const atMs = Date.UTC(2026, 10, 23);
 const body = (eventId: string): Buffer => Buffer.from(`{"id":"${eventId}","type":"order"}`);

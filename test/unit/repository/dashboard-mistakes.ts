@@ -18,8 +18,8 @@ export interface Panel {
 }
 
 /**
- * What Grafana would show wrongly without a word. Its library, which builds the dashboard, leads to the right fields, types and
- * places of panels.
+ * Mistakes that Grafana would show without an error. The library that builds the dashboard ensures the right fields,
+ * types and positions of panels.
  */
 export function dashboardMistakes({ templating, panels }: Dashboard): string[] {
   const sources = templating.list

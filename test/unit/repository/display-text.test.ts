@@ -5,7 +5,7 @@ import { displayFields, parsedTexts } from './display-text.ts';
 import type { DisplayField } from './display-text.ts';
 import { listFiles, root } from './repository-files.ts';
 
-/** Text of others that is in no message of the contract. */
+/** Text of other programs that is in no message of the contract. */
 const textsOfLibraries: readonly DisplayField[] = [{ name: 'raw_message', localName: 'rawMessage' }];
 
 let fields: readonly DisplayField[];
@@ -14,9 +14,9 @@ beforeAll(async () => {
   fields = [...(await displayFields()), ...textsOfLibraries];
 });
 
-/** Files that parse such text, how often, and why. */
+/** Files that parse such text, the number of places, and the reason. */
 const exceptions = {
-  // grpc-js tells the cause of a lost connection in its message alone.
+  // grpc-js names the cause of a lost connection only in its message.
   'src/cli/rpc-failure.ts': 2,
 };
 

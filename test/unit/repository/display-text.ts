@@ -37,7 +37,7 @@ const withNested = (message: DescMessage): DescMessage[] => [
   ...message.nestedMessages.flatMap(withNested),
 ];
 
-/** Methods of a text that take it apart, or look for something in it. Cutting it short to show it is no such thing. */
+/** Methods of a text that split it, or search in it. Shortening a text to show it is allowed. */
 const parsers = new Set(
   [
     'includes',
@@ -51,9 +51,9 @@ const parsers = new Set(
     'search',
   ].concat(['indexOf', 'lastIndexOf', 'substring', 'charAt', 'codePointAt']),
 );
-/** Methods that look a text up: of a regular expression, a set or a map. */
+/** Methods that look up a text: of a regular expression, a set or a map. */
 const finders = new Set(['test', 'exec', 'has', 'get', 'hasOwn']);
-/** Methods of a list of texts that hand each of them to a function. */
+/** Methods of a list of texts that pass each of them to a function. */
 const walkers = new Set(['map', 'flatMap', 'filter', 'find', 'findIndex', 'some', 'every', 'forEach']);
 
 /**
@@ -82,7 +82,7 @@ export function parsedTexts(code: string, fields: readonly DisplayField[]): read
   return found;
 }
 
-/** SQL that looks into a column of that name. */
+/** SQL that searches in a column of that name. */
 const sqlThatParses = (fields: readonly DisplayField[]): RegExp => {
   const names = [...new Set(fields.map(({ name }) => name))].join('|');
   return new RegExp(
@@ -107,13 +107,13 @@ function carriesText(node: ts.Node, properties: ReadonlySet<string>, carriers: R
   return false;
 }
 
-/** Elsewhere in the code these names hold a code of a closed union: comparing that is what it is for. */
+/** Elsewhere in the code these names hold a code of a closed union, which may be compared. */
 const namesOfCodes = new Set(['error', 'problem']);
 
 const isCode = (node: ts.Node): boolean =>
   namesOfCodes.has(ts.isPropertyAccessExpression(node) ? node.name.text : node.getText());
 
-/** Replacing a character that is no letter, digit or blank prepares text to be shown or stored. */
+/** Replacing a character that is no letter, digit or blank prepares a text to be shown or stored. */
 const isEscaping = (name: string, [pattern]: readonly ts.Expression[]): boolean =>
   name.startsWith('replace') &&
   pattern !== undefined &&
@@ -141,7 +141,7 @@ function parses(node: ts.Node, isAnyText: (node: ts.Node | undefined) => boolean
   );
 }
 
-/** The names in a file that stand for text for people; grows until nothing is new. */
+/** The names in a file that stand for text for people. The set grows until nothing is added. */
 function namesThatCarry(source: ts.SourceFile, properties: ReadonlySet<string>): ReadonlySet<string> {
   const carriers = new Set<string>();
   const parametersOf = new Map<string, readonly ts.ParameterDeclaration[]>();

@@ -26,7 +26,7 @@ async function cruise(tree: string, folders: readonly string[]): Promise<readonl
   return result.summary.violations;
 }
 
-/** By the one rule that must refuse it: the importing file, and the statement planted in it. */
+/** By the one rule that must refuse it: the importing file, and the planted statement. */
 const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'domain-imports-nothing': {
     'src/core/domain/npm.ts': `import 'fastify';`,
@@ -180,7 +180,7 @@ describe('import rules', () => {
       ['src/core/reports/right/used.ts', `export const a = 1;`] as const,
       ['src/platform/ring-one.ts', `import './ring-two.ts';`] as const,
       ['src/platform/ring-two.ts', `import './ring-one.ts';`] as const,
-      // A type is enough.
+      // A type alone is refused too.
       ['src/wallets/left/one.ts', `import '../right/end.ts';`] as const,
       ['src/wallets/right/end.ts', `export type End = 1;`] as const,
       ['src/wallets/right/two.ts', `import type { End } from '../left/end.ts';`] as const,

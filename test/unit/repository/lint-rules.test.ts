@@ -182,7 +182,7 @@ const inScripts: Readonly<Record<string, string>> = {
   'no-with': `with (exports) console.log(1);`,
 };
 
-/** What the mistakes in TypeScript need. */
+/** The declarations that the mistakes in TypeScript need. */
 const declarations = `
 declare const text: string, number: number, thing: object, maybe: { list: string[] } | undefined, anything: any;
 declare const anything2: object, record: Record<string, number>, status: 'open' | 'closed';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 export const root = join(import.meta.dirname, '..', '..', '..');
 
-/** The files of these kinds that git knows, or would add. */
+/** The files of these kinds that git tracks, or would add. */
 export async function listFiles(...patterns: readonly string[]): Promise<readonly string[]> {
   const { stdout } = await promisify(execFile)(
     'git',

@@ -26,7 +26,7 @@ const goodRegistration = {
   confirmation_url: '',
 } as const;
 
-/** Runs the real program up to its first call to a server, which is not made. */
+/** Runs the real program up to its first call to a server, which fails. */
 async function parse(args: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
   const calls: string[] = [];
@@ -58,14 +58,14 @@ async function parse(args: readonly string[]) {
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),
-    // A command that waits for Ctrl-C is about to begin.
+    // A command that waits for Ctrl-C would begin now.
     interruption: call,
     nodeVersion: process.version,
   });
   return { isUnderstood: calls.length > 0 || exitCode === 0, ...printed };
 }
 
-/** Stands for what the reader is to fill in, by the option it belongs to or by its own name. */
+/** The value for a placeholder that the reader replaces, by its option or by its own name. */
 const samples: readonly (readonly [name: RegExp, value: string])[] = [
   [/environment/, 'sandbox'],
   [/since|until|after|overlap|valid-for|lifetime/, '24h'],
@@ -81,12 +81,12 @@ const samples: readonly (readonly [name: RegExp, value: string])[] = [
 
 const isToFillIn = (word: string): boolean => /<[^>]+>|…|\$/.test(word);
 
-/** The words of a command line, with sample values in place of what is to be filled in. */
+/** The words of a command line, with sample values in place of the placeholders. */
 function wordsOf({ text }: Pick<WrittenCommand, 'text'>): readonly string[] {
   const words = text.match(/(?:<[^>]*>|"[^"]*"|\$\{[^}]*\}|\S)+/g) ?? [];
   return words.flatMap((word, index) => {
     const flag = /^--/.test(words[index - 1] ?? '') ? (words[index - 1] ?? '') : '';
-    // Standing alone, it says that more may follow.
+    // Alone, it means that more may follow.
     if (word === '…' && flag === '') return [];
     if (word === '${where}') return ['--environment', 'sandbox'];
     if (!isToFillIn(word)) return [word.replace(/^"(.*)"$/, '$1')];
@@ -94,7 +94,7 @@ function wordsOf({ text }: Pick<WrittenCommand, 'text'>): readonly string[] {
   });
 }
 
-/** Whether these words are a command's name: `order show`, without what it is about. */
+/** Whether these words are the name of a command: `order show`, without its arguments. */
 async function isName(words: readonly string[]): Promise<boolean> {
   const { stdout } = await parse([...words, '--help']);
   return (
@@ -135,7 +135,7 @@ describe('every command that a page, a message or a comment tells the reader to 
 
   test('is understood by the program', async () => {
     expect(await problemsOf(commands)).toEqual([]);
-    // That many were there on the day of writing: far fewer would mean that they are not found any more.
+    // The number at the time of writing. Far fewer would mean that the search no longer finds them.
     expect(commands.length).toBeGreaterThan(150);
     for (const kind of ['.md', '.ts', '.eta'])
       expect(commands.filter(({ where }) => where.includes(`${kind}:`))).not.toEqual([]);
@@ -148,7 +148,7 @@ describe('every command that a page, a message or a comment tells the reader to 
     const problems: string[] = [];
     for (const file of await listFiles('*.md', 'src/*.ts', 'src/*.eta', 'docker-compose.yml')) {
       const lines = (await readFile(join(root, file), 'utf8')).split('\n');
-      // The one page that says how the command is called where.
+      // The one page that explains how to call the command in each deployment.
       for (const [index, line] of file === 'docs/operating/cli.md' ? [] : lines.entries())
         if (others.test(line)) problems.push(`${file}:${index + 1}: ${line.trim()}`);
       for (const [index, line] of file.endsWith('.md') ? lines.entries() : [])

@@ -3,12 +3,12 @@ import { extname, join } from 'node:path';
 import ts from 'typescript';
 import { root } from './repository-files.ts';
 
-/** A command line of `gatehouse` as some file has it, without the word `gatehouse`. */
+/** A command line of `gatehouse` in some file, without the word `gatehouse`. */
 export interface WrittenCommand {
   /** file:line */
   readonly where: string;
   readonly text: string;
-  /** Whether it stands in prose, where the name of a command is enough. */
+  /** Whether it is in prose, where the name of a command is enough. */
   readonly isInProse: boolean;
 }
 
@@ -17,11 +17,11 @@ interface Passage {
   readonly text: string;
 }
 
-/** A command begins a line or follows a blank, and goes on to the end of its line. */
+/** A command begins a line or follows a blank, and continues to the end of its line. */
 const command = /(?:^|[\s("'])gatehouse\s+(\S.*)$/;
-/** Where a sentence that names one goes on after it. */
+/** The words after which a sentence continues behind a command. */
 const endOfCommand = /\s+#.*$|[;,.)](?:\s.*)?$|\s\|\s.*$/;
-/** A sentence of the source may name two. */
+/** A sentence of the source may contain two. */
 const nextCommand = /[;,] (?=(?:\S+ )*gatehouse )/;
 
 const commandsOf = (file: string, passages: readonly Passage[]): readonly WrittenCommand[] =>
@@ -50,7 +50,7 @@ export function commandsOfPage(file: string, page: string): readonly WrittenComm
   return found;
 }
 
-/** The text of every string in a source, with what a template computes left as `${…}`. */
+/** The text of every string in a source, with the computed parts of a template as `${…}`. */
 function stringsOf(file: string, source: string): readonly Passage[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const found: Passage[] = [];
@@ -72,7 +72,7 @@ function stringsOf(file: string, source: string): readonly Passage[] {
   return found;
 }
 
-/** What a template of a page shows, in lines of its own where tags end it. */
+/** The text of a page's template, with line breaks where tags end a line. */
 const shownBy = (template: string): string =>
   template
     .replace(/<%[\s\S]*?%>/g, (tag) => tag.replace(/[^\n]+/, 'value'))

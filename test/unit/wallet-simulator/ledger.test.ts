@@ -17,7 +17,7 @@ const posting: fc.Arbitrary<Posting> = fc.record({
   reference: fc.string(),
 });
 
-/** Posts what the ledger takes, and gives that. */
+/** Posts what the ledger accepts, and returns that. */
 function postAll(ledger: Ledger, postings: readonly Posting[]): readonly Posting[] {
   return postings.filter((each) => {
     try {

@@ -9,7 +9,7 @@ const decimals = fc
   .tuple(digits(1, 18), digits(0, 6))
   .map(([whole, fraction]) => (fraction === '' ? whole : `${whole}.${fraction}`));
 
-/** The value in billionths, by whole numbers alone. */
+/** The value in billionths, computed with whole numbers only. */
 const value = (text: string): bigint => {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(9, '0'));

@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 const logger = createLogger({ process: 'test', instance: 'lease-worker', level: 'silent' });
 const stops: (() => Promise<void>)[] = [];
 
-/** Keeps what is logged, as level and message. */
+/** Keeps the log as level and message. */
 function createListeningLogger() {
   const lines: string[] = [];
   const keep = {
@@ -52,7 +52,7 @@ interface WorkerOptions {
 
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
-/** Starts a worker on a list of work, and stops it when the test is over. */
+/** Starts a worker on a list of work, and stops it after the test. */
 function start(
   {
     lease,
@@ -86,7 +86,7 @@ function start(
   return { signal, breaker, stop };
 }
 
-/** Gives the numbers from 0 on, as many as are asked for. */
+/** Returns the next numbers, from 0 on. */
 function endless() {
   let next = 0;
   const limits: number[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createMerchantShare } from '../../../src/wallets/merchant-share.ts';
 
-/** A share of which one merchant has so many slots. */
+/** A share in which one merchant has this many slots. */
 function shareOf(slots: number, taken: number) {
   const share = createMerchantShare(slots);
   for (let count = 0; count < taken; count += 1) share.take('one');

@@ -9,7 +9,7 @@ const available: Health = { kind: 'available' };
 const unavailable: Health = { kind: 'unavailable', detail: 'no answer' };
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
-/** A breaker that opens at the third troubled answer in a row, and a wallet whose health a test sets. */
+/** A breaker that opens at the third failure in a row, and a wallet whose health the test sets. */
 function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold = 3 } = {}) {
   const wallet = { health: first, asked: 0 };
   const breaker = createWalletBreaker({
@@ -48,7 +48,7 @@ describe('failures', () => {
     for (let time = 0; time < 30; time += 1) await answer(false);
 
     expect(breaker.allows()).toBe('all');
-    // Not asked after every one of them either.
+    // The health is not queried after each of them either.
     expect(wallet.asked).toBe(10);
   });
 
@@ -132,7 +132,7 @@ describe('a failing wallet', () => {
     await answer(true);
     const { asked } = wallet;
 
-    // Longer than the rest: another breaker's whole round goes by.
+    // Another breaker completes its cooldown, so this one would be checked again too.
     const other = begin(untold, { cooldownMs: 40 });
     await other.answer(false, false, false);
     await waitUntil('the other has rested', () => other.breaker.allows() === 'one');

@@ -17,7 +17,7 @@ const exchange = (own: Partial<RawExchange>, latencyMs = 10): RawExchange => ({
   ...own,
 });
 
-/** A wallet that answers with these exchanges, one call each. */
+/** A wallet that answers with these exchanges, one for each call. */
 function answering(exchanges: RawExchange[]): WalletConnector {
   const next = async () => ({ result: { kind: 'pending' as const }, exchanges: [exchanges.shift()!] });
   const never = (): never => {

@@ -33,7 +33,7 @@ const fileOf = (name: string, content: string | Uint8Array): string => {
   writeFileSync(path, content);
   return path;
 };
-/** What core and the wallets process make of a file. */
+/** The result of a file in core and in the wallets process. */
 const readFile = (file: string) => {
   const wallets = readWallets({ file, json: undefined });
   return {

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..');
 const json = async (path: string): Promise<unknown> => JSON.parse(await readFile(join(root, path), 'utf8'));
 
 test('the published schema matches the connectors', async () => {
-  // Mend it with: gatehouse wallet schema > docs/operating/wallets.schema.json
+  // To repair it: gatehouse wallet schema > docs/operating/wallets.schema.json
   expect(await json('docs/operating/wallets.schema.json')).toEqual(
     JSON.parse(JSON.stringify(walletsJsonSchema(connectorKinds))),
   );

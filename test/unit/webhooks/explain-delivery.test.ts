@@ -10,7 +10,7 @@ type Own = {
   readonly endpoint?: Partial<DeliveryFacts['endpoint']>;
 } & Partial<Omit<DeliveryFacts, 'delivery' | 'endpoint'>>;
 
-/** A delivery that is due now on a healthy endpoint; a test names what matters to it. */
+/** A delivery that is due now on a healthy endpoint. A test names the values that matter to it. */
 const facts = ({ delivery, endpoint, ...own }: Own): DeliveryFacts => ({
   now,
   delivery: {

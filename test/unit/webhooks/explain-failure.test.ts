@@ -16,7 +16,7 @@ const explain = (code: string, attempt: Partial<FailedAttempt> = {}) =>
     ...attempt,
   });
 
-/** What undici may throw while it reads an answer, and what each means. */
+/** The errors of undici while it reads an answer, and their meanings. */
 const fromUndici: readonly (readonly [code: string, result: string, words: RegExp])[] = [
   ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /response headers are larger than 16 kB/],
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UNREADABLE', /length of its body differs from its Content-Length/],
@@ -27,8 +27,8 @@ const fromUndici: readonly (readonly [code: string, result: string, words: RegEx
 ];
 
 /**
- * What undici has for what the sender does not use: its own time limits, its checks of our arguments, proxies,
- * redirects, retries and WebSockets.
+ * The errors of undici for features that the sender does not use: its own time limits, its checks of our arguments,
+ * proxies, redirects, retries and WebSockets.
  */
 const notUsed = new Set([
   ...['UND_ERR', 'ERR_WEBASSEMBLY_NOT_SUPPORTED'],
@@ -73,7 +73,7 @@ test.each(fromUndici)('%s while an answer is read means %s', (code, result, word
   expect(said.detail).not.toMatch(/s3cret|no connection|UND_ERR/);
 });
 
-/** What Node.js gives of TCP (libuv's names), while the connection is made and while it is used. */
+/** The TCP errors of Node.js (with libuv's names), while the connection is opened and while it is used. */
 const closed = /closed the connection without a usable response/;
 const lost = /the network lost the connection/;
 const other = /failed \(E[A-Z]+\)/;

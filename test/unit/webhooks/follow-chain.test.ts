@@ -50,7 +50,7 @@ describe('a batch of events', () => {
   });
 });
 
-/** What happens to a reader: events are committed, the broker brings some, core is asked, or the process dies. */
+/** The steps around a reader: events are committed, the broker delivers some, core is asked, or the process exits. */
 const happening = fc.oneof(
   fc.record({ type: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 5 }) }),
   fc.record({

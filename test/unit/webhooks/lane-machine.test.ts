@@ -80,7 +80,7 @@ const ended = (id: string, next: NextStep['type'] = 'delivered'): LaneEvent => (
   random,
 });
 
-/** What the machine asks for, in a form that a table can show. */
+/** The action that the machine returns, in a form for tables. */
 function shown(action: LaneAction | undefined): string {
   switch (action?.type) {
     case undefined:
@@ -171,7 +171,7 @@ test('the circuit opens with the fifth failure in a row, and one delivery closes
   expect(isCircuitOpen(after(state, ended('b')))).toBe(false);
 });
 
-/** What the machine has begun and what has not ended yet, in a model that knows nothing of stages. */
+/** The actions that the machine has begun and that have not ended yet, in a model without stages. */
 interface World {
   lane: Lane;
   readonly sending: string[];
@@ -182,7 +182,7 @@ interface World {
   releasing: boolean;
   stopped: boolean;
   nextId: number;
-  /** What it did that it must not do. */
+  /** The actions that it must not take. */
   readonly violations: string[];
 }
 
@@ -239,7 +239,7 @@ const isDrained = ({ sending, recording, reading, releasing }: World, ownRecord:
 
 const outcomes = ['delivered', 'again', 'pause', 'give_up'] as const;
 
-/** Something that is under way ends, or something comes from outside, as `choice` says. */
+/** An action in progress ends, or an outside event occurs, as `choice` selects. */
 function happen(world: World, choice: number): void {
   const pick = <T>(from: T[]): T | undefined => from.splice(choice % Math.max(1, from.length), 1)[0];
   switch (choice % 8) {
@@ -318,7 +318,7 @@ test('in any sequence of events, no delivery is in progress twice, every outcome
       world.stopped = true;
       world.lane = laneAfter(world.lane, { type: 'stop' });
       carryOut(world);
-      // Everything that is under way comes to its end.
+      // All actions in progress end.
       for (let round = 0; round < 100 && !(world.releasing && world.recording.length === 0); round += 1) {
         for (const choice of [0, 3, 4]) happen(world, choice);
         carryOut(world);

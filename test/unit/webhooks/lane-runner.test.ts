@@ -9,7 +9,7 @@ import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
 
-/** Something the work asked for, to be answered when the test says so. */
+/** A request of the work, which the test answers. */
 interface Asked<Question, Answer> {
   readonly question: Question;
   readonly answer: (answer: Answer) => void;
@@ -28,7 +28,7 @@ interface Desk {
   readonly taken: Asked<readonly HeadRequest[], Heads>[];
 }
 
-/** A process's lanes, where the test is the database and the merchants: it decides what comes before what. */
+/** A process's lanes. The test plays the database and the merchants, and decides the sequence. */
 function openDesk(): Desk {
   const sent: Asked<string, AttemptReport>[] = [];
   const taken: Asked<readonly HeadRequest[], Heads>[] = [];
@@ -76,7 +76,7 @@ function outgoing(merchantId: string): OutgoingDelivery {
   };
 }
 
-/** A lane with one delivery. `isFilled`: there may be more behind it. */
+/** A lane with one delivery. `isFilled`: more may follow it. */
 function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
   const head = outgoing(merchantId);
   return {
@@ -100,7 +100,7 @@ const delivered: AttemptReport = {
   retryAfter: '',
 };
 
-/** Everything that is settled by now has been seen by whoever waits for it. */
+/** All code that waits for settled promises has continued. */
 const settled = async (): Promise<void> => {
   for (let each = 0; each < 5; each += 1) await turn();
 };

@@ -11,7 +11,7 @@ test.each([
   expect(isPublicAddress(address)).toBe(true);
 });
 
-/** What is not public, with addresses of it: the first and the last, and other ways to write them. */
+/** Networks that are not public, with addresses of each: the first, the last, and other forms. */
 const notPublic: Readonly<Record<string, string>> = {
   'this network': '0.0.0.0 0.1.2.3',
   loopback: '127.0.0.1 127.255.255.255 ::1 0000:0000:0000:0000:0000:0000:0000:0001 ::1%lo',

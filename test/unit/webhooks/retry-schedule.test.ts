@@ -7,7 +7,7 @@ import {
   waitsMs,
 } from '../../../src/webhooks/domain/retry-schedule.ts';
 
-/** Of the delivery of an order's end, unless said otherwise. */
+/** By default of the delivery of an order's end. */
 const nextAttempt = (failed: Omit<Parameters<typeof nextAttemptOf>[0], 'eventType'>) =>
   nextAttemptOf({ eventType: 'order.completed', ...failed });
 
@@ -17,7 +17,7 @@ const after = (ms: number): Date => new Date(start.getTime() + ms);
 const middle = (): number => 0.5;
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-/** The times of all attempts of a delivery that is always refused at once, from the first one on. */
+/** The times of all attempts of a delivery that is always refused at once, starting with the first one. */
 function attemptTimes(dice: () => number, durationMs = 0): number[] {
   const times = [0];
   for (;;) {

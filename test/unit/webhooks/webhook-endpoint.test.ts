@@ -73,7 +73,7 @@ test.each([
 
 const wanted = fc.subarray([...subscribedTypes]);
 
-/** Since when an endpoint receives a type, by either way. */
+/** The start of a type at an endpoint, by either subscription. */
 const receivesSince = (types: SubscribedSince, type: (typeof subscribedTypes)[number]): Date | undefined =>
   [types.get(type), types.get('*')]
     .filter((at) => at !== undefined)

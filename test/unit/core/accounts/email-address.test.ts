@@ -7,7 +7,7 @@ describe('an address', () => {
     'Sara.Bekele+pay@Shop.Example',
     `${'x'.repeat(64)}@shop.example`,
     "o'neil@a-b.c1.example",
-    // Digits are no fault except in the whole last label.
+    // Digits are allowed except as the whole last label.
     ...[
       'sara@163.com',
       'sara@1.2.example',
