@@ -1,11 +1,11 @@
 /*
- * Prints the sandbox's order events as they come out of NATS, through a consumer of its own. It compares the cursors in
- * their headers with the last one it has handled, and reads what the broker did not bring in core's list of events.
+ * Prints the sandbox's order events as NATS delivers them, through a consumer of its own. It compares the cursors in their
+ * headers with that of the last event that it handled, and reads events that the broker did not deliver from core's list.
  *
  *   npm start                                   # in another terminal
  *   password=$(node -p "require('./.gatehouse/secrets.json').nats_password")
  *   export GATEHOUSE_NATS_URL=nats://gatehouse:$password@127.0.0.1:4222
- *   npx node examples/consume-order-stream.ts   # Ctrl-C ends it; start it again and it goes on
+ *   npx node examples/consume-order-stream.ts   # Ctrl-C ends it. The next start continues
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
@@ -13,7 +13,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { AckPolicy, DeliverPolicy, connect } from 'nats';
 import type { Consumer, JsMsg, NatsConnection } from 'nats';
-// Made of the .proto files by `buf generate`, as you would make your own.
+// `buf generate` writes these files from the .proto files. Generate your own in the same way.
 import {
   Environment,
   OrderEventSchema,
@@ -27,7 +27,7 @@ import { findRunningGatehouse } from './running-gatehouse.ts';
 
 const file = process.argv[2] ?? 'consume-order-stream.cursor';
 const url = new URL(process.env['GATEHOUSE_NATS_URL'] ?? 'nats://127.0.0.1:4222');
-/** Of an account that has the stream from another account: what it calls JetStream's API. */
+/** The prefix of JetStream's API, in an account that imports the stream from another account. */
 const apiPrefix = process.env['GATEHOUSE_NATS_API_PREFIX'] ?? '$JS.API';
 const name = process.env['GATEHOUSE_NATS_CONSUMER'] ?? 'sandbox-reader';
 
@@ -53,12 +53,12 @@ const ahead = new Set<string>();
 
 async function take(event: OrderEvent, at: string): Promise<void> {
   handle(event);
-  // In one transaction with your own work, if you can: then each event counts exactly once.
+  // If you can, store the cursor in the transaction of your own work. Then each event counts exactly once.
   await writeCursor(file, at);
   cursor = at;
 }
 
-/** Where your own work goes. */
+/** Your own work belongs here. */
 function handle({ eventId, type, sequence, order }: OrderEvent): void {
   const [what, now] = [OrderEventType[type], OrderStatus[order?.status ?? OrderStatus.UNSPECIFIED]];
   console.log(`${order?.orderNumber ?? ''} ${sequence} ${what} ${now} ${eventId}`);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** The stored cursor; empty, which means the first event, when the file does not exist. */
+/** The stored cursor. Empty if the file does not exist, which means: from the first event. */
 export async function readCursor(file: string): Promise<string> {
   return existsSync(file) ? await readFile(file, 'utf8') : '';
 }

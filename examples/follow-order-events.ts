@@ -1,9 +1,9 @@
 /*
- * Prints the sandbox's order events as they are committed, over gRPC, with nothing but the .proto files. It keeps its
- * place in a file: after a stop, a crash or a lost connection it goes on where it was.
+ * Prints the sandbox's order events as they are committed, over gRPC, with nothing but the .proto files. It stores its
+ * cursor in a file, and continues there after a stop, a crash or a lost connection.
  *
  *   npm start                                  # in another terminal
- *   npx node examples/follow-order-events.ts   # Ctrl-C ends it; start it again and it goes on
+ *   npx node examples/follow-order-events.ts   # Ctrl-C ends it. The next start continues
  */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { findRunningGatehouse } from './running-gatehouse.ts';
 /** WatchOrderEventsResponse with the options below. */
 interface Message {
   readonly cursor: string;
-  /** Null on a sign of life. */
+  /** Null in a heartbeat. */
   readonly event: null | {
     readonly event_id: string;
     readonly type: string;
@@ -44,11 +44,11 @@ const client = new Client(grpc, credentials.createInsecure());
 const metadata = new Metadata();
 metadata.set('authorization', `Bearer ${tokens.reader}`);
 
-/** Follows the events behind the kept cursor for as long as the connection holds. */
+/** Follows the events after the stored cursor, until the connection ends. */
 async function follow({ path, requestSerialize, responseDeserialize }: typeof watchOrderEvents & object) {
   const request = { after_cursor: await readCursor(file), environment: 'ENVIRONMENT_SANDBOX' };
   const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
-  // A sign of life comes at least every 15 seconds. Without one the connection is dead, and nobody may have told us.
+  // A heartbeat comes at least every 15 seconds. Without one the connection is dead, even if no error says so.
   const silence = setTimeout(() => call.cancel(), 30_000);
   try {
     for await (const { cursor, event } of call as AsyncIterable<Message>) {
@@ -62,12 +62,12 @@ async function follow({ path, requestSerialize, responseDeserialize }: typeof wa
   }
 }
 
-/** Where your own work goes. It may be given an event twice: `event_id` tells. */
+/** Your own work belongs here. An event may arrive twice, with the same `event_id`. */
 function handle({ event_id: id, type, sequence, order }: NonNullable<Message['event']>): void {
   console.log(`${order.order_number} ${sequence} ${type} ${order.status} ${id}`);
 }
 
-/** Trying again does not help: the request or the token is wrong. */
+/** A repeat does not help, because the request or the token is wrong. */
 const isFinal = ({ code }: ServiceError): boolean =>
   code === status.INVALID_ARGUMENT || code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED;
 

@@ -1,13 +1,13 @@
 /*
- * What an internal service with the role `writer` may do, once each in the sandbox: it registers an order and cancels it, has
- * another order paid, refunds a part of it, and follows both by their events.
+ * Does once in the sandbox what an internal service with the role `writer` may do. It registers and cancels an order, starts a
+ * payment of another one, refunds a part of it, and follows both by their events.
  *
  *   npm start                                  # in another terminal
  *   npx node examples/register-and-refund.ts
  */
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-// Made of the .proto files by `buf generate`, as you would make your own.
+// `buf generate` writes these files from the .proto files. Generate your own in the same way.
 import { Environment, OrderEventType } from '../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
 import { RefundService } from '../src/gen/gatehouse/v1/refund_service_pb.js';
@@ -29,10 +29,10 @@ const transport = createConnectTransport({
 const orders = createClient(OrderService, transport);
 const refunds = createClient(RefundService, transport);
 
-/** Numbers of one's own make each request safe to send again. */
+/** Your own numbers make each request safe to repeat. */
 const orderNumber = `example-${Date.now()}`;
 
-// Following begins before the requests, so that no event is missed. A program that must not miss one keeps the cursor.
+// The stream begins before the requests, so that no event is missed. After a restart, only a stored cursor prevents that.
 const stop = new AbortController();
 const following = { merchantId, environment, onlyNew: true };
 const stream = orders.watchOrderEvents(following, { signal: stop.signal });

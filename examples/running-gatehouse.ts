@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What these examples use of the `demo.json` that `npm start` writes. */
+/** The fields of `demo.json`, which `npm start` writes, that these examples use. */
 export interface RunningGatehouse {
   /** host:port of core's gRPC. */
   readonly grpc: string;
@@ -11,7 +11,7 @@ export interface RunningGatehouse {
   readonly merchant: { readonly id: string };
 }
 
-/** Finds the Gatehouse that runs on this machine. @throws Error when none was ever started from this folder */
+/** Finds the Gatehouse that runs on this machine. @throws Error if none was ever started in this folder */
 export async function findRunningGatehouse(): Promise<RunningGatehouse> {
   const file = join(process.env['GATEHOUSE_DATA_DIR'] ?? '.gatehouse', 'demo.json');
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
