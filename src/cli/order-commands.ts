@@ -57,7 +57,7 @@ const showOption = ({ paymentOption }: Order): string => paymentOption;
 /** `order …` */
 export function addOrderCommands(program: Command, parts: ExplainParts): void {
   const { run, findMerchant: find } = parts;
-  const order = program.command('order').description("show and list merchants' orders");
+  const order = program.command('order').description("show, explain and list merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
   onMerchantAnd(
