@@ -173,7 +173,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseCallbacksRefused',
-    expr: 'sum(rate(gatehouse_http_request_duration_seconds_count{listener="callbacks",status=~"401|403"}[15m])) > 0',
+    // A callback with a wrong token or from an address that no source allows is answered 404, as an unknown path is.
+    expr: 'sum(rate(gatehouse_http_request_duration_seconds_count{listener="callbacks",route=~"/callbacks/.+",status=~"401|404"}[15m])) > 0',
     for: '15m',
     severity: 'ticket',
     summary: 'Callbacks of wallets are refused. Their payments are found by queries, and later.',
