@@ -17,7 +17,7 @@ import { findRunningGatehouse } from './running-gatehouse.ts';
 /** WatchOrderEventsResponse with the options below. */
 interface Message {
   readonly cursor: string;
-  /** Null in a heartbeat. */
+  /** Null in a keep-alive message. */
   readonly event: null | {
     readonly event_id: string;
     readonly type: string;
@@ -48,7 +48,7 @@ metadata.set('authorization', `Bearer ${tokens.reader}`);
 async function follow({ path, requestSerialize, responseDeserialize }: typeof watchOrderEvents & object) {
   const request = { after_cursor: await readCursor(file), environment: 'ENVIRONMENT_SANDBOX' };
   const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
-  // A heartbeat comes at least every 15 seconds. Without one the connection is dead, even if no error says so.
+  // A keep-alive message comes at least every 15 seconds. Without one the connection is dead, even if no error says so.
   const silence = setTimeout(() => call.cancel(), 30_000);
   try {
     for await (const { cursor, event } of call as AsyncIterable<Message>) {
