@@ -208,8 +208,15 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
 
   /** Polled by the open page while a refund is pending. */
   app.get(`${path}/state`, async (request, reply) => {
-    const asked = { ...scopeOf(request), orderId: orderIdOf(request) };
-    const { refunds } = await clients.refunds.listRefunds(asked, callOptions(request));
+    const scope = scopeOf(request);
+    const orderId = orderIdOf(request);
+    const { refunds } = await clients.refunds.listRefunds({ ...scope, orderId }, callOptions(request));
+    // An open page has refunds. Without any, the order may not exist.
+    if (refunds.length === 0)
+      await clients.orders.getOrder(
+        { ...scope, key: { case: 'orderId', value: orderId } },
+        callOptions(request),
+      );
     return reply.send({
       state: refunds.map(({ refundId, status }) => `${refundId}-${status}`).join(),
       isOver: !refunds.some(isOpenRefund),

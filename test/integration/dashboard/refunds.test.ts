@@ -2,6 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { Environment, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
@@ -146,6 +147,16 @@ describe('a refund', () => {
     expect(paid).toContain('Refund of ETB 40.50 requested');
     expect(paid).toContain('ETB 40.50 refunded</bdi>');
     expect(paid).toContain('Up to ETB 60.00 can be returned to the payer.');
+  });
+
+  test('has a state that pages ask for, and so has an order without refunds, but no unknown order', async () => {
+    const order = at(`orders/${await paidOrder('STATE')}`);
+
+    const { status, body } = await viewer.get(`${order}/state`);
+    const unknown = await viewer.get(at(`orders/${newRandomId('ord', new Date())}/state`));
+
+    expect([status, JSON.parse(body)]).toEqual([200, { state: '', isOver: true }]);
+    expect(unknown.status).toBe(404);
   });
 
   test('with a wrong amount or without a reason says what to enter, and creates nothing', async () => {
