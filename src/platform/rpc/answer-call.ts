@@ -1,4 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
+import { limitLines } from '../line-limit.ts';
+import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { runInSpan } from '../tracing/span.ts';
@@ -13,9 +15,14 @@ export interface AnswerOptions {
   /** Translates errors of a handler's dependencies, such as the database, into RPC errors; undefined for other errors. */
   readonly explain: (error: unknown) => ConnectError | undefined;
   readonly measure: MeasureCall;
+  readonly logOverload: LogLimited<object>;
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
+
+/** Logs refused calls of a flood. A line for each of them would cost more than the refusal, and hide all other lines. */
+export const limitOverloads = (logger: Logger): LogLimited<object> =>
+  limitLines((facts: object, count) => logger.warn({ ...facts, count }, 'rpc'));
 
 type ErrorLevel = 'warn' | 'error' | 'info';
 
@@ -89,7 +96,9 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
   }
 }
 
-/** Measures a call, and writes its log line. */
+const overload = 'OVERLOADED';
+
+/** Measures a call, and writes its log line. The lines of overloads are limited. */
 export function logCall(
   context: CallContext,
   startedAt: number,
@@ -100,13 +109,16 @@ export function logCall(
   const code =
     error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
   const durationMs = performance.now() - startedAt;
-  if (!isOpenStream(context)) {
+  const reason = error === undefined ? undefined : reasonOf(error);
+  const isOverload = reason === overload;
+  if (isOverload || !isOpenStream(context)) {
     const { service, method } = context;
     options.measure({
       service: service.name,
       method: method.name,
       role: caller.role,
       code,
+      isOverload,
       seconds: durationMs / 1000,
       span: context.values.get(spanKey),
     });
@@ -114,23 +126,22 @@ export function logCall(
   endCallSpan(context, code, levelOf(error));
   if (caller.role === 'anyone' && error === undefined) return;
   const level = error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error);
-  const log = (): void =>
-    options.logger[level](
-      {
-        request_id: caller.requestId,
-        rpc: `${context.service.name}/${context.method.name}`,
-        protocol: context.protocolName,
-        role: caller.role,
-        ...(caller.actor === '' ? {} : { actor: caller.actor }),
-        code,
-        ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
-        ...(error?.cause === undefined ? {} : { err: error.cause }),
-        duration_ms: Math.round(durationMs * 100) / 100,
-        ...context.values.get(logFieldsKey),
-      },
-      'rpc',
-    );
-  runInSpan(context.values.get(spanKey), log);
+  const facts = {
+    request_id: caller.requestId,
+    rpc: `${context.service.name}/${context.method.name}`,
+    protocol: context.protocolName,
+    role: caller.role,
+    ...(caller.actor === '' ? {} : { actor: caller.actor }),
+    code,
+    ...(error === undefined ? {} : { reason, error: error.rawMessage }),
+    ...(error?.cause === undefined ? {} : { err: error.cause }),
+    duration_ms: Math.round(durationMs * 100) / 100,
+    ...context.values.get(logFieldsKey),
+  };
+  runInSpan(context.values.get(spanKey), () => {
+    if (isOverload) options.logOverload(`${facts.rpc} ${caller.role}`, facts);
+    else options.logger[level](facts, 'rpc');
+  });
 }
 
 /** Whether this is the call of a stream itself, which ends when its caller leaves. */

@@ -1,6 +1,13 @@
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import type { ConnectError, HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
-import { abortError, answerCall, explainFailure, logCall, unlessAborted } from './answer-call.ts';
+import {
+  abortError,
+  answerCall,
+  explainFailure,
+  limitOverloads,
+  logCall,
+  unlessAborted,
+} from './answer-call.ts';
 import type { AnswerOptions } from './answer-call.ts';
 import { answerWithin } from './answer-within.ts';
 import { inCallSpan } from './call-span.ts';
@@ -14,7 +21,7 @@ import type { ServiceTokens } from './service-tokens.ts';
 import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerRules } from '../tls/peer-certificate.ts';
 
-export interface GuardOptions extends AnswerOptions {
+export interface GuardOptions extends Omit<AnswerOptions, 'logOverload'> {
   readonly tokens: ServiceTokens;
   /** Undefined when connections carry no certificates. */
   readonly peers?: PeerRules | undefined;
@@ -22,15 +29,21 @@ export interface GuardOptions extends AnswerOptions {
   readonly newRequestId: () => string;
 }
 
-/** Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. */
+/**
+ * Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. Calls
+ * that are refused as OVERLOADED share lines.
+ */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
+  const guarding = { ...options, logOverload: limitOverloads(options.logger) };
   const methods = Object.entries(spec.methods).map(([name, method]) => {
-    return [name, guardMethod(method, access.get(name) ?? [], options)] as const;
+    return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
   });
   return { service: spec.service, methods: Object.fromEntries(methods) };
 }
 
-function guardMethod(spec: MethodImplSpec, access: Access, options: GuardOptions): MethodImplSpec {
+type GuardingOptions = GuardOptions & AnswerOptions;
+
+function guardMethod(spec: MethodImplSpec, access: Access, options: GuardingOptions): MethodImplSpec {
   switch (spec.kind) {
     case 'unary':
       return {
@@ -65,7 +78,7 @@ function once(
   handle: () => Promise<Response> | Response,
   context: HandlerContext,
   access: Access,
-  options: GuardOptions,
+  options: GuardingOptions,
 ): Promise<Response> {
   return answerCall(
     () => {
@@ -82,7 +95,7 @@ async function* many(
   handle: () => AsyncIterable<Response>,
   context: HandlerContext,
   access: Access,
-  options: GuardOptions,
+  options: GuardingOptions,
 ): AsyncIterable<Response> {
   const startedAt = performance.now();
   let failure: ConnectError | undefined;

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
+import { mock } from 'node:test';
 import { Code, ConnectError, createHandlerContext } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { annotate, callerOf } from '../../../src/platform/rpc/call-context.ts';
 import { guard } from '../../../src/platform/rpc/guard.ts';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { encodeStatus, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
+import type { EndedCall } from '../../../src/platform/rpc/rpc-metrics.ts';
 import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
 
 const token = 'operator-token-of-24-chars';
@@ -173,6 +175,65 @@ describe('the log line of a call', () => {
       expect(lines).toEqual([expect.objectContaining({ code, reason, level, error: 'a message' })]);
       expect(error?.rawMessage).toBe('a message');
     }
+  });
+});
+
+describe('calls that are refused as OVERLOADED', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  test('share a line a minute, and each is measured', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const measured: EndedCall[] = [];
+    const service = rpcService(
+      Health,
+      {
+        check: () => Promise.reject(rpcError('OVERLOADED', 'too many')),
+        list: () => ({}),
+        async *watch() {
+          yield {};
+          throw rpcError('OVERLOADED', 'too many');
+        },
+      },
+      { check: ['operator'], list: 'anyone', watch: ['operator'] },
+    );
+    const guarded = guard(service, {
+      tokens,
+      logger: createLogger(
+        { process: 'core', instance: 'core', level: 'info' },
+        { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+      ),
+      newRequestId: () => 'made-here',
+      measure: (ended) => measured.push(ended),
+      explain: () => undefined,
+    });
+    const flood = async (name: 'check' | 'watch', count: number): Promise<void> => {
+      const spec = guarded.methods[name]!;
+      const implement = spec.impl as (request: object, context: HandlerContext) => unknown;
+      for (let index = 0; index < count; index += 1) {
+        const context = createHandlerContext({
+          ...{ service: Health, method: spec.method, protocolName: 'grpc', requestMethod: 'POST', url: '/' },
+          requestHeader: { authorization: `Bearer ${token}` },
+        });
+        const returned = implement({}, context);
+        await expect(
+          name === 'watch' ? readAll(returned as AsyncIterable<unknown>) : returned,
+        ).rejects.toThrow();
+      }
+    };
+
+    await flood('check', 100);
+    await flood('watch', 10);
+    mock.timers.tick(60_000);
+
+    const refused = { level: 'warn', reason: 'OVERLOADED', code: 'resource_exhausted', error: 'too many' };
+    expect(lines).toMatchObject([
+      { ...refused, rpc: 'Health/Check', count: 1 },
+      { ...refused, rpc: 'Health/Watch', count: 1 },
+      { ...refused, rpc: 'Health/Check', count: 99 },
+      { ...refused, rpc: 'Health/Watch', count: 9 },
+    ]);
+    expect(measured.filter(({ isOverload }) => isOverload)).toHaveLength(110);
   });
 });
 
