@@ -3,13 +3,16 @@ export const recentMs = 10_000;
 /** More than the queries and callbacks of a usual payment within that time. */
 const maxRecent = 20;
 
+/** Whether there were so many exchanges recently that further news waits, and further callbacks are only counted. */
+export const isFlooded = (recentExchanges: number): boolean => recentExchanges >= maxRecent;
+
 /**
  * When news of an attempt, refund or reversal may cause its next query: at once, or ten seconds later if its attempt has had 20
  * recent exchanges with the wallet. Callbacks count as exchanges. So a wallet that repeats its callbacks, or another sender who
  * knows a callback URL, cannot make Gatehouse query a wallet without a pause.
  */
 export const hastenedTo = (recentExchanges: number, now: Date): Date =>
-  recentExchanges < maxRecent ? now : new Date(now.getTime() + recentMs);
+  isFlooded(recentExchanges) ? new Date(now.getTime() + recentMs) : now;
 
 /** The earlier of the two times. A query that is due already is never delayed. */
 export const dueNoLater = (dueAt: Date | null | undefined, hastened: Date): Date =>

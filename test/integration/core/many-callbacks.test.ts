@@ -1,7 +1,9 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { WalletExchangeSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
@@ -123,6 +125,14 @@ const addExchanges = ({ exchangesOf: [merchant, owner] }: Undecided, count: numb
     [merchant, owner, count],
   );
 
+const exchangesOf = async ({ exchangesOf: [merchant, owner] }: Undecided) =>
+  (
+    await desk.query<{ payload: Buffer }>(
+      'select payload from core.wallet_exchanges where merchant_id = $1 and payment_attempt_id = $2 order by id',
+      [merchant, owner],
+    )
+  ).map(({ payload }) => fromBinary(WalletExchangeSchema, payload));
+
 const setDue = ({ table, id }: Undecided, due: string) =>
   desk.query(`update core.${table} set due_at = now() + $2::interval where id = $1`, [id, due]);
 
@@ -166,6 +176,19 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
     expect(repeated).toBeLessThanOrEqual(max);
   });
 
+  test('after twenty recent exchanges is counted and not stored', async () => {
+    const subject = await start();
+    await setDue(subject, '1 hour');
+    await addExchanges(subject, 20);
+    const before = await exchangesOf(subject);
+
+    for (let count = 0; count < 7; count += 1) await subject.hasten();
+
+    const after = await exchangesOf(subject);
+    expect(after).toHaveLength(before.length + 1);
+    expect(after.map(({ omitted }) => omitted).filter((omitted) => omitted > 0)).toEqual([7]);
+  });
+
   test('does not delay a query that is due', async () => {
     const subject = await start();
     await setDue(subject, '-1 second');
@@ -204,4 +227,26 @@ test('an endless series of callbacks causes about ten queries, and then one ever
 
   expect(queries).toBeGreaterThanOrEqual(5);
   expect(queries).toBeLessThanOrEqual(11);
+  const { exchanges } = await desk.story(payment);
+  expect(exchanges.length).toBeLessThanOrEqual(22);
+  expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(60 + queries);
+});
+
+test('callbacks are stored again when ten seconds have passed without one', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  await desk.settle(payment, outcomes.pending('r-1'));
+  const hasten = () =>
+    desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId, ...callback });
+  for (let count = 0; count < 25; count += 1) await hasten();
+  // As if ten seconds had passed.
+  await desk.query(
+    `update core.wallet_exchanges set id = uuidv7(interval '-10 seconds' - (now() - uuid_extract_timestamp(id)))
+     where payment_attempt_id = $1`,
+    [storedId('pat', payment.attemptId)],
+  );
+
+  await hasten();
+
+  const { exchanges } = await desk.story(payment);
+  expect(exchanges.at(-1)?.purpose).toBe('callback');
 });

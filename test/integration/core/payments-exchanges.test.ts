@@ -92,10 +92,10 @@ describe('of many exchanges with a wallet', () => {
         exchange: { purpose: 'callback', url: `c-${time}` },
       });
 
-    const kept = await heard(payment);
-    expect(kept.at(0)).toBe('said-paid');
-    expect(kept).toContain('omitted 31');
-    expect(kept).toHaveLength(51);
+    const { exchanges } = await desk.story(payment);
+    expect(exchanges[0]?.url).toBe('said-paid');
+    expect(exchanges.length).toBeLessThanOrEqual(51);
+    expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(81);
   });
 
   test('none counts as decisive or as a placeholder because it says so', async () => {

@@ -6,6 +6,7 @@ import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../../database/order-entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import { isFlooded } from '../../domain/hastened.ts';
 
 /** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
 const firstKept = 20;
@@ -18,7 +19,7 @@ export interface KeptExchanges {
   readonly newId: NewId;
   readonly at: Date;
   /** The number of exchanges that are stored already, if the caller has counted them. */
-  readonly stored?: number;
+  readonly stored?: number | undefined;
 }
 
 /** The attempt that exchanges belong to, or the payer-started payment, whose merchantId is that of no merchant. */
@@ -37,43 +38,103 @@ export async function keepExchanges(
   owner: ExchangeOwner,
   { exchanges, areDecisive, newId, at, stored }: KeptExchanges,
 ): Promise<void> {
+  const entries = exchanges.map((exchange) => ({ ...exchange, decisive: areDecisive, omitted: 0 }));
+  await add(em, owner, entries, { newId, at, stored });
+}
+
+/** The exchanges of an owner that are stored since `recentMs`. */
+export interface RecentExchanges {
+  /** Their number, together with those that were only counted. */
+  readonly count: number;
+  /** The latest entry that counts exchanges which are not stored. */
+  readonly counting: { readonly id: string; readonly exchange: WalletExchange } | undefined;
+}
+
+/** A callback of a wallet, or a message of the same kind. */
+export interface KeptCallback extends Pick<KeptExchanges, 'newId' | 'at' | 'stored'> {
+  readonly exchange: WalletExchange;
+  readonly recent: RecentExchanges;
+}
+
+/**
+ * Stores a callback like any exchange. If its owner has had many recent exchanges, the callback is only counted (`isFlooded`).
+ * Those that are counted share an entry, which has the time of the latest. So whoever repeats a callback adds no rows, and
+ * displaces no exchange that is stored.
+ */
+export async function keepCallback(
+  em: EntityManager,
+  owner: ExchangeOwner,
+  { exchange, recent, newId, at, stored }: KeptCallback,
+): Promise<void> {
+  if (!isFlooded(recent.count)) {
+    await keepExchanges(em, owner, { exchanges: [exchange], areDecisive: false, newId, at, stored });
+    return;
+  }
+  const { counting } = recent;
+  const { startTime } = counting?.exchange ?? exchange;
+  const entry = countingEntry(startTime, (counting?.exchange.omitted ?? 0) + 1);
+  const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
+  if (counting === undefined) {
+    await add(em, owner, [entry], { newId, at, stored });
+    return;
+  }
+  await em.nativeDelete(WalletExchangeRow, { ...key, id: counting.id });
+  addRow(em, key, entry, { newId, at });
+}
+
+async function add(
+  em: EntityManager,
+  owner: ExchangeOwner,
+  entries: readonly WalletExchange[],
+  { newId, at, stored }: Pick<KeptExchanges, 'newId' | 'at' | 'stored'>,
+): Promise<void> {
   const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
   const before = stored ?? (await em.count(WalletExchangeRow, key));
-  await dropMiddle(em, key, before + exchanges.length - firstKept - latestKept);
-  for (const [index, exchange] of exchanges.entries()) {
-    em.create(WalletExchangeRow, {
-      ...key,
-      id: storedId('pat', newId('pat', new Date(at.getTime() + index))),
-      payload: payloadOf({ ...exchange, decisive: areDecisive, omitted: 0 }),
-    });
-  }
+  await dropMiddle(em, key, before + entries.length - firstKept - latestKept);
+  for (const [index, entry] of entries.entries())
+    addRow(em, key, entry, { newId, at: new Date(at.getTime() + index) });
+}
+
+interface ExchangeKey {
+  readonly merchantId: StoredId<'mer'>;
+  readonly paymentAttemptId: StoredId<'pat' | 'ppm'>;
+}
+
+function addRow(
+  em: EntityManager,
+  key: ExchangeKey,
+  entry: WalletExchange,
+  { newId, at }: Pick<KeptExchanges, 'newId' | 'at'>,
+): void {
+  em.create(WalletExchangeRow, {
+    ...key,
+    id: storedId('pat', newId('pat', at)),
+    payload: payloadOf(entry),
+  });
 }
 
 const payloadOf = (exchange: WalletExchange): Buffer => encodeMessage(WalletExchangeSchema, exchange);
 
-async function dropMiddle(
-  em: EntityManager,
-  key: { readonly merchantId: StoredId<'mer'>; readonly paymentAttemptId: StoredId<'pat' | 'ppm'> },
-  surplus: number,
-): Promise<void> {
+/** The entry that replaces exchanges. */
+const countingEntry = (startTime: WalletExchange['startTime'], omitted: number): WalletExchange =>
+  create(WalletExchangeSchema, {
+    purpose: 'omitted',
+    ...(startTime === undefined ? {} : { startTime }),
+    omitted,
+  });
+
+async function dropMiddle(em: EntityManager, key: ExchangeKey, surplus: number): Promise<void> {
   if (surplus <= 0) return;
   const middle = (
     await em.find(WalletExchangeRow, key, { orderBy: { id: 'asc' }, offset: firstKept, limit: surplus })
   ).map((row) => ({ row, exchange: fromBinary(WalletExchangeSchema, row.payload) }));
-  const counted = middle.find(({ exchange }) => exchange.omitted > 0);
-  const dropped = middle.filter(({ exchange }) => exchange.omitted === 0 && !isKeptForGood(exchange));
-  // The entry that counts the dropped exchanges replaces the first of them.
-  const counting = counted ?? dropped.shift();
+  const dropped = middle.filter(({ exchange }) => !isKeptForGood(exchange));
+  // The first entry that counts dropped exchanges counts these too. Without one, it replaces the first of them.
+  const counting = dropped.find(({ exchange }) => exchange.omitted > 0) ?? dropped[0];
   if (counting === undefined) return;
-  const { startTime, omitted } = counting.exchange;
-  counting.row.payload = payloadOf(
-    create(WalletExchangeSchema, {
-      purpose: 'omitted',
-      ...(startTime === undefined ? {} : { startTime }),
-      omitted: Math.max(omitted, 1) + dropped.length,
-    }),
-  );
-  for (const { row } of dropped) em.remove(row);
+  const omitted = dropped.reduce((sum, { exchange }) => sum + Math.max(exchange.omitted, 1), 0);
+  counting.row.payload = payloadOf(countingEntry(counting.exchange.startTime, omitted));
+  for (const each of dropped) if (each !== counting) em.remove(each.row);
 }
 
 const isKeptForGood = ({ decisive, purpose }: WalletExchange): boolean =>

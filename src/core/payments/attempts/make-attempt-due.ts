@@ -11,9 +11,9 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import { byAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { withNote } from './callback-notes.ts';
-import { countExchanges, countRecentExchanges } from './count-exchanges.sql.ts';
+import { countExchanges, readRecentExchanges } from './count-exchanges.sql.ts';
 import type { AttemptKey } from './count-exchanges.sql.ts';
-import { keepExchanges } from './keep-exchanges.ts';
+import { keepCallback } from './keep-exchanges.ts';
 
 export interface MakeAttemptDueRequest {
   readonly merchantId: PublicId<'mer'>;
@@ -50,20 +50,20 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
       const keys = calls.map(keyOf);
       const clock = await readClock(em);
       const countOf = await countExchanges(em, keys);
-      const recentOf = await countRecentExchanges(em, keys, clock);
-      return { countOf, hastenedOf: (key: Pick<AttemptKey, 'id'>) => hastenedTo(recentOf(key), clock) };
+      return { clock, countOf, recentOf: await readRecentExchanges(em, keys, clock) };
     },
     read: (em, { call }) => em.findOneOrFail(PaymentAttemptRow, keyOf(call)),
     decide: (_order, row) =>
       ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) ? ('attempt' as const) : undefined }),
-    async write(em, { makesDue }, { taken: { call, loaded }, context: row, order, now: at }) {
+    async write(em, { makesDue }, { taken: { call, loaded }, context: row, order }) {
       const { exchange, callbackNote } = call;
-      if (exchange !== undefined) {
-        const kept = { exchanges: [exchange], areDecisive: false, newId, at, stored: loaded.countOf(row) };
-        await keepExchanges(em, row, kept);
-      }
+      // The same clock decides which exchanges are recent.
+      const at = loaded.clock;
+      const recent = loaded.recentOf(row);
+      if (exchange !== undefined)
+        await keepCallback(em, row, { exchange, recent, newId, at, stored: loaded.countOf(row) });
       row.callbackNotes = withNote(row.callbackNotes, callbackNote);
-      if (makesDue !== undefined) row.dueAt = dueNoLater(row.dueAt, loaded.hastenedOf(row));
+      if (makesDue !== undefined) row.dueAt = dueNoLater(row.dueAt, hastenedTo(recent.count, at));
       return { order, attempt: workOf(row).attempt };
     },
   });

@@ -6,7 +6,8 @@ import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Environment } from '../../domain/order.ts';
 import { withNote } from '../attempts/callback-notes.ts';
-import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
+import { keepCallback } from '../attempts/keep-exchanges.ts';
 import { findReceipt } from '../changes/wallet-receipts.ts';
 import { belongToAttempt, exchangeOwner, lockPayerPayment, makeDue } from './payer-payment-row.ts';
 import type { PayerPayment } from './payer-payment-row.ts';
@@ -71,14 +72,11 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
         if (row === null) return undefined;
         const at = await readClock(em);
         row.callbackNotes = withNote(row.callbackNotes, note);
-        await makeDue(em, row, at);
+        const owner = exchangeOwner(row);
+        const recent = (await readRecentExchanges(em, [owner], at))(owner);
+        makeDue(row, recent, at);
         if (exchange !== undefined && row.status === 'OPEN')
-          await keepExchanges(em, exchangeOwner(row), {
-            exchanges: [exchange],
-            areDecisive: false,
-            newId,
-            at,
-          });
+          await keepCallback(em, owner, { exchange, recent, newId, at });
         return { ...row };
       });
       if (hastened !== undefined) onDue();

@@ -7,7 +7,7 @@ import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts'
 import { dueNoLater, hastenedTo, recentMs } from '../../domain/hastened.ts';
 import { nextConfirmation } from '../../domain/payer-payment.ts';
 import type { PayerPaymentStatus } from '../../domain/payer-payment.ts';
-import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
+import type { RecentExchanges } from '../attempts/keep-exchanges.ts';
 
 /** A payment that its payer started: the row itself, with stored ids. */
 export type PayerPayment = Omit<PayerPaymentRow, symbol>;
@@ -30,10 +30,9 @@ export const exchangeOwner = ({ id }: Pick<PayerPaymentRow, 'id'>) => ({
  * Makes an open or abandoned payment due now, or soon when there are many messages about it (`hastenedTo`). A payment that a
  * worker holds is due as soon as the worker has reported.
  */
-export async function makeDue(em: EntityManager, row: PayerPaymentRow, at: Date): Promise<void> {
+export function makeDue(row: PayerPaymentRow, recent: RecentExchanges, at: Date): void {
   if (row.status !== 'ABANDONED' && row.status !== 'OPEN') return;
-  const owner = exchangeOwner(row);
-  const dueAt = hastenedTo((await countRecentExchanges(em, [owner], at))(owner), at);
+  const dueAt = hastenedTo(recent.count, at);
   if (row.status === 'ABANDONED') Object.assign(row, { status: 'OPEN', dueAt, createdAt: at, tries: 0 });
   else row.dueAt = dueNoLater(row.dueAt, dueAt);
 }

@@ -8,7 +8,8 @@ import type { Database } from '../../database/database.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
-import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
+import { keepCallback } from '../attempts/keep-exchanges.ts';
 import type { MakeAttemptDue } from '../attempts/make-attempt-due.ts';
 import { storedEndOf } from './find-named-order.sql.ts';
 import { exchangeOwner, makeDue } from './payer-payment-row.ts';
@@ -66,14 +67,11 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
         { environment, wallet, providerTransactionId },
         { lockMode: LockMode.PESSIMISTIC_WRITE },
       );
-      if (inserted.length === 0) await makeDue(em, row, at);
+      const owner = exchangeOwner(row);
+      const recent = (await readRecentExchanges(em, [owner], at))(owner);
+      if (inserted.length === 0) makeDue(row, recent, at);
       if (exchange !== undefined && (row.status === 'OPEN' || inserted.length > 0))
-        await keepExchanges(em, exchangeOwner(row), {
-          exchanges: [exchange],
-          areDecisive: false,
-          newId,
-          at,
-        });
+        await keepCallback(em, owner, { exchange, recent, newId, at });
       return { payment: { ...row }, attempt: named };
     });
     if (attempt !== undefined)

@@ -23,8 +23,8 @@ import type { Result } from '../../domain/result.ts';
 import { ok } from '../../domain/result.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import { withNote } from '../attempts/callback-notes.ts';
-import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
-import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
+import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfRefund } from '../changes/read-order.ts';
 import { refundOf, writeRefund } from '../changes/refund-row.ts';
@@ -154,14 +154,13 @@ export function createRefundWork({
           const row = await em.findOneOrFail(RefundRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
           const at = await readClock(em);
           const attempt = { merchantId: key.merchantId, id: row.paymentAttemptId };
-          const recent = (await countRecentExchanges(em, [attempt], at))(attempt);
-          return { row, at, attempt, hastened: hastenedTo(recent, at) };
+          const recent = (await readRecentExchanges(em, [attempt], at))(attempt);
+          return { row, at, attempt, recent };
         },
-        decide: (_order, { row, hastened }) =>
-          ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastened) }),
-        async write(em, { refund }, { context: { row, at, attempt } }) {
-          if (exchange !== undefined)
-            await keepExchanges(em, attempt, { exchanges: [exchange], areDecisive: false, newId, at });
+        decide: (_order, { row, at, recent }) =>
+          ok({ changed: undefined, refund: hastenRefund(refundOf(row), hastenedTo(recent.count, at)) }),
+        async write(em, { refund }, { context: { row, at, attempt, recent } }) {
+          if (exchange !== undefined) await keepCallback(em, attempt, { exchange, recent, newId, at });
           row.callbackNotes = withNote(row.callbackNotes, note);
           writeRefund(em, row, refund);
           return refund;

@@ -25,8 +25,8 @@ import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { isReturnable } from '../../domain/wallet-outcome.ts';
 import { withNote } from '../attempts/callback-notes.ts';
-import { countRecentExchanges } from '../attempts/count-exchanges.sql.ts';
-import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { readRecentExchanges } from '../attempts/count-exchanges.sql.ts';
+import { keepCallback, keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { ExchangeOwner } from '../attempts/keep-exchanges.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
@@ -158,16 +158,10 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         if (row === null) return undefined;
         const at = await readClock(em);
         const owner = exchangeOwnerOf(row);
-        const recent = (await countRecentExchanges(em, [owner], at))(owner);
-        if (exchange !== undefined)
-          await keepExchanges(em, owner, {
-            exchanges: [exchange],
-            areDecisive: false,
-            newId,
-            at,
-          });
+        const recent = (await readRecentExchanges(em, [owner], at))(owner);
+        if (exchange !== undefined) await keepCallback(em, owner, { exchange, recent, newId, at });
         row.callbackNotes = withNote(row.callbackNotes, note);
-        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent, at))));
+        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), hastenedTo(recent.count, at))));
         return { ...row };
       });
       if (hastened !== undefined) onDue();

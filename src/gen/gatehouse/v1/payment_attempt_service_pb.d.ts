@@ -537,8 +537,8 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   decisive: boolean;
 
   /**
-   * Set by core on an entry that replaces this many exchanges, which are no longer stored. It has the position of the first
-   * of them. Ignored when recorded.
+   * Set by core on an entry that replaces this many exchanges, which are not stored: those in the middle of very many, and
+   * callbacks after 20 exchanges within ten seconds. Ignored when recorded.
    *
    * @generated from field: int32 omitted = 11;
    */
@@ -613,7 +613,7 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
   merchantId: string;
 
   /**
-   * The callback, if one caused this; absent otherwise. Stored with the attempt.
+   * The callback, if one caused this; absent otherwise. Stored or counted with the attempt.
    *
    * @generated from field: gatehouse.v1.WalletExchange exchange = 3;
    */
@@ -897,8 +897,8 @@ export declare const PaymentAttemptService: GenService<{
   },
   /**
    * Makes an open attempt due now, so that the wallet is queried without delay. A callback or a user causes it. After 20
-   * exchanges with the wallet within ten seconds, callbacks included, the attempt is due ten seconds later. Changes nothing
-   * else. HastenRefund, HastenReversal and HastenPayerPayment have the same limit.
+   * exchanges with the wallet within ten seconds, callbacks included, the attempt is due ten seconds later, and the callback
+   * is only counted. Changes nothing else. HastenRefund, HastenReversal and HastenPayerPayment have the same limit.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.HastenPaymentAttempt
