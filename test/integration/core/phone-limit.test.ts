@@ -10,6 +10,7 @@ import { startStack } from '../../support/stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
 import { browserSecret, openPaymentDesk, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 let phones = 0;
 
@@ -192,6 +193,41 @@ describe('in production', () => {
       [e164Of(phone)],
     );
     for (const { network } of networks) expect(network).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  });
+
+  test('payments that wait for their merchant’s share of the connections do not keep another merchant from the phone', async () => {
+    const other = await stack.createMerchant();
+    const numbers = Array.from({ length: 40 }, (_, index) => `E-${index}`);
+    for (const orderNumber of numbers) await open(merchantId, orderNumber);
+    const hosted = await open(other.id, 'P-1');
+    const holder = new pg.Client({ connectionString: stack.databaseUrl });
+    await holder.connect();
+    // The locks of the orders are held, as by payments that take long.
+    await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
+    await holder.query('select from core.orders where merchant_id = $1 for update', [
+      storedId('mer', merchantId),
+    ]);
+    const pay = (orderNumber: string, phone: string) =>
+      desk.startDirect({ merchantId, orderNumber, phone, environment: PRODUCTION });
+    const phone = newPhone();
+    // More than both cores let run.
+    const held = numbers.slice(0, 20).map((orderNumber) => pay(orderNumber, newPhone()));
+    await waitUntil('payments wait for the locks', async () => {
+      const [waiting] = await desk.query<{ count: number }>(
+        `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return (waiting?.count ?? 0) >= 6;
+    });
+    const waiting = numbers.slice(20).map((orderNumber) => pay(orderNumber, phone));
+    for (let count = 0; count < 10; count += 1) await open(other.id, `P-${count + 2}`);
+
+    const paid = await desk.payHosted(hosted, 'walleta_ussd', phone);
+
+    await holder.query('commit');
+    await holder.end();
+    await Promise.all(held);
+    expect(paid.attemptId).toMatch(/^pat_/);
+    expect(Object.keys(await reasonsOf(waiting))).toEqual(['PHONE_BUSY']);
   });
 
   test('prompts that the payer confirms are not counted', async () => {

@@ -12,7 +12,7 @@ import { transition } from '../../domain/transition.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { optionIssues, payableIssues } from '../../domain/merchant-terms.ts';
-import type { PhoneLimit } from '../phones/phone-limit.ts';
+import type { AskedPhone, PhoneLimit } from '../phones/phone-limit.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { AttemptIds } from '../changes/attempt-ids.ts';
@@ -86,7 +86,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       await keyed?.claim(executeIn(em));
       return lock(em);
     };
-    const started = await fairly(`${existing.environment} ${existing.merchantId}`, signal, () =>
+    const change = () =>
       changes.change(locked, {
         requestId,
         read: () => undefined,
@@ -104,7 +104,11 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
           await keyed?.store(executeIn(em), result);
           return result;
         },
-      }),
+      });
+    // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
+    // payment of the phone.
+    const started = await fairly(`${existing.environment} ${existing.merchantId}`, signal, () =>
+      start === undefined ? change() : phoneLimit.inTurn(phoneOf(payment), change),
     );
     if (started.ok) return started;
     if (started.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
@@ -144,8 +148,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       await changes.add(registerOrder(facts), scope);
       await claims.claim(await findTaken(findOrder, facts, scope), scope.requestId);
     }
-    const asked = { ...payment, phone: payment.phone.e164, network: null };
-    return phoneLimit.inTurn(asked, async () => {
+    const inserted = await phoneLimit.inTurn(phoneOf(payment), async () => {
       const created = startOnNewOrder(facts, start, createdAt);
       const { attempt } = attemptOn(created.order);
       const first = { order: created.order, attempt, repeated: false };
@@ -155,12 +158,18 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
       const existing = added === 'taken' ? await findTaken(findOrder, facts, scope) : await findExisting();
       if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
-      const started = await startOn(existing, payment, start, scope, keyed);
-      if (started.ok) return started.value;
-      throw started.error.type === 'new_call' ? notThere(facts) : refusal(started.error);
+      return { existing };
     });
+    if (!('existing' in inserted)) return inserted;
+    const started = await startOn(inserted.existing, payment, start, scope, keyed);
+    if (started.ok) return started.value;
+    throw started.error.type === 'new_call' ? notThere(facts) : refusal(started.error);
   };
 }
+
+const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
+  ...{ merchantId, environment, phone: phone.e164, network: null },
+});
 
 type StartPayment = CommandOf<'start_payment'>;
 type StartRejection = RejectionOf<'start_payment'>;
