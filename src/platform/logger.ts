@@ -2,7 +2,7 @@ import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
 import { maskFields, maskPhone, maskSensitive } from './mask-sensitive.ts';
-import { activeTraceMembers } from './tracing/span.ts';
+import { traceMembersOfLine } from './tracing/span.ts';
 
 export type { Logger } from 'pino';
 
@@ -69,7 +69,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
 }
 
 /**
- * Gives the member with the time of a line, and those with the ids of the active span. Under load, many lines have the same millisecond.
+ * Gives the member with the time of a line, and those with the ids of its span. Under load, many lines have the same millisecond.
  * The ids are appended as text, because a copy of the fields with two more costs several times as much.
  */
 function createBeginning(): () => string {
@@ -81,7 +81,7 @@ function createBeginning(): () => string {
       writtenMs = nowMs;
       written = `,"time":"${new Date(nowMs).toISOString()}"`;
     }
-    return written + activeTraceMembers();
+    return written + traceMembersOfLine();
   };
 }
 

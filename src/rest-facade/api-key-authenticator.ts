@@ -6,6 +6,8 @@ import type { ApiKeyScope, ApiKeyService } from '../gen/gatehouse/v1/api_key_ser
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
+import { runInSpan } from '../platform/tracing/span.ts';
+import type { Span } from '../platform/tracing/span.ts';
 
 /** Core's answer about a key. */
 export type KeyVerdict =
@@ -26,8 +28,15 @@ export type KeyVerdict =
       readonly apiKeyId: string | undefined;
     };
 
-/** Identifies the merchant of a key, from the cache if possible. @throws ConnectError without a definite answer, which is never cached. */
-export type AuthenticateKey = (apiKey: string, options: CallOptions) => KeyVerdict | Promise<KeyVerdict>;
+/**
+ * Identifies the merchant of a key, from the cache if possible, or by a call within `span`.
+ * @throws ConnectError without a definite answer, which is never cached.
+ */
+export type AuthenticateKey = (
+  apiKey: string,
+  options: CallOptions,
+  span: Span | undefined,
+) => KeyVerdict | Promise<KeyVerdict>;
 
 export interface AuthenticatorOptions {
   readonly apiKeys: Client<typeof ApiKeyService>;
@@ -86,9 +95,10 @@ export function createKeyAuthenticator({
     }
   }
 
-  return (apiKey, options) => {
+  return (apiKey, options, span) => {
     const name = hash('sha256', apiKey, 'base64');
-    return verdicts.get(name) ?? verdicts.forceFetch(name, { context: { apiKey, options } });
+    const fetch = () => verdicts.forceFetch(name, { context: { apiKey, options } });
+    return verdicts.get(name) ?? runInSpan(span, fetch);
   };
 }
 

@@ -110,7 +110,7 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
  * keys and the counts of its rate limits. `close()` waits for running requests.
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
-  const edge = { ...options, rawHeaders: safeHeaders };
+  const edge = { ...options, rawHeaders: safeHeaders, tracedFrom: 'preValidation' } as const;
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(safeHeaders).header('x-request-id', request.id);
     logWhenOver(request, reply, options);

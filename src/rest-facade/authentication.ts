@@ -4,6 +4,7 @@ import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
 import { keyHintFor } from './key-hint.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { RequestFailure } from './request-failure.ts';
+import { spanOf } from '../platform/http/trace-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -74,10 +75,8 @@ function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Verd
   if (typeof apiKey !== 'string' || apiKey === '' || isGivenTwice(apiKey, request))
     return { kind: 'missing', reason: 'NO_API_KEY' };
   if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
-  return authenticate(apiKey, {
-    timeoutMs: authenticationDeadlineMs,
-    headers: { 'x-request-id': request.id },
-  });
+  const options = { timeoutMs: authenticationDeadlineMs, headers: { 'x-request-id': request.id } };
+  return authenticate(apiKey, options, spanOf(request));
 }
 
 /** Node joins repeated headers by a comma, which no key contains. */

@@ -13,6 +13,7 @@ import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
 import { schemaCompilers } from './schema-compilers.ts';
 import { traceRequests } from './trace-requests.ts';
+import type { TracedFrom } from './trace-requests.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 
 /** The settings that all our HTTP listeners share. */
@@ -25,6 +26,8 @@ export interface EdgeServerSettings {
   readonly measureRequests?: MeasureRequests;
   /** Traces every request; undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
+  /** The first hook that runs in the span of its request; `onRequest` by default. */
+  readonly tracedFrom?: TracedFrom;
   /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
 }
@@ -82,7 +85,8 @@ export function protectEdge(
 ): void {
   answerEveryRequest(app.server, rawRepliesOf(settings));
   settings.measureRequests?.(app);
-  if (settings.tracing !== undefined) traceRequests(app, settings.tracing);
+  if (settings.tracing !== undefined)
+    traceRequests(app, settings.tracing, settings.tracedFrom ?? 'onRequest');
   app.addHook('onRequest', (request, reply, done) => {
     removeForwardedPorts(request.raw.headers);
     const problem = httpProblemOf(request.raw);

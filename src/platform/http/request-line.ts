@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logger.ts';
-import { runInSpan } from '../tracing/span.ts';
+import { logInSpan } from '../tracing/span.ts';
 import { spanOf } from './trace-requests.ts';
 
 export interface RequestLineOptions {
@@ -43,7 +43,7 @@ export function logLineWhenOver(
       cause: undefined,
       ...causeFields(found.cause),
     };
-    runInSpan(spanOf(request), () => logger[level](line, 'request'));
+    logInSpan(spanOf(request), () => logger[level](line, 'request'));
   });
 }
 

@@ -18,11 +18,15 @@ const server: SpanOptions = { kind: 'server' };
 /** Orchestrators call them every few seconds. */
 const probes = new Set(['/healthz', '/readyz']);
 
+/** The first hook that runs in the span of its request. */
+export type TracedFrom = 'onRequest' | 'preValidation';
+
 /**
  * Runs every request of a listener, except probes, in a span. Its name has the route of the program, never a path of clients. Neither its address
- * nor its headers nor its query become attributes, because they may contain personal data and secrets.
+ * nor its headers nor its query become attributes, because they may contain personal data and secrets. With `preValidation`, the
+ * hooks before the body run outside of the span: to make it active twice costs 1 % of a request that is answered from memory.
  */
-export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
+export function traceRequests(app: FastifyInstance, tracing: Tracing, from: TracedFrom): void {
   app.decorateRequest('span', null);
   app.addHook('onRequest', (request, reply, done) => {
     const { method } = request;
@@ -39,7 +43,8 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
     );
     request.span = span;
     if (span.context.isSampled) record(span, request, reply.raw);
-    runInSpan(span, done);
+    if (from === 'onRequest') runInSpan(span, done);
+    else done();
   });
   // The body arrives in events of the connection, outside of the span.
   app.addHook('preValidation', (request, _reply, done) => {

@@ -3,7 +3,7 @@ import { limitLines } from '../line-limit.ts';
 import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { runInSpan } from '../tracing/span.ts';
+import { logInSpan } from '../tracing/span.ts';
 import { callerKey, logFieldsKey, spanKey, uneventfulKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 import { endCallSpan } from './call-span.ts';
@@ -138,7 +138,7 @@ export function logCall(
     duration_ms: Math.round(durationMs * 100) / 100,
     ...context.values.get(logFieldsKey),
   };
-  runInSpan(context.values.get(spanKey), () => {
+  logInSpan(context.values.get(spanKey), () => {
     if (isOverload) options.logOverload(`${facts.rpc} ${caller.role}`, facts);
     else options.logger[level](facts, 'rpc');
   });

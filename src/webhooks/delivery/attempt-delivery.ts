@@ -4,7 +4,7 @@ import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../../contract/webhook-signature.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
-import { runInSpan } from '../../platform/tracing/span.ts';
+import { logInSpan, runInSpan } from '../../platform/tracing/span.ts';
 import type { Span } from '../../platform/tracing/span.ts';
 import { formatTraceparent } from '../../platform/tracing/trace-context.ts';
 import type { DeliveryTraces } from './delivery-traces.ts';
@@ -115,5 +115,5 @@ export function logAttempt(
     ...(report.hiddenCause === undefined ? {} : { name_failure: report.hiddenCause }),
   };
   const level = report.result === 'DELIVERED' && isRecorded ? 'info' : 'warn';
-  runInSpan(span, () => logger[level](line, 'webhook attempt'));
+  logInSpan(span, () => logger[level](line, 'webhook attempt'));
 }
