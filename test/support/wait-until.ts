@@ -27,17 +27,21 @@ export async function waitUntil<T>(
 
 /**
  * Repeats an action until it succeeds, and returns its result. It is for servers that were just restarted, because a
- * client that could not connect fails at once for a while.
+ * client that could not connect fails at once for a while. The cause of its own error is the action's last one.
  */
 export async function insist<T>(what: string, act: () => Promise<T>, timeoutMs = hangMs): Promise<T> {
-  const { value } = await waitUntil(
-    what,
-    () =>
-      act().then(
-        (value) => ({ value }),
-        () => undefined,
-      ),
-    timeoutMs,
-  );
-  return value;
+  let lastError: unknown;
+  const attempt = (): Promise<{ readonly value: T } | undefined> =>
+    act().then(
+      (value) => ({ value }),
+      (error: unknown) => {
+        lastError = error;
+        return undefined;
+      },
+    );
+  try {
+    return (await waitUntil(what, attempt, timeoutMs)).value;
+  } catch {
+    throw new Error(`repeated for ${timeoutMs} ms, and still not: ${what}`, { cause: lastError });
+  }
 }

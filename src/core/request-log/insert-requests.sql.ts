@@ -80,7 +80,12 @@ export async function insertRequests(
   at: Date,
 ): Promise<void> {
   const rows = reports.flatMap((report) => report.requests);
-  await inTransaction(pool, ['set local synchronous_commit = off'], async (client) => {
+  const hasUnkept = reports.some((report) => report.unkept.length > 0);
+  await inTransaction(pool, ['set local synchronous_commit = off'], async (client, _, commitWith) => {
+    if (!hasUnkept) {
+      await commitWith([requests.with({ request: rows })]);
+      return;
+    }
     const inserted =
       rows.length > 0 ? await runStatement<{ id: string }>(client, requests.with({ request: rows })) : [];
     const ids = new Set(inserted.map(({ id }) => id));

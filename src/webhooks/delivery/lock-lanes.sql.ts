@@ -1,6 +1,7 @@
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryResultRow } from 'pg';
 import { bulkStatement } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { laneList, laneOf, laneText } from './lane-arrays.ts';
@@ -39,16 +40,18 @@ interface LaneLockRow extends LaneRow {
 }
 
 /** Locks distinct lanes until the transaction ends. Returns the existing ones by `laneText`. */
-export async function lockLanes(
+export const lockLanes = async (
   client: PoolClient,
   lanes: readonly LaneKey[],
-): Promise<ReadonlyMap<string, LockedLane>> {
-  const rows = await runStatement<LaneLockRow & Record<string, unknown>>(
-    client,
-    statement.with({ wanted: lanes }),
-  );
-  return new Map(
-    rows.map((row) => {
+): Promise<ReadonlyMap<string, LockedLane>> => lockedLanes(await runStatement(client, lockingLanes(lanes)));
+
+/** The statement of `lockLanes`, to run it with others. */
+export const lockingLanes = (lanes: readonly LaneKey[]): Statement => statement.with({ wanted: lanes });
+
+/** The lanes of the statement's rows, by `laneText`. */
+export const lockedLanes = (rows: readonly QueryResultRow[]): ReadonlyMap<string, LockedLane> =>
+  new Map(
+    (rows as readonly LaneLockRow[]).map((row) => {
       const lane = laneOf(row);
       const health = {
         consecutiveFailures: row.consecutive_failures,
@@ -57,4 +60,3 @@ export async function lockLanes(
       return [laneText(lane), { lane, leaseId: row.lease_id ?? '', health, isPaused: row.is_paused }];
     }),
   );
-}

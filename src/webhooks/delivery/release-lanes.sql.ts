@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
-import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { isFirstOfItsOrder } from './head-rows.sql.ts';
@@ -65,14 +65,12 @@ interface ReleasedRow extends LaneRow {
   readonly is_due: boolean | null;
 }
 
-/** Releases lanes that this transaction has locked and verified as its own. Returns those that are due (`laneText`). */
-export async function releaseLanes(
-  client: PoolClient,
-  releases: readonly LaneRelease[],
-): Promise<ReadonlySet<string>> {
-  const rows = await runStatement<ReleasedRow & Record<string, unknown>>(
-    client,
-    statement.with({ released: releases }),
+/** Releases lanes that this transaction has locked and verified as its own. */
+export const releasingLanes = (releases: readonly LaneRelease[]): Statement =>
+  statement.with({ released: releases });
+
+/** Those of the released lanes that are due, from the statement's rows (`laneText`). */
+export const lanesDueAfter = (rows: readonly QueryResultRow[]): ReadonlySet<string> =>
+  new Set(
+    (rows as readonly ReleasedRow[]).filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))),
   );
-  return new Set(rows.filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))));
-}

@@ -1,14 +1,14 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { healthAfter } from '../domain/lane-health.ts';
 import { shortResult } from './after-attempt.ts';
 import { laneText } from './lane-arrays.ts';
-import { lockLanes } from './lock-lanes.sql.ts';
+import { lockedLanes, lockingLanes } from './lock-lanes.sql.ts';
 import type { LockedLane } from './lock-lanes.sql.ts';
-import { releaseLanes } from './release-lanes.sql.ts';
+import { lanesDueAfter, releasingLanes } from './release-lanes.sql.ts';
 import type { LaneRelease } from './release-lanes.sql.ts';
-import { writeAttempts } from './write-attempts.sql.ts';
+import { writingAttempts } from './write-attempts.sql.ts';
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
 
 /** A write for a held lane: the outcome of an attempt, a release, or both. */
@@ -36,19 +36,19 @@ export type Settled =
 /**
  * Writes all settlements in one transaction. A lane's part is written only if its lease id is still the claimed one. An
  * expired lease does not matter while no other process has claimed the lane. So attempts made before a database restart
- * are recorded and not sent again.
+ * are recorded and not sent again. Two round trips suffice, because the intake of new deliveries waits for the locks.
  */
 export function settleLanes(
   pool: Pool,
   settlements: readonly Settlement[],
   options: { readonly leaseMs: number; readonly random: () => number },
 ): Promise<Settled[]> {
-  return inTransaction(pool, [], async (client) => {
-    const byLane = Map.groupBy(settlements, ({ lane }) => laneText(lane));
-    const locked = await lockLanes(
-      client,
-      [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
-    );
+  const byLane = Map.groupBy(settlements, ({ lane }) => laneText(lane));
+  const lock = lockingLanes(
+    [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
+  );
+  return inTransaction(pool, [lock], async (_, [rows = []], commitWith) => {
+    const locked = lockedLanes(rows);
     const isHeld = ({ lane, leaseId }: Settlement): boolean =>
       locked.get(laneText(lane))?.leaseId === leaseId;
     const held = settlements.filter(isHeld);
@@ -56,8 +56,13 @@ export function settleLanes(
       outcomeOf(lane, (byLane.get(text) ?? []).filter(isHeld), options.random),
     );
     const attempts = held.flatMap(({ attempt }) => attempt ?? []);
-    if (attempts.length > 0) await writeAttempts(client, attempts, outcomes, options.leaseMs);
-    const due = await release(client, held);
+    const releases = held.flatMap(({ lane, release }) => (release === undefined ? [] : { lane, ...release }));
+    // The release comes last, because it must see the written attempts.
+    const rowsOfEach = await commitWith([
+      ...(attempts.length > 0 ? [writingAttempts(attempts, outcomes, options.leaseMs)] : []),
+      ...(releases.length > 0 ? [releasingLanes(releases)] : []),
+    ]);
+    const due = lanesDueAfter(releases.length > 0 ? (rowsOfEach.at(-1) ?? []) : []);
     const paused = new Set([
       ...outcomes.filter(({ pauseReason }) => pauseReason !== '').map(({ lane }) => laneText(lane)),
       ...[...locked].filter(([, { isPaused }]) => isPaused).map(([text]) => text),
@@ -68,11 +73,6 @@ export function settleLanes(
       return { isHeld: true, isPaused: paused.has(text), isDue: due.has(text) };
     });
   });
-}
-
-async function release(client: PoolClient, held: readonly Settlement[]): Promise<ReadonlySet<string>> {
-  const releases = held.flatMap(({ lane, release }) => (release === undefined ? [] : { lane, ...release }));
-  return releases.length === 0 ? new Set() : releaseLanes(client, releases);
 }
 
 /** The combined result of a lane's attempts, in the order in which they ended; undefined without attempts. */

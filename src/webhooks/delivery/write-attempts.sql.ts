@@ -1,7 +1,6 @@
 import type { Span } from '../../platform/tracing/span.ts';
-import type { PoolClient } from 'pg';
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
-import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Statement } from '../../platform/database/run-statement.ts';
 import type { AttemptReport, AttemptResult, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { shortResult } from './after-attempt.ts';
@@ -132,11 +131,8 @@ where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endp
 );
 
 /** Writes the results of attempts on lanes that this transaction has locked and verified as its own. */
-export async function writeAttempts(
-  client: PoolClient,
+export const writingAttempts = (
   attempts: readonly EndedAttempt[],
   outcomes: readonly LaneOutcome[],
   leaseMs: number,
-): Promise<void> {
-  await runStatement(client, statement.with({ attempt: attempts, outcome: outcomes, lease_ms: leaseMs }));
-}
+): Statement => statement.with({ attempt: attempts, outcome: outcomes, lease_ms: leaseMs });

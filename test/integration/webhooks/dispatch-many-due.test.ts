@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
+import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { lockLanes } from '../../../src/webhooks/delivery/lock-lanes.sql.ts';
-import { releaseLanes } from '../../../src/webhooks/delivery/release-lanes.sql.ts';
+import { lanesDueAfter, releasingLanes } from '../../../src/webhooks/delivery/release-lanes.sql.ts';
 import { takeHeads } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDispatchDesk } from './dispatch-desk.ts';
@@ -99,9 +100,8 @@ describe.each([
       ]);
       expect([...taken.values()][0]).toHaveLength(8);
       await lockLanes(client, [held.lane]);
-      expect((await releaseLanes(client, [{ lane: held.lane, delayMs: 0, awaitsSecret: false }])).size).toBe(
-        1,
-      );
+      const release = releasingLanes([{ lane: held.lane, delayMs: 0, awaitsSecret: false }]);
+      expect(lanesDueAfter(await runStatement(client, release)).size).toBe(1);
     });
 
     expect(read).toBeLessThan(200);

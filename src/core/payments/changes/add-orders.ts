@@ -1,13 +1,15 @@
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { createBatcher } from '../../../platform/batcher.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
+import { runStatement } from '../../../platform/database/run-statement.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
 import type { Changed, PaymentAttempt } from '../../domain/order.ts';
 import { executeOn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCommit } from '../idempotency/keyed-calls.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
-import { insertOrders } from './insert-orders.sql.ts';
+import { insertingOrders } from './insert-orders.sql.ts';
 import type { NewOrderRows } from './insert-orders.sql.ts';
 import type { OrderEventValuesOf } from './order-event-values.ts';
 
@@ -94,11 +96,7 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
       const rows = rowsOf(changed, requestId);
       if (keyed === undefined) return add(rows, signal);
       const insert = adding((items: readonly NewOrderRows[]) =>
-        inTransaction(
-          pool,
-          [],
-          withKey(keyed, (client) => insertEach(client, items)),
-        ),
+        inTransaction(pool, [], (client) => withKey(keyed, client, () => insertEach(client, items))),
       );
       return (await insert([rows]))[0] ?? 'taken';
     },
@@ -108,11 +106,7 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
       const insert = adding<PayingOrderRows, AddedPaying>((items) =>
         phoneLimit.isSet
           ? insertIfFree(pool, phoneLimit, items, keyed)
-          : inTransaction(
-              pool,
-              [],
-              withKey(keyed, (client) => insertEach(client, items)),
-            ),
+          : inTransaction(pool, [], (client) => withKey(keyed, client, () => insertEach(client, items))),
       );
       return (await insert([rows]))[0] ?? 'taken';
     },
@@ -120,23 +114,27 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
 }
 
 /** Stores the answer of the key with its one order, if the order is added. */
-const withKey =
-  <Outcome, Opened extends unknown[]>(
-    keyed: KeyedCommit | undefined,
-    insert: (client: PoolClient, ...opened: Opened) => Promise<Outcome[]>,
-  ) =>
-  async (client: PoolClient, ...opened: Opened): Promise<Outcome[]> => {
-    await keyed?.claim(executeOn(client));
-    const outcomes = await insert(client, ...opened);
-    if (outcomes[0] === 'added') await keyed?.store(executeOn(client));
-    return outcomes;
-  };
+async function withKey<Outcome>(
+  keyed: KeyedCommit,
+  client: PoolClient,
+  insert: () => Promise<Outcome[]>,
+): Promise<Outcome[]> {
+  await keyed.claim(executeOn(client));
+  const outcomes = await insert();
+  if (outcomes[0] === 'added') await keyed.store(executeOn(client));
+  return outcomes;
+}
 
 async function insertEach(
   client: Pool | PoolClient,
   items: readonly NewOrderRows[],
 ): Promise<('added' | 'taken')[]> {
-  const inserted = await insertOrders(client, items);
+  return addedOf(items, await runStatement(client, insertingOrders(items)));
+}
+
+/** What the rows of `insertingOrders` say about each order. */
+function addedOf(items: readonly NewOrderRows[], rows: readonly QueryResultRow[]): ('added' | 'taken')[] {
+  const inserted = new Set(rows.map(({ id }: QueryResultRow) => id as string));
   return items.map(({ order }) => (inserted.has(order.id) ? 'added' : 'taken'));
 }
 
@@ -148,15 +146,22 @@ function insertIfFree(
   keyed?: KeyedCommit,
 ): Promise<AddedPaying[]> {
   const claim = phoneLimit.claim(items.map(({ asked }) => asked));
-  const insert = async (client: PoolClient, claimed: readonly QueryResultRow[][]): Promise<AddedPaying[]> => {
+  const insert = async (
+    claimed: readonly QueryResultRow[][],
+    run: (statement: Statement) => Promise<readonly QueryResultRow[]>,
+  ): Promise<AddedPaying[]> => {
     const answers = claim.answers(claimed);
     const allowed = items.flatMap((item, index) => {
       const answer = answers[index];
       return answer?.type === 'allowed' ? [{ ...item, promptKind: answer.kind }] : [];
     });
-    const inserted = allowed.length === 0 ? [] : await insertEach(client, allowed);
+    const inserted = allowed.length === 0 ? [] : addedOf(allowed, await run(insertingOrders(allowed)));
     let next = 0;
     return answers.map((answer) => (answer.type === 'allowed' ? (inserted[next++] ?? 'taken') : answer));
   };
-  return inTransaction(pool, claim.statements, withKey(keyed, insert));
+  return inTransaction(pool, claim.statements, (client, claimed, commitWith) =>
+    keyed === undefined
+      ? insert(claimed, async (statement) => (await commitWith([statement]))[0] ?? [])
+      : withKey(keyed, client, () => insert(claimed, (statement) => runStatement(client, statement))),
+  );
 }

@@ -1,11 +1,10 @@
-import type { Pool, PoolClient } from 'pg';
 import {
   bulkStatement,
   plainColumn,
   rowList,
   textColumn,
 } from '../../../platform/database/bulk-statement.ts';
-import { runStatement } from '../../../platform/database/run-statement.ts';
+import type { Statement } from '../../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { PromptKind } from '../../domain/prompt-allowance.ts';
@@ -104,11 +103,8 @@ with inserted as (
 select id from inserted`,
 );
 
-/** Inserts the possible orders and returns their ids. The order_numbers of the others were taken. */
-export async function insertOrders(
-  client: Pool | PoolClient,
-  items: readonly NewOrderRows[],
-): Promise<ReadonlySet<string>> {
+/** Inserts the possible orders and returns their stored ids as rows. The order_numbers of the others were taken. */
+export function insertingOrders(items: readonly NewOrderRows[]): Statement {
   const orders = items.map(({ order }) => order);
   const attempts = items.flatMap(({ attempt, promptKind }) =>
     attempt === null ? [] : [{ ...attempt, promptKind }],
@@ -116,9 +112,5 @@ export async function insertOrders(
   const events = items.flatMap(({ order, events: own }) =>
     own.map((event) => ({ orderId: order.id, ...event })),
   );
-  const rows = await runStatement<{ id: string }>(
-    client,
-    statement.with({ input: orders, attempt: attempts, event: events }),
-  );
-  return new Set(rows.map(({ id }) => id));
+  return statement.with({ input: orders, attempt: attempts, event: events });
 }

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
+import { runStatement } from '../../../src/platform/database/run-statement.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const notices: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+  pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true });
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    client.on('notice', ({ message = '' }) => void notices.push(message));
+  });
+  await pool.query('create table kept (id int primary key)');
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const insert = (id: number) => ({ text: 'insert into kept values ($1) returning id', values: [id] });
+const kept = async (): Promise<number[]> => {
+  const rows = await runStatement<{ id: number }>(pool, { text: 'delete from kept returning id' });
+  return rows.map(({ id }) => id).toSorted((one, other) => one - other);
+};
+
+test('the rows of the opening statements and of the last ones come in the order of the statements', async () => {
+  const opening = [
+    "select 'one' as word",
+    "select 'two' as word",
+    { text: 'select $1 as word', values: ['three'] },
+  ];
+  const ended = await inTransaction(pool, opening, async (_, opened, commitWith) => ({
+    opened,
+    last: await commitWith([insert(2), insert(1)]),
+  }));
+  expect(ended).toEqual({
+    opened: [[{ word: 'one' }], [{ word: 'two' }], [{ word: 'three' }]],
+    last: [[{ id: 2 }], [{ id: 1 }]],
+  });
+  expect(await kept()).toEqual([1, 2]);
+});
+
+test('work that does not commit by itself is committed', async () => {
+  await inTransaction(pool, [], (client) => runStatement(client, insert(3)));
+  expect(await kept()).toEqual([3]);
+});
+
+describe('nothing is committed, and the connection remains usable', () => {
+  test('when the work throws', async () => {
+    const failing = inTransaction(pool, [], async (client) => {
+      await runStatement(client, insert(4));
+      throw new Error('the work failed');
+    });
+    await expect(failing).rejects.toThrow('the work failed');
+    expect(await kept()).toEqual([]);
+  });
+
+  test.each([
+    ['the first', [insert(6), insert(7), insert(8)]],
+    ['a later', [insert(7), insert(6), insert(8)]],
+    ['the last', [insert(7), insert(8), insert(6)]],
+  ])('when %s of the last statements fails', async (_which, last) => {
+    await pool.query('insert into kept values (6)');
+    const failing = inTransaction(pool, [], async (client, _opened, commitWith) => {
+      await runStatement(client, insert(5));
+      return commitWith(last);
+    });
+    await expect(failing).rejects.toThrow('duplicate key');
+    expect(await kept()).toEqual([6]);
+  });
+
+  test('when an opening statement fails', async () => {
+    let hasBegun = false;
+    const failing = inTransaction(
+      pool,
+      ['select 1', { text: 'select 1 / $1::int', values: [0] }],
+      async () => {
+        hasBegun = true;
+        return Promise.resolve();
+      },
+    );
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(hasBegun).toBe(false);
+    expect(await kept()).toEqual([]);
+  });
+
+  test('when an earlier error was swallowed', async () => {
+    const failing = inTransaction(pool, [], async (client) => {
+      await client.query('select 1 / 0').catch(() => undefined);
+    });
+    await expect(failing).rejects.toThrow('the transaction was rolled back');
+    expect(await kept()).toEqual([]);
+  });
+
+  test('when the session ends before the last statements, and the pool opens another', async () => {
+    const failing = inTransaction(pool, [], async (client, _opened, commitWith) => {
+      await runStatement(client, insert(9));
+      return commitWith([{ text: 'select pg_terminate_backend(pg_backend_pid())' }, insert(10)]);
+    });
+    await expect(failing).rejects.toThrow('terminating connection');
+    expect(await kept()).toEqual([]);
+  });
+});
+
+test('the server never warns of a COMMIT or ROLLBACK without a transaction', () => {
+  expect(notices).toEqual([]);
+});
