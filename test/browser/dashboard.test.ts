@@ -301,21 +301,4 @@ describe('a visitor of the dashboard', () => {
     await page.locator('button', { hasText: 'Retry the reversal' }).click();
     await page.locator('.alert-good').waitFor();
   });
-
-  test('members of a merchant find nothing at the operator’s addresses', async () => {
-    const page = await open(site.owner);
-    for (const path of [
-      '',
-      '/merchants',
-      '/orders',
-      '/wallets',
-      '/stray-payments',
-      '/reconciliations',
-      '/balances',
-      '/pipeline',
-      '/endpoints',
-    ]) {
-      expect((await page.goto(`${site.origin}/operator${path}`))?.status()).toBe(404);
-    }
-  });
 });

@@ -63,6 +63,12 @@ function pathOf(route: string): string {
 /** Other tests cover the route that ends the session of its caller. */
 const rules = Object.entries(accessRules).filter(([name]) => name !== 'POST /sign-out');
 
+test('every path below /operator is for operators only', () => {
+  const others = rules.filter(([name, { who }]) => name.includes(' /operator') && who !== 'operator');
+
+  expect(others).toEqual([]);
+});
+
 describe.each(rules)('%s', (name, rule) => {
   const [method, route = ''] = name.split(' ');
 
