@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { storedId } from '../support/ids.ts';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
-import {
-  ReconciliationService,
-  ReconciliationStatus,
-  StatementEntryStatus,
-  StatementEntryType,
-} from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
@@ -21,7 +14,7 @@ let cli: CommandLine;
 let database: pg.Client;
 
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: ['wallets'], wallets: 1 });
+  stack = await startStack({ wallets: 1 });
   merchant = await stack.createMerchant();
   cli = await openCommandLine({
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
@@ -301,34 +294,5 @@ describe('reconcile', () => {
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain(said);
-  });
-
-  test('a statement whose reader exits in the middle is read again by the next process', async () => {
-    await stack.wallets[0]!.stop('SIGKILL');
-    const operator = stack.client(ReconciliationService, 'operator');
-    const dead = stack.client(ReconciliationService, 'wallets');
-    const walletA = { wallet: 'walleta', environment: Environment.SANDBOX };
-    const { reconciliation } = await operator.startReconciliation({ ...walletA, date: '2024-01-07' });
-    const { leased } = await dead.leaseReconciliation({ ...walletA, lease: { seconds: 5n } });
-    const reconciliationId = reconciliation?.reconciliationId ?? '';
-    await dead.recordStatementPage({
-      ...{ reconciliationId, leaseId: leased?.leaseId ?? '' },
-      entries: [
-        {
-          ...{ position: 0, type: StatementEntryType.PAYMENT, status: StatementEntryStatus.COMPLETED },
-          ...{ providerTransactionId: 'half-read', amount: '1', currency: 'ETB' },
-        },
-      ],
-    });
-
-    await stack.startWallets();
-
-    const ended = await waitUntil('somebody else has read it', async () => {
-      const { reconciliation: now } = await operator.getReconciliation({ reconciliationId });
-      return now?.status === ReconciliationStatus.COMPLETED && now;
-    });
-    const { differences } = await operator.listDifferences({ reconciliationId });
-    expect(ended).toMatchObject({ tries: 2, entries: 1, differences: 1 });
-    expect(differences).toMatchObject([{ walletAmount: '106' }]);
   });
 });
