@@ -248,6 +248,11 @@ describe('the body', () => {
     expect((await verify('{"order_number":"INV-1","other":{"a":[1]}}')).status).toBe(404);
   });
 
+  test('gets no field from the query string', async () => {
+    const answer = await post(`${facade.url}/api/v1/verify?order_number=INV-1&__proto__=1`, '{}');
+    expect(answer.json).toMatchObject({ details: [{ field: 'order_number', issue: 'is required' }] });
+  });
+
   test('with inherited property names does not count as having these fields', async () => {
     expect((await verify('{"constructor":{"order_number":"INV-1"}}')).json).toMatchObject({
       details: [{ field: 'order_number', issue: 'is required' }],
