@@ -1,7 +1,3 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { ownPostgres } from '../../faults/stoppable-servers.ts';
 import type { StoppableServer } from '../../faults/stoppable-servers.ts';
@@ -12,11 +8,9 @@ import { answer, onlyFor, silence } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
-const children: ChildProcess[] = [];
 let postgres: StoppableServer | undefined;
 
 afterEach(async () => {
-  for (const child of children.splice(0)) await kill(child);
   if (postgres === undefined) return;
   await desk.close();
   desk = usualDesk;
@@ -32,22 +26,6 @@ const onDemand = () => {
   const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
   return { held, behaviour, release: () => held.splice(0).forEach((each) => each()) };
 };
-/** Not in the test's own process, where errors of Node's are none of the test's `Error`. */
-const startProcess = (options: object) => {
-  const script = resolve(import.meta.dirname, 'dispatcher-process.ts');
-  const child = spawn(process.execPath, [script, desk.url, JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  children.push(child);
-  const output: string[] = [];
-  child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
-  return { child, hasSaid: (words: string) => output.join('').includes(words) };
-};
-const kill = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-};
 const untilDelivered = () =>
   waitUntil('all are delivered', async () =>
     (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
@@ -58,26 +36,6 @@ const storedAttempts = async (): Promise<number> => {
   );
   return rows[0]!.count;
 };
-
-test('a webhook whose process was killed is sent again by another process after the lease has expired', async () => {
-  const shop = await desk.receive(silence);
-  const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
-  const { child } = startProcess(leases);
-  await desk.add({ url: shop.origin }, { url: shop.origin }, { url: shop.origin });
-  await waitUntil('two are on their way', () => shop.webhooks.length >= 2);
-  await kill(child);
-  const leasedUntil = (await desk.lanes())[0]!.leased_until!;
-  shop.behave(answer(200));
-
-  await desk.startDispatcher(leases);
-
-  await untilDelivered();
-  const { rows } = await desk.database.pool.query<{ first: Date }>(
-    'select min(started_at) as first from webhooks.delivery_attempts',
-  );
-  expect(new Date(rows[0]!.first).getTime()).toBeGreaterThanOrEqual(leasedUntil.getTime());
-  expect(shop.webhooks).toHaveLength(5);
-});
 
 test('a lane with attempts in progress renews its lease', async () => {
   const { held, behaviour, release } = onDemand();
@@ -156,7 +114,7 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   desk = await openDispatchDesk(postgres.url);
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
-  const { hasSaid } = startProcess({ leaseMs: 2_000, deadlineMs: 1_500 });
+  const dispatcher = await desk.startDispatcher({ leaseMs: 2_000, deadlineMs: 1_500 });
   const urls = { url: shop.origin };
   await desk.add(urls, urls, urls, urls);
   await waitUntil('two are on their way', () => held.length === 2);
@@ -165,7 +123,7 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   shop.behave(answer(200));
   release();
   const away = 'the result of a webhook attempt could not be stored yet; trying again';
-  await waitUntil('it notices', () => hasSaid(away));
+  await waitUntil('it notices', () => dispatcher.log.some(({ msg }) => msg === away));
   await postgres.start();
 
   await untilDelivered();

@@ -26,22 +26,16 @@ export interface RunningDispatcher {
 export const openWebhooksDatabase = (url: string, applicationName = 'dispatch test'): Promise<Database> =>
   openDatabase({ url, poolSize: 6, applicationName, logger: logInto([]) });
 
-const logInto = (log: LogLine[], print = (_line: string): void => {}) =>
+const logInto = (log: LogLine[]) =>
   createLogger(
     { process: 'webhooks', instance: 'test', level: 'debug' },
-    {
-      write: (line: string) => {
-        log.push(JSON.parse(line) as LogLine);
-        print(line);
-      },
-    },
+    { write: (line: string) => void log.push(JSON.parse(line) as LogLine) },
   );
 
 /** A dispatcher with database connections of its own, named `dispatcher`. */
 export async function startDispatcher(
   databaseUrl: string,
   { leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256, clockOffMs = 0 }: DispatcherOptions = {},
-  print?: (line: string) => void,
 ): Promise<RunningDispatcher> {
   const database = await openWebhooksDatabase(databaseUrl, 'dispatcher');
   const log: LogLine[] = [];
@@ -56,7 +50,7 @@ export async function startDispatcher(
       secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
       metrics: { attempted: () => {} },
       signal,
-      logger: logInto(log, print),
+      logger: logInto(log),
       now,
       random: Math.random,
       maxInFlight,
