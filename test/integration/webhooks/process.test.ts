@@ -72,28 +72,6 @@ const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
     return new Set(ids).size >= count;
   });
 
-test('after SIGTERM, the process waits for the responses to its attempts, so no webhook is sent twice', async () => {
-  const stack = await openStack(1);
-  const held: (() => void)[] = [];
-  const receiver = await openReceiver(({ response }) => void held.push(() => response.writeHead(200).end()));
-  await endOrders(stack, 1, receiver.origin);
-  await waitUntil('it is on its way', () => held.length === 1);
-
-  const stopped = stack.webhooks[0]?.stop('SIGTERM');
-  await waitUntil('the process is stopping', () =>
-    stack.webhooks[0]?.log.some(({ msg }) => msg === 'stopping'),
-  );
-  held.forEach((release) => release());
-  expect(await stopped).toBe(0);
-
-  const next = await stack.startWebhooks();
-  await waitUntil('nothing is pending', async () => {
-    const { pendingCount, isTakingIn } = await stack.webhookClient('reader', next).getPipelineStatus({});
-    return isTakingIn && pendingCount === 0n;
-  });
-  expect(receiver.webhooks).toHaveLength(1);
-});
-
 test('without core the process starts, sends ingested events, and continues when core is available', async () => {
   const stack = await openStack(0);
   const receiver = await openReceiver(answer(503));
