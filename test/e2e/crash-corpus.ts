@@ -157,6 +157,7 @@ const otherProtocols: CrashCase[] = [
     name: 'HTTP/2 with a frame that is too large',
     bytes: `${http2Preface}${settingsFrame}\xff\xff\xff\x01\x04\x00\x00\x00\x01`,
   },
+  { name: 'HTTP/2 with bytes after the settings', bytes: http2Preface + settingsFrame + 'x'.repeat(5_000) },
   {
     name: 'HTTP/2 with headers that are none',
     bytes: `${http2Preface}${settingsFrame}\x00\x00\x04\x01\x05\x00\x00\x00\x01\xff\xff\xff\xff`,
@@ -191,6 +192,8 @@ export const crashCorpus = (prefix: Prefix): readonly CrashCase[] => [
 export const halfRequests: readonly { readonly name: string; readonly bytes: string }[] = [
   { name: 'nothing', bytes: '' },
   { name: 'half a request line', bytes: 'GET /he' },
+  { name: 'the first word of an HTTP/2 preface', bytes: 'PRI * HT' },
+  { name: 'half an HTTP/2 preface', bytes: 'PRI * HTTP/2.0\r\n\r\nSM' },
   { name: 'half a head', bytes: crlf('POST / HTTP/1.1\nHost: a\nX-Begun') },
   { name: 'half a body', bytes: crlf('POST / HTTP/1.1\nHost: a\nContent-Length: 100\n\n{"a"') },
   { name: 'half a chunk', bytes: crlf('POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\nff\n{"a"') },
