@@ -392,7 +392,7 @@ describe('every answer', () => {
   });
 });
 
-describe('a link that leads nowhere', () => {
+describe('an unknown link', () => {
   test.each([
     ['of the right form', 'a'.repeat(87)],
     ['too short', 'abc'],

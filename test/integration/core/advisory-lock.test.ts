@@ -32,7 +32,7 @@ const longWork = async (lost: AbortSignal): Promise<void> => {
   });
 };
 
-test('work that uses other connections keeps its lock while the connection is kept in use', async () => {
+test('work that uses other connections keeps its lock while the connection of the lock is kept in use', async () => {
   const lock = { key: 91_001, silenceMs, keepAliveMs: 50 };
   let heldDuring = 0;
   const done = await withAdvisoryLock(pool, lock, async (_client, lost) => {
@@ -44,7 +44,7 @@ test('work that uses other connections keeps its lock while the connection is ke
   expect(await heldSessions(lock.key)).toBe(0);
 });
 
-test('work without such use loses the lock and is aborted, and the caller gets the reason', async () => {
+test('work that leaves the connection of the lock unused loses the lock and is aborted, and the caller gets the reason', async () => {
   const lock = { key: 91_002, silenceMs };
   let wasTold = false;
   const work = withAdvisoryLock(pool, lock, async (_client, lost) => {

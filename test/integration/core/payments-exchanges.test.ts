@@ -98,7 +98,7 @@ describe('of many exchanges with a wallet', () => {
     expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(81);
   });
 
-  test('none counts as decisive or as a placeholder because it says so', async () => {
+  test('none can declare itself decisive or a placeholder', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.makeDue(payment);
 

@@ -343,7 +343,7 @@ describe('a page or form', () => {
     expect(answer.status).toBe(404);
   });
 
-  test.each(['remove', 'take-back'])('team/%s removes nobody from another merchant', async (action) => {
+  test.each(['remove', 'take-back'])('team/%s removes no user of another merchant', async (action) => {
     for (const email of ['userEmail', 'invitedEmail'] as const) {
       const answer = await expectUnknown(async (given) =>
         shown(

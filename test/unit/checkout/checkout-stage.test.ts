@@ -48,7 +48,7 @@ describe('the checkout', () => {
   test.each<[string, Situation, string]>([
     ['nothing was tried', {}, 'pay'],
     ['the last try was declined', { attempt: DECLINED }, 'pay'],
-    ['nobody confirmed the last try', { attempt: TIMED_OUT }, 'pay'],
+    ['the last try was not confirmed', { attempt: TIMED_OUT }, 'pay'],
     ['a try waits to be sent', { attempt: REQUESTED }, 'confirm'],
     ['a wallet was asked', { attempt: SENT }, 'confirm'],
     ['the outcome is unknown', { attempt: UNKNOWN }, 'confirm'],

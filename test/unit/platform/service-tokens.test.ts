@@ -45,7 +45,7 @@ test.each([
   ],
   [`facade:${'é'.repeat(24)}`, 'entry 1 has a token with characters that a header cannot carry'],
   [`facade:${first},operator:${first}`, 'entry 2 has the token of an earlier entry with another role'],
-])('"%s" is refused, and the reason says why', (text, reason) => {
+])('"%s" is refused with its reason', (text, reason) => {
   const refusal = parseServiceTokens(text, roles);
   expect(refusal).toEqual(expect.stringContaining(reason));
   expect(refusal).not.toContain(first);

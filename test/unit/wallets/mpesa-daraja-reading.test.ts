@@ -224,7 +224,7 @@ describe('the answer to a status query', () => {
     ['Cancelled', { status: 'Cancelled' }, 'ended'],
     ['Expired', { status: 'Expired' }, 'ended'],
     ['Completed', {}, 'completed'],
-  ])('with %s decides only what it says', (_what, over, kind) => {
+  ])('with %s decides no more than it states', (_what, over, kind) => {
     expect(readStatus({ ...note, ...(over as Partial<ResultNote>) }, 'NLJ7RT61SV', 'KES').kind).toBe(kind);
   });
 
