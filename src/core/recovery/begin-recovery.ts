@@ -47,7 +47,7 @@ export async function beginRecovery(
       });
   await em.flush();
   // Already now: an account that is removed during the recovery may have lost payments.
-  await addStatements(em, id);
+  await addStatements(em, { id, lostUntil });
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
   // A request that was sent in the lost time was sent with the account that was current then.

@@ -44,10 +44,10 @@ export async function checkWallets(
     for (const check of checks) Object.assign(check, { hasStatement: false, obstacle: 'too_long' });
     return em.flush();
   }
-  await addStatements(em, recovery.id);
+  await addStatements(em, recovery);
   const since = recovery.lostUntil;
   const read = await readStatementDays(em, recovery.id, dates, { since, until: from });
-  const own = await readOwnAccounts(em);
+  const own = await readOwnAccounts(em, recovery);
   const statements = await em.find(RecoveryStatementRow, { recoveryId: recovery.id });
   for (const check of checks) {
     const { wallet, environment } = check;

@@ -1,11 +1,35 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { lowestStoredIdAt } from '../../contract/public-id.ts';
+import type { RecoveryRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
+
+/** A recovery, and the end of its lost time. */
+type Lost = Pick<RecoveryRow, 'id' | 'lostUntil'>;
+
+/**
+ * Whether an account may have taken a payment in the lost time. One that was added since must be one of that time again. So its credentials
+ * were accepted then, and they must be accepted now. Otherwise any merchant could keep a wallet waiting with made-up credentials.
+ */
+const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
 
 /**
  * Adds the statements that a recovery reads: the operator's of each wallet that offers statements, and those of the merchants' payee
- * accounts there whose credentials are stored. An account that was removed before the backup took no payment in the lost time.
+ * accounts there whose credentials are stored. An account that was removed before the backup took no payment in the lost time. One that
+ * was added after it, and removed again, is as if it had not been added.
  */
-export async function addStatements(em: EntityManager, recoveryId: string): Promise<void> {
+export async function addStatements(em: EntityManager, { id, lostUntil }: Lost): Promise<void> {
+  const addedSince = lowestStoredIdAt(lostUntil);
+  await em.execute(
+    `
+delete from core.recovery_statements s
+where s.recovery_id = ? and s.payee <> '' and s.state <> 'READ' and not exists (
+  select from core.payee_accounts p
+  left join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+  where p.environment = s.environment and p.wallet = s.wallet and p.payee = s.payee
+    and (p.wallet_account_id < ?::uuid or a.id is not null)
+)`,
+    [id, addedSince],
+  );
   await em.execute(
     `
 insert into core.recovery_statements (recovery_id, environment, wallet, payee, state)
@@ -16,11 +40,11 @@ cross join lateral (
   union
   select p.payee from core.payee_accounts p
   join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
-  where p.environment = w.environment and p.wallet = w.wallet
+  where p.environment = w.environment and p.wallet = w.wallet and ${mayHavePayments}
 ) known
 where w.recovery_id = ? and w.obstacle in ('', 'own_accounts')
 on conflict do nothing`,
-    [recoveryId],
+    [addedSince, id],
   );
 }
 
@@ -84,9 +108,13 @@ export interface OwnAccounts {
   readonly hasUnnamed: boolean;
 }
 
-export const readOwnAccounts = (em: EntityManager): Promise<OwnAccounts[]> =>
-  em.execute<OwnAccounts[]>(`
+export const readOwnAccounts = (em: EntityManager, { lostUntil }: Lost): Promise<OwnAccounts[]> =>
+  em.execute<OwnAccounts[]>(
+    `
 select a.environment, a.wallet, bool_or(p.payee is null) as "hasUnnamed"
 from core.wallet_accounts a
 left join core.payee_accounts p on p.merchant_id = a.merchant_id and p.wallet_account_id = a.id
-group by a.environment, a.wallet`);
+where ${mayHavePayments}
+group by a.environment, a.wallet`,
+    [lowestStoredIdAt(lostUntil)],
+  );

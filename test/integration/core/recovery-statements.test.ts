@@ -43,15 +43,20 @@ async function addMerchant(): Promise<string> {
   return id;
 }
 
-/** An own account at the wallet. Without a payee, as a core of release 0.1.0 adds it. */
-async function addAccount(payee: string | undefined, state = 'CURRENT', merchant = ''): Promise<string> {
+/** An own account at the wallet, of the backup. Without a payee, as a core of release 0.1.0 adds it. */
+async function addAccount(
+  payee: string | undefined,
+  state = 'CURRENT',
+  merchant = '',
+  { addedAt = lostFrom, check = 'ACCEPTED' }: { addedAt?: Date; check?: string } = {},
+): Promise<string> {
   const merchantId = merchant === '' ? await addMerchant() : merchant;
-  const id = v7();
+  const id = v7({ msecs: addedAt.getTime() });
   await connection.query(
     `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
        sealed_secrets, check_result, created_at)
-     values ($1, $2, 'SANDBOX', 'walleta', $3, '{}', '{}', '', '', 'ACCEPTED', now())`,
-    [merchantId, id, state],
+     values ($1, $2, 'SANDBOX', 'walleta', $3, '{}', '{}', '', '', $4, now())`,
+    [merchantId, id, state, check],
   );
   if (payee !== undefined)
     await connection.query(`insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', $3)`, [
@@ -185,6 +190,40 @@ test('an account that is removed during the recovery needs an operator, until it
   await read('walleta/accountid 3001', completed);
   await step();
   expect(await shown()).toMatchObject({ state: 'READ' });
+});
+
+test('the statement of an account that is added during the recovery is read when its credentials are accepted', async () => {
+  await addAccount('accountid 3001');
+  await begin('LOST');
+  await read('walleta', completed);
+  await read('walleta/accountid 3001', completed);
+  const added = await addAccount('accountid 3002', 'NEXT', '', { addedAt: settledAt, check: 'WAITING' });
+
+  expect(await step()).toEqual([]);
+  expect((await shown()).unread).toEqual([]);
+  await connection.query("update core.wallet_accounts set check_result = 'ACCEPTED' where id = $1", [added]);
+
+  expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
+});
+
+test('made-up credentials that are added during the recovery do not make a wallet wait', async () => {
+  await begin('LOST');
+  await read('walleta', completed);
+  await addAccount('accountid 3001', 'NEXT', '', { addedAt: settledAt, check: 'REFUSED' });
+
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+});
+
+test('an account that is added and removed during the recovery does not make a wallet wait', async () => {
+  await begin('COMPLETE');
+  await read('walleta', completed);
+  const added = await addAccount('accountid 3001', 'NEXT', '', { addedAt: settledAt });
+  expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
+  await removeAccount(added);
+
+  expect(await step()).toEqual([]);
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
 });
 
 test('a statement that fails twice is shown with its error, and is read again later', async () => {
