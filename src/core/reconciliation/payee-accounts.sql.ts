@@ -50,22 +50,35 @@ export interface StatementCredentials {
   readonly wallet_account_id: StoredId<'wac'>;
 }
 
-/** Those that new payments use, or else the latest ones that did; undefined if all were removed. */
+/**
+ * Those that new payments use, or else the latest ones that did; undefined if all were removed. Several merchants may name one payee, and the
+ * wallet may refuse it to some of them. So the first merchant that named it comes first, and each try takes the next merchant.
+ */
 export async function findCredentials(
   em: EntityManager,
   { wallet, environment, payee }: StatementKey,
+  earlierTries: number,
 ): Promise<StatementCredentials | undefined> {
-  const [found] = await em.execute<StatementCredentials[]>(
+  const found = await em.execute<StatementCredentials[]>(
     `
-select p.merchant_id, p.wallet_account_id
-from core.payee_accounts p
-join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
-where p.environment = ?::core.environment and p.wallet = ? and p.payee = ?
-order by array_position(array['CURRENT', 'RETIRED', 'NEXT'], a.state), a.promoted_at desc nulls last, a.id desc
-limit 1`,
+select merchant_id, wallet_account_id
+from (
+  select distinct on (p.merchant_id) p.merchant_id, p.wallet_account_id, standing, named.first_account
+  from core.payee_accounts p
+  join core.wallet_accounts a on a.merchant_id = p.merchant_id and a.id = p.wallet_account_id
+  cross join lateral array_position(array['CURRENT', 'RETIRED', 'NEXT'], a.state) standing
+  cross join lateral (
+    select each.wallet_account_id as first_account from core.payee_accounts each
+    where (each.merchant_id, each.environment, each.wallet, each.payee) = (p.merchant_id, p.environment, p.wallet, p.payee)
+    order by each.wallet_account_id limit 1
+  ) named
+  where p.environment = ?::core.environment and p.wallet = ? and p.payee = ?
+  order by p.merchant_id, standing, a.promoted_at desc nulls last, a.id desc
+) of_merchants
+order by standing, first_account`,
     [environment, wallet, payee],
   );
-  return found;
+  return found[earlierTries % Math.max(found.length, 1)];
 }
 
 /** Which records belong to a statement. */

@@ -173,7 +173,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const period = periodToRead(day, await oldestBegun(em, await readScope(em, key), day), at);
         const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
         if (!leased.ok) return undefined;
-        const credentials = key.payee === '' ? undefined : await findCredentials(em, key);
+        const credentials = key.payee === '' ? undefined : await findCredentials(em, key, row.tries);
         if (key.payee !== '' && credentials === undefined) {
           em.assign(row, runColumns(failRun(leased.value, withoutCredentials, at)));
           return undefined;

@@ -133,6 +133,26 @@ test("a worker without own accounts gets the operator's statement only, and one 
   expect(leased).toMatchObject({ merchantId, walletAccountId: latest, reconciliation: { payee } });
 });
 
+test('the first merchant that named a payee reads its statement, and other merchants that name it have the next tries', async () => {
+  await useAccount(ownPayee);
+  const rotated = await useAccount({ ...ownPayee, client_id: 'rotated' });
+  const others = await useAccount({ ...ownPayee, client_id: 'of another' }, ordinaryId);
+  await desk.operator.startReconciliation({ ...walletA, date: day, payee });
+  const failing = async () => {
+    const { leased } = await desk.wallets.leaseReconciliation({
+      ...{ ...walletA, lease: { seconds: 60n }, ownAccounts: true },
+    });
+    const { leaseId = '', reconciliation } = leased ?? {};
+    await desk.wallets.completeReconciliation({
+      ...{ reconciliationId: reconciliation?.reconciliationId ?? '', leaseId, error: 'HTTP 403' },
+    });
+    await desk.database.query('update core.reconciliations set due_at = now()');
+    return leased?.walletAccountId;
+  };
+
+  expect([await failing(), await failing(), await failing()]).toEqual([rotated, others, rotated]);
+});
+
 test('an account that was removed fails the reading, and its days are listed with that reason', async () => {
   const walletAccountId = await useAccount(ownPayee);
   await desk.payment(merchantId, paid('r-1'));
