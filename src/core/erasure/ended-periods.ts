@@ -27,8 +27,10 @@ interface EndedPeriod {
   readonly days: number;
 }
 
-/** Marks orders that are older than their merchant's period as due for erasure. Erases the wallets' answers about payments without an
- * order that are older than the default period. Each order is examined once, so a longer period later changes nothing.
+/**
+ * Marks orders that are older than their merchant's period as due for erasure. Erases the wallets' answers about payments
+ * without an order that are older than the default period. Each order is examined once, so a longer period later changes
+ * nothing.
  */
 export async function findEndedPeriods(
   parts: PeriodParts,
@@ -95,19 +97,22 @@ select (select count(*)::integer from old) as count, (select count(*)::integer f
   });
 }
 
-/** Payments that payers started, and that belong to no order. Those of an order are erased with it. */
+/**
+ * Erases the wallets' answers about payments that payers started. A payment that paid an order, or became its stray payment,
+ * is left to the erasure of the order.
+ */
 function eraseOldPayerPayments({ database, defaultDays, now }: PeriodParts, environment: Environment) {
   const before = lowestStoredIdAt(new Date(now().getTime() - defaultDays * dayMs));
   const withoutMerchant = storedId('mer', noMerchantId);
   return inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
-    const rows = await runStatement<{ id: string }>(client, {
+    const rows = await runStatement<{ id: string; of_order: boolean }>(client, {
       text: `
 with progress as (
   insert into core.erasure_progress values ($1, $2, '00000000-0000-0000-0000-000000000000')
   on conflict (merchant_id, environment) do update set until_id = core.erasure_progress.until_id
   returning until_id
 )
-select p.id from core.payer_payments p, progress
+select p.id, p.order_id is not null and p.status in ('ORDER_PAID', 'STRAY') as of_order from core.payer_payments p, progress
 where p.environment = $2 and p.id > progress.until_id and p.id < $3 and p.status <> 'OPEN'
 order by p.id limit ${batchSize}`,
       values: [withoutMerchant, environment, before],
@@ -116,7 +121,7 @@ order by p.id limit ${batchSize}`,
     if (last === undefined) return 0;
     await erasePayerPayments(
       client,
-      rows.map(({ id }) => id),
+      rows.filter((row) => !row.of_order).map(({ id }) => id),
     );
     await runStatement(client, {
       text: 'update core.erasure_progress set until_id = $3 where merchant_id = $1 and environment = $2',

@@ -149,7 +149,9 @@ test('the broker removes events after the commit, without locked orders, and aga
 
   expect(seen).toEqual(['erased']);
   expect(interrupted).toEqual({ erased: [], obstacles: new Map([[orderId, 'BROKER_UNAVAILABLE']]) });
-  expect(lines.join()).toContain('the broker did not remove events of erased orders; trying again');
+  expect(lines.join()).toContain(
+    'the broker did not remove events of erased orders; core tries again in a minute',
+  );
   expect(repeated).toEqual({ erased: [orderId], obstacles: new Map() });
   expect(removed[0]).toHaveLength((await desk.history(payment)).length);
   expect(removed[1]).toEqual(removed[0]);
@@ -247,6 +249,40 @@ test('only an erasure can change events, audit entries and blocks, and it can ch
   await expect(superuser.query("update core.order_events set payload = ''")).rejects.toThrow(
     'is append-only',
   );
+});
+
+test('the period of the deployment leaves a payment that paid an order to the erasure of the order', async () => {
+  const { merchantId, orderId } = await paidOrder(newPhone());
+  const ids = { ofOrder: newRandomId('ppm', new Date()), withoutOrder: newRandomId('ppm', new Date()) };
+  const insert = (id: string, status: string, order: string | null) =>
+    superuser.query(
+      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee,
+         amount, currency, status, merchant_id, order_id, detail, created_at, updated_at)
+       values ($1, 'SANDBOX', 'telebirr', 'telebirr', $2, 'r', '1', '1.00', 'ETB', $3, $4, $5, 'of a payer', now(), now())`,
+      [storedId('ppm', id), id, status, storedId('mer', merchantId), order],
+    );
+  await insert(ids.ofOrder, 'ORDER_PAID', storedId('ord', orderId));
+  await insert(ids.withoutOrder, 'NO_PAYMENT', null);
+
+  await findEndedPeriods(
+    {
+      database: { pool },
+      defaultDays: 30,
+      newId: newRandomId,
+      now: () => new Date(Date.now() + 31 * dayMs),
+    },
+    { aborted: false },
+  );
+
+  const { rows } = await superuser.query<{ status: string; detail: string }>(
+    'select status, detail from core.payer_payments where merchant_id = $1 order by status',
+    [storedId('mer', merchantId)],
+  );
+  expect(rows).toEqual([
+    { status: 'NO_PAYMENT', detail: 'erased' },
+    { status: 'ORDER_PAID', detail: 'of a payer' },
+  ]);
+  await superuser.query('delete from core.erasures_due where order_id = $1', [storedId('ord', orderId)]);
 });
 
 test('orders become due after the period of their merchant, or else of the deployment, and each is examined once', async () => {
