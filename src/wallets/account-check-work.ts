@@ -56,6 +56,10 @@ export function accountCheckWork(parts: AccountCheckParts): LeasedWork<WalletAcc
       });
       return { items: due };
     },
+    idsOf: ({ merchantId, walletAccountId }) => ({
+      merchant_id: merchantId,
+      wallet_account_id: walletAccountId,
+    }),
     async serve(account) {
       const requestId = newRequestId();
       const { merchantId, walletAccountId } = account;

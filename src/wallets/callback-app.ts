@@ -52,9 +52,9 @@ export interface CallbackAppOptions {
 const bodyLimit = 64 * 1024;
 
 /**
- * Receives callbacks of wallets: `PUT /callbacks/<wallet>/<our id>/<token>`. The words `validation` and `confirmation` stand
- * for the id in messages about payments that payers start. Their content is never trusted. An authentic
- * callback causes an immediate query. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
+ * Receives callbacks of wallets, by PUT or POST to `/callbacks/<wallet>/<our id>/<token>`. The words `validation` and `confirmation`
+ * stand for the id in messages about payments that payers start. The content of a message is never trusted. An authentic callback
+ * causes a query soon. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const { wallets, payments, strayPayments, refunds, payerPayments, logger } = options;
@@ -137,7 +137,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       else if (id.startsWith('ppm_')) await payerPayments.hastenPayerPayment({ ...news, payerPaymentId: id });
       else await strayPayments.hastenReversal({ ...news, reversalId: id });
     } catch (error) {
-      // If the attempt or reversal does not exist, the wallet need not repeat the callback. After any other error it should.
+      // If core does not know the id, the wallet need not repeat the callback. After any other error it should.
       if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
     }
   };

@@ -11,7 +11,7 @@ export interface WalletCheck {
   readonly detail: string;
 }
 
-/** The callback address of a connector that only checks credentials. Nobody waits for an answer that comes by callback. */
+/** The callback address of a connector that only checks credentials. It needs no answer that comes by callback. */
 export const noCallbackUrl = (): string => 'https://gatehouse.invalid';
 
 /**

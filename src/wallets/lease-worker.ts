@@ -18,6 +18,8 @@ export interface LeasedWork<Item> {
   /** The name in the log. */
   readonly name: string;
   readonly lease: (limit: number) => Promise<Leased<Item>>;
+  /** The ids of an item, for the log line about its failure. */
+  readonly idsOf: (item: Item) => Readonly<Record<string, string | undefined>>;
   /** The W3C traceparent of an item's trace, if its rows have one. */
   readonly traceparentOf?: (item: Item) => string;
   /** Executes one item and records its outcome. Returns whether the wallet is healthy; undefined if that is not known. */
@@ -57,7 +59,10 @@ export async function runLeaseWorker<Item>(
       .watch(() => serve(item))
       // An item that was leased but not done is due again when its lease expires.
       .catch((error: unknown) =>
-        logger.warn({ err: error, work: work.name }, 'work failed; it is repeated when its lease expires'),
+        logger.warn(
+          { err: error, work: work.name, ...work.idsOf(item) },
+          'work failed; it is repeated when its lease expires',
+        ),
       )
       .finally(() => {
         inFlight.delete(running);

@@ -2,24 +2,21 @@
 export interface MerchantShare {
   /** Merchants that have reached their limit. */
   readonly full: () => string[];
-  /** How many of `slots` can be used by the other merchants, without any of them exceeding its limit. */
-  readonly free: (slots: number) => number;
+  /** How many of the wanted items can be leased from the other merchants, even if all of them are of one merchant. */
+  readonly free: (wanted: number) => number;
   readonly take: (merchantId: string) => void;
   readonly giveBack: (merchantId: string) => void;
 }
 
-/**
- * Reserves a quarter of a wallet's slots from the merchant that has all the others. So one merchant's hanging payments
- * do not block another's.
- */
+/** Lets each merchant use three quarters of a wallet's slots, so that one merchant's hanging payments do not block another's. */
 export function createMerchantShare(slots: number): MerchantShare {
-  const most = Math.max(1, Math.floor(slots * 0.75));
+  const maxOfOne = Math.max(1, Math.floor(slots * 0.75));
   const taken = new Map<string, number>();
   return {
-    full: () => [...taken].filter(([, count]) => count >= most).map(([merchantId]) => merchantId),
+    full: () => [...taken].filter(([, count]) => count >= maxOfOne).map(([merchantId]) => merchantId),
     free(wanted) {
-      const highest = Math.max(0, ...[...taken.values()].filter((count) => count < most));
-      return Math.min(wanted, most - highest);
+      const highest = Math.max(0, ...[...taken.values()].filter((count) => count < maxOfOne));
+      return Math.min(wanted, maxOfOne - highest);
     },
     take: (merchantId) => taken.set(merchantId, (taken.get(merchantId) ?? 0) + 1),
     giveBack(merchantId) {

@@ -37,6 +37,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
       const request = { wallet, environment, maxPayments, lease: { seconds: leaseSeconds } };
       return { items: (await payerPayments.leasePayerPayments(request)).payments };
     },
+    idsOf: ({ payerPayment }) => ({ payer_payment_id: payerPayment?.payerPaymentId }),
     async serve({ payerPayment, leaseId, providerReference, callbackNotes }) {
       const { payerPaymentId = '', providerTransactionId = '' } = payerPayment ?? {};
       const requestId = parts.newRequestId();

@@ -51,6 +51,10 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
       const { leased } = await reconciliations.leaseReconciliation(request);
       return { items: leased === undefined ? [] : [leased] };
     },
+    idsOf: ({ reconciliation, walletAccountId }) => ({
+      reconciliation_id: reconciliation?.reconciliationId,
+      ...(walletAccountId === '' ? {} : { wallet_account_id: walletAccountId }),
+    }),
     async serve(leased) {
       const startedAt = performance.now();
       const requestId = newRequestId();

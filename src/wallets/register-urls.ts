@@ -15,18 +15,20 @@ export async function registerAtStart(
   { wallet, logger }: { readonly wallet: string; readonly logger: Logger },
   stop: AbortSignal,
 ): Promise<void> {
+  let detail = '';
   for (let tried = 1; tried <= triesAtStart && !stop.aborted; tried += 1) {
     const { result } = await payerStarted.register(urls, { signal: stop });
     if (result.kind === 'registered' || result.kind === 'already_registered') {
       logger.info({ wallet, result: result.kind }, 'the wallet has the URLs for payer-started payments');
       return;
     }
+    detail = 'detail' in result ? result.detail : registrationText(result);
     if (result.kind === 'refused') break;
     await sleep(betweenTriesMs, undefined, { signal: stop }).catch(() => undefined);
   }
   if (!stop.aborted)
     logger.warn(
-      { wallet },
+      { wallet, detail },
       'the wallet did not register the URLs for payer-started payments; run gatehouse wallet register-urls <wallet>',
     );
 }

@@ -36,7 +36,7 @@ const deadlineMs = 4_000;
 /** Reports the wallets' status to core every few seconds, until `stop` aborts. */
 export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal): Promise<void> {
   const { statuses, instance, wallets, logger } = parts;
-  return repeatEvery({ task: 'telling core how the wallets are', intervalMs, logger, stop }, async () => {
+  return repeatEvery({ task: 'reporting the status of the wallets', intervalMs, logger, stop }, async () => {
     const window = durationFromMs(meterWindowMs);
     const seen = await Promise.all(wallets.map(describe));
     if (!stop.aborted)

@@ -114,19 +114,19 @@ export async function serveReversal(
   return { outcome, exchanges, isWell };
 }
 
-/** How many queries follow a refused repeat before the reversal counts as refused and needs a person. */
-const looksBeforeRefused = 8;
+/** From this lease of a reversal on, a refused repeat counts as refused, so that a person decides. */
+const triesBeforeRefused = 8;
 
 /**
  * A refusal of the first request is final. A refusal of a repeat does not decide the first request, which may have
- * succeeded. So it is queried several more times, and an operator who settles it by hand is warned.
+ * succeeded. So the reversal is tried several more times, and an operator who settles it by hand is warned.
  */
 function refusedAtSending(
   { sentBefore, tries }: ReversalTask,
   { reason, providerText: detail }: Failure,
 ): ReversalReport {
   if (!sentBefore) return { case: 'refused', value: { reason, detail, definite: true } };
-  if (tries < looksBeforeRefused)
+  if (tries < triesBeforeRefused)
     return pending('', `sent again and refused: ${`${reason} ${detail}`.trim()}`);
   const warning =
     'asked for more than once: see with the wallet whether it went back before paying it by hand';

@@ -39,7 +39,7 @@ export interface MeasuredCall {
   readonly durationMs: number;
 }
 
-/** Counts the calls to one wallet, except heartbeats and callbacks. `nowMs` is a monotonic clock, in milliseconds. */
+/** Counts the calls to one wallet, except heartbeats, statements and callbacks. `nowMs` is a monotonic clock, in milliseconds. */
 export function createWalletMeter(
   nowMs: () => number,
   onCall: (call: MeasuredCall) => void = () => undefined,

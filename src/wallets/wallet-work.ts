@@ -1,6 +1,5 @@
 import { durationFromMs, durationMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { PaymentOption } from '../contract/payment-option.ts';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
@@ -9,7 +8,7 @@ import type {
   PaymentAttemptService,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
-import type { LeaseRefundsResponse, RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
+import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { activeSpan } from '../platform/tracing/span.ts';
@@ -126,6 +125,11 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       for (const { merchantId } of attempts) share.take(merchantId);
       return { items: attempts, nothingDueForMs: msOf(nothingDueFor) };
     },
+    idsOf: ({ merchantId, paymentAttempt }) => ({
+      merchant_id: merchantId,
+      payment_attempt_id: paymentAttempt?.paymentAttemptId,
+      order_id: paymentAttempt?.orderId,
+    }),
     traceparentOf: ({ traceparent }) => traceparent,
     serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
   };
@@ -182,9 +186,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       return { items, nothingDueForMs: msOf(nothingDueFor) };
     },
     async (maxRefunds: number): Promise<Leased<LeasedTask>> => {
-      const { refunds: leasedRefunds, nothingDueFor } = await refunds
-        .leaseRefunds({ ...scope, maxRefunds })
-        .catch(noneFromEarlierCore);
+      const { refunds: leasedRefunds, nothingDueFor } = await refunds.leaseRefunds({ ...scope, maxRefunds });
       const items = leasedRefunds.map((leased): LeasedTask => {
         const { merchantId = '', refundId = '' } = leased.refund ?? {};
         const key = { merchantId, refundId, leaseId: leased.leaseId };
@@ -223,6 +225,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       }
       return { items, nothingDueForMs };
     },
+    idsOf: ({ task, subject }) => ({ merchant_id: task.merchantId, ...subject }),
     async serve({ task, subject, record }) {
       const requestId = newRequestId();
       const served = await callWallet(task);
@@ -241,9 +244,3 @@ const msOf = (duration: Duration | undefined): number | undefined =>
 /** A source that did not say how long it has nothing may have something at once. */
 const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? undefined : Math.min(one, other);
-
-/** A core of the version before has no refunds. */
-function noneFromEarlierCore(error: unknown): Pick<LeaseRefundsResponse, 'refunds' | 'nothingDueFor'> {
-  if (error instanceof ConnectError && error.code === Code.Unimplemented) return { refunds: [] };
-  throw error;
-}

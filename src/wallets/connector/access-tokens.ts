@@ -14,7 +14,7 @@ export type FetchedToken = { readonly exchange: RawExchange } & (
   | { readonly kind: 'none'; readonly detail: string }
 );
 
-/** How long before its expiry a token is no longer used, so that it is still valid when the request arrives. */
+/** A token is not used so shortly before its expiry, so that it is still valid when the request arrives. A short lifetime has less. */
 const longestMarginMs = 30_000;
 
 /**

@@ -14,10 +14,11 @@ import type { Answer, RawExchange } from './raw-exchange.ts';
  * Every connector guarantees the following, and the conformance suite checks it:
  * - Calls never reject because of the wallet or the network: they give a result. They always end within the configured time,
  *   including the last byte of the answer.
- * - `refused`, `failed` and `expired` require a definite answer from the wallet. `not_sent` requires that no byte of the
- *   request was sent. Everything else is `unknown`.
- * - `completed` and `failed` come from a query, never from a callback or an acknowledgement.
- * - No request is repeated with another id. A request is repeated only once, after its access token was refused.
+ * - `refused`, `declined` and `timed_out` require a definite answer from the wallet. The connector itself refuses only what it cannot
+ *   send, such as a currency that the wallet does not take. `not_sent` requires that no byte of the request was sent. Everything else is
+ *   `unknown`.
+ * - `completed`, `declined` and `timed_out` come from a query, never from a callback or an acknowledgement.
+ * - No request is repeated with another id. A call repeats a request at most once, and only after its access token was refused.
  * - The exchanges of a result contain no secrets and no complete phone numbers.
  */
 export interface WalletConnector {

@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox';
-import type { Static } from '@sinclair/typebox';
 
 // The schemas of received messages contain only the properties that we use. M-Pesa may omit or add others.
 
@@ -70,7 +69,6 @@ export const resultCallbackSchema = Type.Object({
     ),
   }),
 });
-export type ResultCallback = Static<typeof resultCallbackSchema>;
 
 /** A receipt number, which identifies a payment at M-Pesa. */
 export const isReceipt = (text: string): boolean => /^[A-Z0-9]{6,20}$/.test(text);

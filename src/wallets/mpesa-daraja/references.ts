@@ -24,13 +24,13 @@ export const withQuestion = (asked: readonly Asked[] | undefined, question: Aske
 ];
 
 const paymentSchema = Type.Object({
-  /** The id of the payment request at M-Pesa; absent when the payment was found in the statement. */
+  /** The id of the payment request at M-Pesa; absent when only the receipt is known. */
   checkout: Type.Optional(Text),
   /** When the payment was requested, in milliseconds since 1970. */
   at: Type.Optional(Type.Integer()),
   /** Our query said that the payment was made. */
   paid: Type.Optional(Type.Literal(true)),
-  /** The receipt that the statement names. */
+  /** The receipt, from the statement or from a confirmation. */
   receipt: Type.Optional(Text),
   asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
 });

@@ -7,6 +7,7 @@ import type {
   Recovery,
   ReversalOutcome,
 } from '../connector/outcomes.ts';
+import { noStatement } from '../connector/no-statement.ts';
 import type { Answer } from '../connector/raw-exchange.ts';
 import type {
   CallOptions,
@@ -18,7 +19,6 @@ import type {
   ReversalInquiry,
   ReversalRequest,
   StatementPage,
-  StatementPeriod,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
 import { accountReference, attemptIdEnd } from '../mpesa-daraja/account-reference.ts';
@@ -44,7 +44,6 @@ import {
   registrationBody,
   validationReply,
 } from '../mpesa-daraja/payer-started.ts';
-import { readPullStatement } from '../mpesa-daraja/pull-statement.ts';
 import { readCallback } from '../mpesa-daraja/read-callback.ts';
 import { readPushAnswer } from '../mpesa-daraja/read-push.ts';
 import type { PaymentReference } from '../mpesa-daraja/references.ts';
@@ -193,12 +192,8 @@ export class EthiopiaConnector implements WalletConnector {
     return queryReversal(parts, reversal, options, reversal.reversalId);
   }
 
-  /** There is none. */
-  statement(period: StatementPeriod, options: CallOptions): AsyncIterable<StatementPage> {
-    const { short_code: shortCode } = this.#settings;
-    const { now } = this.#options;
-    const parts = { client: this.#client, shortCode, currency, now, isGranted: false };
-    return readPullStatement(parts, period, options);
+  statement(): AsyncIterable<StatementPage> {
+    return noStatement('M-Pesa in Ethiopia');
   }
 
   async health(options: CallOptions): Promise<Answer<Health>> {

@@ -83,7 +83,7 @@ export class FabricClient {
     );
   }
 
-  /** Fetches a token without using or changing the cached one, for which `call` is. */
+  /** Fetches a token. It neither uses nor changes the cached one, which `call` uses. */
   async fetchToken(purpose: ExchangePurpose, signal: AbortSignal): Promise<FetchedToken> {
     const { fabricAppId, appSecret } = this.#parts;
     const { reply, exchange } = await this.#http.exchange(

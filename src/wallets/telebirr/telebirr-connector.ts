@@ -154,7 +154,7 @@ export class TelebirrConnector implements WalletConnector {
     }
     const decimal = canonicalDecimal(amount);
     if (decimal === undefined || decimal === '0' || (decimal.split('.')[1] ?? '').length > 2) {
-      return because('invalid_request', 'telebirr takes positive amounts with two decimals');
+      return because('invalid_request', 'telebirr takes positive amounts with at most two decimals');
     }
     return undefined;
   }

@@ -74,6 +74,7 @@ function start(
   const options = { maxInFlight, idleMs, isSignalled: () => isSignalled, breaker, signal, logger: log };
   const work = {
     name: 'test',
+    idsOf: (item: number) => ({ item: String(item) }),
     lease: async (limit: number) => ({ items: await lease(limit), nothingDueForMs }),
     serve,
   };
@@ -200,6 +201,31 @@ test('a failed call to core is repeated, for a lease and for a record', async ()
   });
 
   await waitUntil('work goes on', () => served > 10);
+});
+
+test('the log line about failed work names the item', async () => {
+  const logged: unknown[] = [];
+  const log = createLogger(
+    { process: 'test', instance: 'lease-worker', level: 'info' },
+    { write: (line: string) => void logged.push(JSON.parse(line)) },
+  );
+  let leases = 0;
+  start(
+    {
+      async lease() {
+        await turn();
+        return (leases += 1) === 1 ? [7] : [];
+      },
+      serve: () => Promise.reject(new Error('not recorded')),
+    },
+    { log },
+  );
+
+  await waitUntil('the failure is logged', () => logged.length > 0);
+
+  expect(logged).toMatchObject([
+    { msg: 'work failed; it is repeated when its lease expires', work: 'test', item: '7' },
+  ]);
 });
 
 test('an unavailable core is logged once, however often it is called, and so is its recovery', async () => {
