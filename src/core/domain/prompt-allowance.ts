@@ -5,8 +5,8 @@
 
 /**
  * OWN: a direct payment of a merchant that the phone has paid before. OWN_PAGE: a checkout page of such a merchant.
- * COMMON: everybody. NEW_MERCHANT: a direct payment of a merchant that has not asked the phone in the window. NEW_NETWORK: a
- * checkout page, from a network that has not.
+ * COMMON: everybody. NEW_MERCHANT: a direct payment of a merchant without an unconfirmed prompt at the phone in the window.
+ * NEW_NETWORK: a checkout page, from a network without one.
  */
 export type PromptKind = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 

@@ -94,11 +94,11 @@ export const streamAfter = ({ beginsInDatabase, isContinuous, messages }: ReadSt
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The dates, UTC, of the lost time, whose statements are read. A database that is older than `most` days needs an operator. */
-export function datesOf(lostFrom: Date, until: Date, most: number): readonly string[] | undefined {
+/** The dates, UTC, of the lost time, whose statements are read; undefined for more than `maxDays`, which need an operator. */
+export function datesOf(lostFrom: Date, until: Date, maxDays: number): readonly string[] | undefined {
   const first = Math.floor(lostFrom.getTime() / dayMs);
   const days = Math.floor(until.getTime() / dayMs) - first + 1;
-  if (days > most) return undefined;
+  if (days > maxDays) return undefined;
   return Array.from({ length: days }, (_, index) =>
     new Date((first + index) * dayMs).toISOString().slice(0, 10),
   );

@@ -163,9 +163,9 @@ const undecidedUnlessDefinite = (outcome: ReversalOutcome): ReversalOutcome =>
     ? { type: 'pending', providerReference: '', detail: outcome.detail || outcome.reason || 'refused' }
     : outcome;
 
-/** Makes the refund due now, because the wallet may have news. An ended one, or one without approval, stays as it is. */
-export const hastenRefund = (refund: Refund, now: Date): Refund =>
-  isWithWallet(refund.progress) ? { ...refund, progress: makeReversalDue(refund.progress, now) } : refund;
+/** As `makeReversalDue`. A refund that awaits approval stays as it is. */
+export const hastenRefund = (refund: Refund, at: Date): Refund =>
+  isWithWallet(refund.progress) ? { ...refund, progress: makeReversalDue(refund.progress, at) } : refund;
 
 /** The event and the order's sum if the step ended the refund. */
 function ended(order: OrderInFull, before: Refund, refund: Refund, now: Date): RefundStep {

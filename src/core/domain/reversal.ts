@@ -94,7 +94,7 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
 });
 
 /** The refusal reason of money that no wallet is asked to return, because its amount or currency cannot be right. */
-export const notReturnable = 'amount_not_returnable';
+const notReturnable = 'amount_not_returnable';
 
 /** Stops a reversal before the wallet is asked. Two operators settle its money with the wallet. It is never requested. */
 export const parkReversal = (reversal: Reversal, now: Date): RefusedReversal => ({
@@ -189,11 +189,14 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
   }
 }
 
-/** Makes a reversal due now, because the wallet may have news. A leased or ended one stays as it is. */
-export const makeReversalDue = (reversal: Reversal, now: Date): Reversal =>
-  reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= now
+/**
+ * Makes a reversal due at this time, if it is not due earlier, because the wallet may have news. A leased or ended one stays
+ * as it is.
+ */
+export const makeReversalDue = (reversal: Reversal, at: Date): Reversal =>
+  reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= at
     ? reversal
-    : { ...reversal, dueAt: now };
+    : { ...reversal, dueAt: at };
 
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets

@@ -67,11 +67,11 @@ export interface AttemptUpdates {
 }
 
 /**
- * Decides the effect of a wallet's answer on an order and its attempt. `isTransactionTaken` tells whether the wallet's
- * transaction has already paid another order.
+ * Decides the effect of a wallet's answer on an order and its attempt. `isTransactionTaken`: whether the wallet's
+ * transaction is recorded for another payment already.
  *
  * The money pays the order if the order accepts exactly that amount. Otherwise it is stray: WRONG_AMOUNT ends the attempt,
- * LATE changes nothing. One transaction pays one order, so the outcome stays unknown if another order has the transaction.
+ * LATE changes nothing. A transaction is used once, so the outcome stays unknown if the transaction is taken.
  * Rejections: `lease_lost` when another lease followed; `sent_before` when the report says that the request was not sent,
  * although an earlier worker may have sent it.
  */
@@ -170,7 +170,7 @@ function complete(
   const hasSucceeded = attempt.status === 'SUCCEEDED';
   if (hasSucceeded && providerTransactionId === transaction) return { changed: undefined };
   if (isTransactionTaken) {
-    const detail = `the wallet names transaction ${transaction}, which has paid another order`;
+    const detail = `the wallet names transaction ${transaction}, which is recorded for another payment already`;
     return { ...after(order, { type: 'lose_attempt', attemptId }, now), updates: { detail } };
   }
   const money = { providerTransactionId: transaction, amount, currency };

@@ -177,7 +177,7 @@ describe("a wallet's answer about an attempt", () => {
     expect(decideOutcome(order, work, notReached, false, now)).toEqual({ ok: false, error: 'sent_before' });
   });
 
-  test('leaves the outcome unknown when its transaction has paid another order', () => {
+  test('leaves the outcome unknown when its transaction is recorded for another payment', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
 
     const decided = decideOutcome(order, work, report(completed('100.50')), true, now);
@@ -188,7 +188,9 @@ describe("a wallet's answer about an attempt", () => {
         changed: { order: { status: 'PENDING' }, events: [] },
         attempt: { status: 'UNKNOWN' },
         stray: undefined,
-        updates: { detail: 'the wallet names transaction TX-1, which has paid another order' },
+        updates: {
+          detail: 'the wallet names transaction TX-1, which is recorded for another payment already',
+        },
       },
     });
   });
