@@ -61,8 +61,8 @@ export async function acceptInvitation(
 type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | 'has_account';
 
 /**
- * Checks name and password. With or without an account, the steps and the answers are the same until the call would
- * succeed. A password is counted and compared. A password that a new account could not have is refused.
+ * Checks name and password. A failed call does not reveal whether the address has an account: in both cases the try is
+ * counted, a password is compared, and the answer names the fields that a new account could not have.
  */
 async function prove(
   parts: AccountParts,

@@ -37,9 +37,13 @@ export async function changeMembership(
     const membership = await lockMembership(em, merchantId, user.id);
     if (membership === null) throw userNotFound(userId);
     if (membership.role !== expectedRole)
-      throw rpcError('CHANGED_MEANWHILE', 'another user changed the role in the meantime', {
-        metadata: { role: membership.role },
-      });
+      throw rpcError(
+        'CHANGED_MEANWHILE',
+        'another user changed the role in the meantime; read it again, then repeat the change',
+        {
+          metadata: { role: membership.role },
+        },
+      );
     if (membership.role !== role) {
       if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
       const at = now();

@@ -87,7 +87,10 @@ export async function changePassword(
     const user = await lockUser(em, userId);
     // The password was reset meanwhile, perhaps because the old one is known to others.
     if (user.passwordHash !== before.passwordHash)
-      throw rpcError('CHANGED_MEANWHILE', 'the password was changed in the meantime');
+      throw rpcError(
+        'CHANGED_MEANWHILE',
+        'the password was changed in the meantime; repeat the change with the new one',
+      );
     em.assign(user, { passwordHash, updatedAt: at });
     await endUserSessions(em, user.id, keepHash, at);
     await recordUserAudit(em, newId, at, by, user, { action: 'user.change_password' });

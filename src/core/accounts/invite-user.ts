@@ -139,7 +139,7 @@ export async function invitationRefusal(
     const memberships = await em.count(MembershipRow, { userId: user.id });
     return memberships === 0
       ? undefined
-      : 'belongs to a merchant, and operators belong to none; take them off it first, or invite another address';
+      : 'belongs to a merchant, and operators belong to none; remove the user from it first, or invite another address';
   }
   const known = { userId: user.id, merchantId: storedId('mer', membership.merchantId) };
   return (await em.count(MembershipRow, known)) === 0 ? undefined : 'belongs to this merchant already';

@@ -7,7 +7,7 @@ import type { User } from './user-reader.ts';
 
 export type OpenInvitation = Pick<AccountLinkRow, 'email' | 'role' | 'createdAt' | 'expiresAt'>;
 
-const most = 500;
+const maxListed = 500;
 
 /** A merchant's users, or the operators, with the usable invitations, sorted by address. */
 export async function listUsers(
@@ -19,7 +19,7 @@ export async function listUsers(
   const stored = merchantId === undefined ? null : storedId('mer', merchantId);
   const ids =
     stored === null ? [] : (await em.find(MembershipRow, { merchantId: stored })).map(({ userId }) => userId);
-  const byEmail = { orderBy: { emailKey: 'asc' }, limit: most } as const;
+  const byEmail = { orderBy: { emailKey: 'asc' }, limit: maxListed } as const;
   const rows = await em.find(UserRow, stored === null ? { isOperator: true } : { id: { $in: ids } }, byEmail);
   const invitations = await em.find(
     AccountLinkRow,

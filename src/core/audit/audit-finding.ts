@@ -30,11 +30,16 @@ export interface Finding {
   readonly isExplained?: boolean;
 }
 
+/** What a comparison has counted so far. */
 export interface VerifySummary {
+  /** Events that equal their commitment. */
   events: number;
+  /** Events whose personal data core has erased since, as a seal proves. */
   erased: number;
+  /** Events that are in no block yet. */
   waiting: number;
   orders: number;
+  /** Orders whose events have a value that this version does not know. */
   incomparable: number;
   blocks: number;
   roots: number;

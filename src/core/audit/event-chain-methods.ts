@@ -85,7 +85,7 @@ function parseDay(text: string, field: string): Result<string, Issue> {
 function parseVerify({ merchantId, keptRoots }: VerifyEventsRequest) {
   const tooMany: Result<null, Issue> =
     keptRoots.length > maxKeptRoots
-      ? err({ field: 'kept_roots', issue: `must be at most ${maxKeptRoots}` })
+      ? err({ field: 'kept_roots', issue: `must have at most ${maxKeptRoots} roots` })
       : ok(null);
   const { merchant } = valuesOrThrow(
     combine({ merchant: parseOptionalId('mer', merchantId, 'merchant_id'), tooMany }),

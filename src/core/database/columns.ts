@@ -9,14 +9,14 @@ export const time = () => p.datetime(3);
 export const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
 export const environment = () => p.string().columnType('core.environment').$type<Environment>();
 
-/** Of work that a worker leases: when it is due, and who has it until when. */
+/** The columns of work that a worker leases: when it is due, and who has it until when. */
 export const leaseColumns = () => ({
   dueAt: time().nullable(),
   leasedUntil: time().nullable(),
   leaseId: p.uuid().nullable(),
 });
 
-/** Of a request to return money: the wallet's answers, and the lease of the worker that sends it. */
+/** The columns of a request to return money: the wallet's answers, and the lease of the worker that sends it. */
 export const returnColumns = () => ({
   detail: p.text(),
   refusalReason: p.text().default(''),

@@ -3,7 +3,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Database } from './database.ts';
 
-/** Whether new money may move. It is closed while a restored database does not know yet what the wallets did. */
+/** Whether new money may move. The gate is closed while a restored database does not know yet what the wallets did. */
 export interface PaymentGate {
   readonly isOpen: (environment: Environment) => boolean;
   /** @throws RECOVERING while it is closed */
@@ -12,7 +12,7 @@ export interface PaymentGate {
   readonly hasUnclaimed: (environment: Environment) => boolean;
   /** False while a restored database is compared with the broker's stream. */
   readonly mayRelay: () => boolean;
-  /** Reads the database. Leases ask it themselves, so a late reading never sends a payment. */
+  /** Reads the state from the database. A lease reads it in its own transaction, so a late refresh never sends a payment. */
   readonly refresh: () => Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export type MoneyFault =
   | 'refund_differs'
   | 'refund_without_event';
 
-/** The money of one order, as its rows and its events say. Amounts are decimal text of events, and minor units of rows. */
+/** The money of one order, as its rows and its events say. All amounts are in the currency's minor unit. */
 export interface StoredMoney {
   readonly isCompleted: boolean;
   readonly debited: bigint;
@@ -22,7 +22,7 @@ export interface StoredMoney {
     readonly state: 'completed' | 'failed' | 'open';
     readonly amount: bigint;
   }[];
-  /** What the events of the completion and of completed refunds say, in minor units. */
+  /** What the events of the completion and of completed refunds say. */
   readonly debitedByEvents: readonly bigint[];
   readonly refundsByEvents: ReadonlyMap<PublicId<'rfd'>, bigint>;
 }

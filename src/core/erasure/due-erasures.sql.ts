@@ -65,11 +65,11 @@ where due.merchant_id = $1 and due.order_id = obstacle.order_id`,
   });
 }
 
-/** The orders of some requests that wait, at most `most` of each. */
+/** The orders of some requests that wait, at most `maxOrders` of each request. */
 export async function readWaiting(
   pool: Pool,
   requestIds: readonly StoredId<'ers'>[],
-  most: number,
+  maxOrders: number,
 ): Promise<{ readonly counts: ReadonlyMap<string, bigint>; readonly orders: readonly WaitingOrder[] }> {
   const rows = await runStatement<{
     request_id: StoredId<'ers'>;
@@ -87,7 +87,7 @@ select * from (
     row_number() over (partition by request_id order by merchant_id, order_id) as place
   from core.erasures_due where request_id = any($1::uuid[])
 ) waiting where place <= $2 order by request_id, place`,
-    values: [requestIds, most],
+    values: [requestIds, maxOrders],
   });
   return {
     counts: new Map(rows.map((row) => [row.request_id, BigInt(row.count)])),

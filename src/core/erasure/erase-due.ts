@@ -1,3 +1,5 @@
+import { publicId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { PaymentGate } from '../database/payment-gate.ts';
@@ -36,10 +38,16 @@ async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase
         obstacles: new Map(results.flatMap(({ obstacles }) => [...obstacles])),
       };
     }
-    parts.logger.warn({ err: error }, 'the personal data of an order could not be erased; trying again');
+    parts.logger.warn(
+      { err: error, merchant_id: publicId('mer', merchantId as StoredId<'mer'>), ...orderField(only) },
+      'the personal data of an order could not be erased; core tries again in ten minutes',
+    );
     return { erased: [], obstacles: new Map(only === undefined ? [] : [[only, 'FAILED'] as const]) };
   }
 }
+
+const orderField = (orderId: string | undefined): { readonly order_id?: string } =>
+  orderId === undefined ? {} : { order_id: publicId('ord', orderId as StoredId<'ord'>) };
 
 /**
  * Returns the task that erases due orders, and from time to time finds those whose period has ended. It waits while a restored database

@@ -60,7 +60,10 @@ async function isForgotten(
   try {
     return await forgetPublished(published);
   } catch (error) {
-    logger.warn({ err: error }, 'the broker did not remove events of erased orders; trying again');
+    logger.warn(
+      { err: error },
+      'the broker did not remove events of erased orders; core tries again in a minute',
+    );
     return false;
   }
 }

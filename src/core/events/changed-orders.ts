@@ -31,7 +31,7 @@ const pageSize = 500;
 const idleMs = 500;
 /** How soon the database is read again while a running transaction may still add changes. */
 const unsettledMs = 20;
-/** The shortest time between two readings under load. A reading that takes longer is followed by a pause of twice its time. */
+/** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
 const restMs = 2;
 
 export interface ChangedOrdersParts {

@@ -65,7 +65,8 @@ export function createAccountSeal(
         return JSON.parse(known.open(sealedSecrets, ownerOf(name))) as AccountSecrets;
       } catch (cause) {
         throw new AccountUnreadableError(
-          `the wallet account cannot be decrypted with the key "${usedKey}": the key has changed since, or the stored bytes have`,
+          `the wallet account cannot be decrypted with the key "${usedKey}", because that key or the stored bytes have changed; ` +
+            'restore the former key in GATEHOUSE_WALLET_ACCOUNT_KEYS, or let the merchant add the account again',
           { cause },
         );
       }

@@ -69,7 +69,9 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
     const wallet = known.find((each) => each.id === id);
     if (wallet !== undefined) return ok(wallet);
     const ids = known.map((each) => each.id).join(', ');
-    return err({ field: 'wallet', issue: `must be ${ids === '' ? 'a configured wallet: none is' : ids}` });
+    const issue =
+      ids === '' ? 'cannot be found: no wallet is set up for this environment' : `must be one of ${ids}`;
+    return err({ field: 'wallet', issue });
   };
   const parseScope = (request: { readonly merchantId: string; readonly environment: EnvironmentNumber }) => ({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),

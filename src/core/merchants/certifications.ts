@@ -102,7 +102,7 @@ export function refuseUncertified(
   if (missing.length === 0) return undefined;
   return rpcError(
     'CERTIFICATION_REQUIRED',
-    `production requires a certification of the merchant: ${missing.join(' and ')}`,
+    `production requires that the merchant's ${missing.join(' and ')} passed a certification; see gatehouse certify --help`,
     { metadata: { missing_parts: missing.join(',') } },
   );
 }

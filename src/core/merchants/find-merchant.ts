@@ -53,7 +53,9 @@ type Metadata = Readonly<Record<string, string>>;
 
 const refusals = {
   suspended: (metadata: Metadata) =>
-    rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended', { metadata }),
+    rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended; the operator of the gateway must resume it', {
+      metadata,
+    }),
   production_not_activated: (metadata: Metadata) =>
     rpcError(
       'PRODUCTION_NOT_ACTIVATED',

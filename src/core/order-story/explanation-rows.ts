@@ -48,7 +48,7 @@ export async function readLastEvent(em: EntityManager, row: OrderRow): Promise<E
 /** More than an order has. */
 const limit = 200;
 
-/** Most orders have neither refunds nor stray money, so they cost five reads of an index. */
+/** Six statements, each of which reads an index. */
 export function createReadExplanationRows(database: Database): ReadExplanationRows {
   return ({ merchantId: shownMerchantId, environment, ...name }) => {
     const merchantId = storedId('mer', shownMerchantId);

@@ -68,7 +68,7 @@ const limits = { exchanges: 500, strayPayments: 50, refunds: 200, settlements: 5
 const maxExchangeBytes = 2 * 1024 * 1024;
 
 /**
- * Reads everything that belongs to an order from one snapshot, by eight statements for any number of attempts. Each reads
+ * Reads everything that belongs to an order from one snapshot, by nine statements for any number of attempts. Each reads
  * an index. The attempts have none by their order, so their ids are taken from the order's events, which name them all.
  */
 export function createReadOrderStory(database: Database): ReadOrderStory {
@@ -109,7 +109,7 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
         const settlements = await em.find(
           SettlementRow,
           { merchantId, orderId },
-          { orderBy: { id: 'desc' }, limit: limits.settlements },
+          { orderBy: { id: 'desc' }, limit: limits.settlements + 1 },
         );
         const apiRequests = await em.find(
           ApiRequestRow,
@@ -136,12 +136,13 @@ export function createReadOrderStory(database: Database): ReadOrderStory {
           })),
           strayPayments: strayPayments.slice(0, limits.strayPayments),
           refunds: refunds.slice(0, limits.refunds).map(refundOf),
-          settlements,
+          settlements: settlements.slice(0, limits.settlements),
           apiRequests: apiRequests.slice(0, limits.apiRequests),
           isIncomplete:
             kept.length < exchanges.length ||
             strayPayments.length > limits.strayPayments ||
             refunds.length > limits.refunds ||
+            settlements.length > limits.settlements ||
             apiRequests.length > limits.apiRequests,
         };
       },

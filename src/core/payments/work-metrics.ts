@@ -7,11 +7,11 @@ import type { Database } from '../database/database.ts';
 type Kind = 'payment' | 'reversal' | 'refund' | 'payer_payment' | 'expiry';
 
 /** Work that is counted up to this number, so that a large backlog costs no long reading. */
-const most = 10_000;
+const maxCounted = 10_000;
 
 const dueIn = (kind: Kind, table: string, column: string): string => `
 select '${kind}' as kind, count(*)::int as due, extract(epoch from now() - min(due_at))::float8 as oldest_seconds
-from (select ${column} as due_at from core.${table} where ${column} <= now() order by ${column} limit ${most}) due`;
+from (select ${column} as due_at from core.${table} where ${column} <= now() order by ${column} limit ${maxCounted}) due`;
 
 const text = [
   dueIn('payment', 'payment_attempts', 'due_at'),
@@ -33,7 +33,7 @@ export function addWorkMetrics(metrics: Metrics, { pool }: Pick<Database, 'pool'
     const registers = [registry];
     const due = new Gauge({
       name: 'gatehouse_work_due',
-      help: `Work that is due and not leased, by kind, counted up to ${most}.`,
+      help: `Work that is due and not leased, by kind, counted up to ${maxCounted}.`,
       labelNames: ['kind'],
       registers,
     });

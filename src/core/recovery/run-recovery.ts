@@ -61,7 +61,7 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
       untilStream = stepsBetweenStreams;
       logger.warn(
         { err: error },
-        'the stream of events could not be read, so a restore may be noticed late; trying again',
+        'the stream of events could not be read, so a restore may be noticed late; core tries again in a minute',
       );
       return undefined;
     }
@@ -121,14 +121,14 @@ async function continueRecovery(
   const openConflicts = recovery.conflictsAcceptedBy === '' ? recovery.conflictingOrders : 0;
   const closed = closedEnvironments({ stream: recovery.stream, openConflicts, wallets });
   if (closed.length === recovery.closed.length && closed.length > 0) return em.flush();
-  for (const environment of recovery.closed)
-    if (!closed.includes(environment)) await parts.claimAll(environment);
+  const opened = recovery.closed.filter((environment) => !closed.includes(environment));
+  for (const environment of opened) await parts.claimAll(environment);
   recovery.closed = [...closed];
   if (closed.length === 0) recovery.finishedAt = now;
   await em.flush();
   logger.info(
-    { recovery: recovery.id, closed },
-    'the gateway takes payments again in an environment, because its recovery has ended',
+    { recovery: recovery.id, opened, closed },
+    'the gateway takes payments again in the opened environments, because their recovery has ended',
   );
   onChange();
 }
@@ -144,7 +144,12 @@ async function readTheStream(
   const { database, logger, streamWaitMs, onChange } = parts;
   if (stream === undefined) {
     const now = await databaseNow(parts);
-    if (now.getTime() - recovery.lostUntil.getTime() > streamWaitMs) recovery.stream = 'LOST';
+    if (now.getTime() - recovery.lostUntil.getTime() <= streamWaitMs) return;
+    recovery.stream = 'LOST';
+    logger.warn(
+      { recovery: recovery.id },
+      'the broker stayed unavailable, so its stream counts as lost; core rebuilds no orders and reads the statements of the wallets next',
+    );
     return;
   }
   const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };

@@ -4,7 +4,7 @@ import type { WalletState } from '../domain/order-explanation.ts';
 import type { Environment } from '../domain/order.ts';
 import type { WalletStatusStore } from './wallet-status-store.ts';
 
-/** Reports arrive every 5 seconds, or after 10 seconds when a wallet answers slowly. */
+/** A report counts for this long. Reports arrive every 5 seconds, or after 10 seconds when a wallet answers slowly. */
 export const staleAfterMs = 20_000;
 
 /** Reads the states of the wallets of an environment, from the reports that are not out of date. */

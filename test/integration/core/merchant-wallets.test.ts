@@ -112,7 +112,7 @@ describe("the merchant's choice", () => {
   });
 
   test.each([
-    [{ wallet: 'walletc' }, { wallet: 'must be walleta, walletb' }],
+    [{ wallet: 'walletc' }, { wallet: 'must be one of walleta, walletb' }],
     [{ environment: Environment.UNSPECIFIED }, { environment: 'must be SANDBOX or PRODUCTION' }],
   ])('an unknown wallet is refused: %j', async (own, issues) => {
     const request = { merchantId, environment, wallet: 'walleta', on: false, ...own };

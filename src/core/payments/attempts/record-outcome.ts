@@ -42,7 +42,7 @@ export interface RecordOutcomeParts {
 
 interface Reported {
   readonly row: PaymentAttemptRow;
-  /** Whether the wallet's transaction has not paid anything yet. */
+  /** Whether no use of the wallet's transaction is recorded yet. */
   readonly isTransactionNew: boolean;
   /** Whether it belongs to another attempt, or is stray money that a payer sent. One transaction is used once. */
   readonly isTransactionTaken: boolean;

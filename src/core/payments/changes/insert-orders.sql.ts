@@ -14,7 +14,7 @@ import type { OrderEventValues } from './order-event-values.ts';
 export interface NewOrderRows {
   readonly order: OrderValues;
   readonly attempt: PaymentAttemptValues | null;
-  /** The slot of the attempt's prompt; null without a limit on prompts. */
+  /** The kind of the attempt's prompt; null without an attempt, and without a limit on prompts. */
   readonly promptKind: PromptKind | null;
   readonly events: readonly OrderEventValues[];
 }

@@ -60,7 +60,10 @@ export interface CheckoutPayment {
 export interface Checkouts {
   /** Changes nothing. @throws CHECKOUT_NOT_FOUND, OVERLOADED when too many readings of this checkout wait */
   readonly get: (token: string, browserSecret: string, signal: AbortSignal) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING */
+  /**
+   * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, INVALID_FIELDS for an option that is not offered, PAYMENT_IN_PROGRESS,
+   * MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED, RECOVERING
+   */
   readonly pay: (
     token: string,
     browserSecret: string,
@@ -300,7 +303,7 @@ function refusal(
   if (rejection === 'not_found') return notFound();
   if (rejection === 'not_offered') return notOffered();
   if (rejection === 'in_use')
-    return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser');
+    return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser; continue there');
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');

@@ -51,6 +51,6 @@ function refusal(rejection: RejectionOf<'cancel'> | 'not_found'): Error {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
     case 'order_is_final':
-      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}`);
+      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}, so it cannot be cancelled`);
   }
 }

@@ -21,7 +21,7 @@ export interface PayerPaymentQueue {
     limit: number,
     leaseMs: number,
   ) => Promise<readonly { readonly payment: PayerPayment; readonly leaseId: string }[]>;
-  /** Makes an open or abandoned payment due now, and stores the callback that caused it. */
+  /** Stores a callback, and makes an open or abandoned payment due now, or soon after many callbacks (`hastenedTo`). */
   readonly hasten: (
     payerPaymentId: PublicId<'ppm'>,
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },

@@ -60,7 +60,10 @@ export interface RefundWork {
       readonly requestId: string;
     },
   ) => Promise<Result<Refund, 'not_found' | 'lease_lost'>>;
-  /** Stores a callback and makes the refund due now, unless it has ended, awaits approval, or a worker holds it. */
+  /**
+   * Stores a callback, and makes the refund due now, or soon after many callbacks (`hastenedTo`). The due time stays as it is
+   * if the refund has ended or awaits approval, or if a worker holds it.
+   */
   readonly hasten: (
     key: RefundKey,
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },

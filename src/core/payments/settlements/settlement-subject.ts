@@ -85,7 +85,7 @@ type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'stray
 
 /**
  * Reads and locks the row of a subject, under its order's lock.
- * @throws INVALID_FIELDS when the transaction of a payment has paid another order.
+ * @throws INVALID_FIELDS when the transaction of a payment is recorded for another payment.
  */
 export async function readSubject(em: EntityManager, key: SubjectKey): Promise<SubjectRows> {
   const { merchantId, paymentAttemptId, strayPaymentId, refundId } = key;
@@ -98,7 +98,7 @@ export async function readSubject(em: EntityManager, key: SubjectKey): Promise<S
       throw invalidFields([
         {
           field: 'provider_reference',
-          issue: 'names a transaction that has already paid another order; check the reference',
+          issue: 'names a transaction that is recorded for another payment already; check the reference',
         },
       ]);
     return { kind: 'attempt', row, isTransactionNew: receipt === null };

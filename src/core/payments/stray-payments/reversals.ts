@@ -59,7 +59,10 @@ export interface Reversals {
     outcome: ReversalOutcome,
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
-  /** Stores a callback about a reversal and makes the reversal due now, unless it has ended or a worker holds it. */
+  /**
+   * Stores a callback about a reversal, and makes the reversal due now, or soon after many callbacks (`hastenedTo`). The due
+   * time stays as it is if the reversal has ended, or if a worker holds it.
+   */
   readonly hasten: (
     key: { readonly merchantId: PublicId<'mer'>; readonly reversalId: PublicId<'stp'> },
     callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
