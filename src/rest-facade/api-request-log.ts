@@ -43,7 +43,7 @@ const maxInBatch = 50;
 const sendIntervalMs = 200;
 const retryMs = 1_000;
 const deadlineMs = 5_000;
-const tellIntervalMs = 10_000;
+const reportIntervalMs = 10_000;
 const maxUnkeptEntries = 1_000;
 
 /** Errors of a core after which a retry may succeed. */
@@ -85,16 +85,16 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   let waitingBytes = 0;
   let secondEndsMs = 0;
   let unauthenticated = 0n;
-  let untold = { busy: 0, full: 0 };
-  let toldMs = -Infinity;
+  let unreported = { busy: 0, full: 0 };
+  let reportedMs = -Infinity;
   let unsent: Batch | undefined;
   let nextTryMs = 0;
   let sending: Promise<void> | undefined;
-  let isCoreAway = false;
+  let isCoreUnavailable = false;
   let isClosed = false;
 
-  const leaveOut = (merchantId: string, environment: Environment, why: keyof typeof untold): void => {
-    untold[why] += 1;
+  const leaveOut = (merchantId: string, environment: Environment, why: keyof typeof unreported): void => {
+    unreported[why] += 1;
     const key = `${environment} ${merchantId}`;
     const known = unkept.get(key);
     if (known !== undefined) known.count += 1n;
@@ -162,14 +162,17 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   const send = async (batch: Batch, callOptions: CallOptions): Promise<boolean> => {
     try {
       await requests.recordApiRequests(batch, callOptions);
-      if (isCoreAway) logger.info('core accepts entries of the request log again');
-      isCoreAway = false;
+      if (isCoreUnavailable) logger.info('core accepts entries of the request log again');
+      isCoreUnavailable = false;
       return true;
     } catch (error) {
       if (passing.has(ConnectError.from(error).code)) {
-        if (!isCoreAway)
-          logger.warn({ err: error }, 'core does not accept entries of the request log; trying again');
-        isCoreAway = true;
+        if (!isCoreUnavailable)
+          logger.warn(
+            { err: error },
+            'core does not accept entries of the request log; they are kept and sent again every second',
+          );
+        isCoreUnavailable = true;
         return false;
       }
       const lost = batch.requests.length;
@@ -185,15 +188,15 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
       else nextTryMs = nowMs() + retryMs;
     }
   };
-  const tell = (): void => {
-    if (untold.busy + untold.full === 0 || nowMs() - toldMs < tellIntervalMs) return;
+  const reportLeftOut = (): void => {
+    if (unreported.busy + unreported.full === 0 || nowMs() - reportedMs < reportIntervalMs) return;
     const why = 'a merchant sent more than the log keeps, or core did not accept them';
     logger.warn(
-      { busy: untold.busy, full: untold.full },
+      { busy: unreported.busy, full: unreported.full },
       `requests were left out of the request log: ${why}`,
     );
-    untold = { busy: 0, full: 0 };
-    toldMs = nowMs();
+    unreported = { busy: 0, full: 0 };
+    reportedMs = nowMs();
   };
   const timer = setInterval(() => {
     sending ??= sendOn()
@@ -201,7 +204,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
       .finally(() => {
         sending = undefined;
       });
-    tell();
+    reportLeftOut();
   }, sendIntervalMs).unref();
 
   return {
@@ -227,8 +230,8 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
           { lost },
           'requests were left out of the request log: core did not accept them before this process stopped',
         );
-      toldMs = -Infinity;
-      tell();
+      reportedMs = -Infinity;
+      reportLeftOut();
     },
   };
 }
