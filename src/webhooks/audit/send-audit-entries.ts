@@ -44,7 +44,7 @@ async function sendBatch(
       if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) throw error;
       logger.error(
         { err: error, audit_entry_id: id },
-        'an audit entry could not be sent to core; trying again',
+        'core refused an audit entry; it is kept and sent again',
       );
       continue;
     }

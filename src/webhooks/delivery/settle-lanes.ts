@@ -75,7 +75,7 @@ export function settleLanes(
   });
 }
 
-/** The combined result of a lane's attempts, in the order in which they ended; undefined without attempts. */
+/** The combined result of a lane's attempts, in the order in which they ended; empty without attempts. */
 function outcomeOf(
   { lane, health }: LockedLane,
   settlements: readonly Settlement[],

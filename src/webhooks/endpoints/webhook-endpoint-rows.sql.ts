@@ -149,7 +149,7 @@ select $1, $2, event_type, since from unnest($3::text[], $4::timestamptz[]) as t
   });
 }
 
-/** Marks an endpoint as deleted, and pauses its lane, so that nothing more is sent. */
+/** Marks an endpoint as deleted. Its lane is not changed: the caller pauses it, so that nothing more is sent. */
 export async function markDeleted(client: PoolClient, key: EndpointKey, at: Date): Promise<void> {
   await runStatement(client, {
     text: 'update webhooks.webhook_endpoints set deleted_at = $3 where merchant_id = $1 and id = $2',

@@ -136,7 +136,7 @@ const statusGauges: readonly StatusGauge[] = [
   {
     name: 'gaps_24h',
     formerName: 'gaps_lately',
-    help: 'Missing deliveries that the reconciler found in the last 24 hours and could not create.',
+    help: 'Findings of the reconciler in the last 24 hours that it could not repair: events without a delivery, and orders whose events are missing or wrong.',
     read: ({ gapCount }) => gapCount,
   },
 ];

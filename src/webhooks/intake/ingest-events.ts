@@ -44,7 +44,7 @@ const lookEveryMs = 10_000;
 /** Younger events are left to the broker, which is about to deliver them. */
 const graceMs = 1_000;
 /** How often core is queried while the broker is unavailable. */
-const awayMs = 300;
+const withoutBrokerMs = 300;
 
 /**
  * Creates deliveries of committed events until `stop` aborts. One process at a time ingests events. The broker delivers
@@ -85,7 +85,7 @@ async function ingestUntilStopped(
   try {
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
-      const quiet = isOpen ? quietMs : awayMs;
+      const quiet = isOpen ? quietMs : withoutBrokerMs;
       const storeInMs = position.storeInMs();
       const received = await inbox.take(listPageSize, Math.min(quiet, storeInMs));
       if (received.events.length > 0) await ingestBatch(received, position, parts, ended);

@@ -50,7 +50,7 @@ const remembered = 50_000;
  */
 const storeEveryMs = 200;
 
-/** How often an idle reader records that it is alive. This is twice as often as its watchers need. */
+/** How often an idle reader records that it is alive. After 30 s without a record it is reported as stopped (pipeline-status.ts). */
 const touchEveryMs = 5_000;
 
 /**

@@ -7,9 +7,9 @@ import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 /** The error for our caller when a call to core fails. Errors with a reason from core are passed on unchanged. */
 export function explainCoreFailure(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
-  const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
-  if (!isAway && reasonOf(error) !== undefined) return error;
-  if (!isAway)
+  const isUnavailable = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
+  if (!isUnavailable && reasonOf(error) !== undefined) return error;
+  if (!isUnavailable)
     return rpcError('INTERNAL', 'a call to core failed; see the log of the webhooks process', {
       cause: error,
     });

@@ -62,7 +62,7 @@ export interface WebhookServiceParts {
 const readers = ['dashboard', 'operator', 'reader'] as const;
 const changers = ['dashboard', 'operator'] as const;
 
-/** Each listener polls core twice a second. The limit keeps developers' listeners from becoming a load. */
+/** For each listener, core reads its database twice a second. The limit keeps developers' listeners from becoming a load. */
 const maxListeners = 200;
 
 /** gatehouse.v1.WebhookService. */

@@ -86,7 +86,8 @@ export function createSecretCipher(
       } catch (cause) {
         throw new SecretUnusableError(
           `the signing secret ${name.id} cannot be decrypted with the key "${keyId}": that key in ` +
-            'GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since it encrypted the secret, or the stored bytes have',
+            'GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since it encrypted the secret, or the stored bytes have; ' +
+            'give that name its former key again, or rotate the secret',
           { kind: 'KEY_WRONG', secretId: name.id, keyName: keyId },
           { cause },
         );
