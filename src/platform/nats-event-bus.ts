@@ -116,7 +116,7 @@ export function openEventBus<WakeTopic extends string>(
       await connectOnce().catch((error: unknown) =>
         logger.error(
           { err: error },
-          'cannot connect to the broker or use its stream; trying again; check GATEHOUSE_NATS_URL',
+          'cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL',
         ),
       );
       await pause(reopenMs, closing.signal);

@@ -22,8 +22,8 @@ export interface LargeIndexParts {
  * Creates the missing indexes one after another, without a lock that stops writers. A migration cannot do so, because PostgreSQL creates
  * such an index outside of a transaction. So a statement must also be correct without its index. PostgreSQL uses the index once it is valid.
  *
- * One process creates them. Returns false, without waiting, when another process does so. An interrupted index is not valid, and is
- * created again. PostgreSQL waits for older transactions, but only vacuum and changes of the schema wait for the index. Events do not wait:
+ * One process creates them. Returns false, without waiting, when another process does so, and when `stop` aborts. An interrupted index is
+ * not valid, and is created again. PostgreSQL waits for older transactions, but only vacuum and changes of the schema wait for the index. Events do not wait:
  * an index of 700,000 rows that took 6 s held none back for more than 8 ms.
  */
 export async function createLargeIndexes(

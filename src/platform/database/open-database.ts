@@ -54,6 +54,7 @@ const statementTimeoutMs = 10_000;
 /** A connection that does not even report a statement timeout is dead. */
 const silenceMs = 15_000;
 
+/** Opens the database of a process. It runs no migrations. @throws SettingsError for TLS settings in the URL that cannot be used */
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
   const { url, poolSize, applicationName, tls, logger } = options;
   const { ssl, stop: stopTls } = databaseTls(url, tls, logger, () => new Date());

@@ -34,7 +34,8 @@ export function rememberLanguage(
   });
 }
 
-/** The language of a request's answer. It is the language just chosen on the page, which is then stored in the browser. Without
+/**
+ * The language of a request's answer. It is the language just chosen on the page, which is then stored in the browser. Without
  * a choice it is the stored language, then the user's own if known, and then the browser's preference.
  */
 export function chooseLanguage(

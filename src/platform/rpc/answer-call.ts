@@ -44,7 +44,7 @@ export async function answerCall<Response>(
   }
 }
 
-/** Rejects when the call's deadline passes, even if its handler still waits for a database that does not answer. */
+/** Rejects when the call's deadline passes or its caller disconnects, even if the handler still waits, such as for the database. */
 export async function unlessAborted<Response>(
   handle: () => Promise<Response> | Response,
   context: CallContext,

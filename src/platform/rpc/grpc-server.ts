@@ -293,7 +293,7 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
   });
 }
 
-/** grpc-js names the certificate only if it counts. */
+/** grpc-js gives the certificate only if one of our authorities signed it. */
 function peerOf(call: Pick<AnyCall, 'getAuthContext'>): PeerCertificate {
   const { sslPeerCertificate } = call.getAuthContext();
   return sslPeerCertificate === undefined

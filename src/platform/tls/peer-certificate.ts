@@ -5,7 +5,7 @@ import { createContextKey } from '@connectrpc/connect';
 export type PeerCertificate =
   /** A connection without TLS, or whose client showed no certificate that one of our authorities signed. */
   | { readonly isVerified: false }
-  /** `names`: the URIs in its subjectAltName. */
+  /** `uris`: those in its subjectAltName. */
   | { readonly isVerified: true; readonly uris: readonly string[] };
 
 export const noPeerCertificate: PeerCertificate = { isVerified: false };

@@ -10,8 +10,8 @@ import type { TraceContext } from './trace-context.ts';
 import type { TracingSettings } from './tracing-settings.ts';
 
 /*
- * The only file that loads OpenTelemetry's packages. It is imported when tracing is on. The packages read no other settings than
- * those that are passed here, and some rarely used variables of OpenTelemetry, such as OTEL_BSP_MAX_QUEUE_SIZE.
+ * The only file that loads OpenTelemetry's packages. It is imported when tracing is on. The packages read the settings that are
+ * passed here, and some rarely used variables of OpenTelemetry, such as OTEL_BSP_MAX_QUEUE_SIZE.
  */
 
 /** Spans that are recorded and sent to the collector. */

@@ -34,7 +34,7 @@ export interface TracingOptions {
   readonly random: () => number;
 }
 
-/** The tracing of a process; undefined when it is off. Only then are OpenTelemetry's packages not loaded. */
+/** The tracing of a process; undefined when it is off, in which case OpenTelemetry's packages are not loaded. */
 export async function startTracing(options: TracingOptions): Promise<Tracing | undefined> {
   const { endpoint, ratio } = options.settings;
   if (endpoint === undefined) return undefined;
