@@ -65,7 +65,7 @@ export interface CertifiedCheck {
   readonly result: CheckResult;
 }
 
-/** Whether the results certify the part: every check of the part is among them and passed. */
+/** Whether the results certify the part: every check of the part is among them, and passed or is optional and was not tested. */
 export const isCertified = (part: CertificationPart, checks: readonly CertifiedCheck[]): boolean =>
   certificationChecks[part].every((name) => {
     const result = checks.find((check) => check.name === name)?.result;

@@ -4,8 +4,8 @@ import type { EventBus as Bus, EventBusOptions } from '../platform/nats-event-bu
 /** The kinds of work: committed events to relay and follow, and due payment attempts and webhooks. */
 const wakeTopics = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const;
 /**
- * What the topic payment_attempts says when no other work of the wallets is due. Nothing else is due nearly as often, and every kind of
- * work that is announced is asked for.
+ * The part of the topic payment_attempts when only attempts are due, which are due far more often than the other work of the wallets.
+ * Without a part, wallets processes ask core for every kind of work.
  */
 export const onlyAttempts = 'attempts';
 export type WakeTopic = (typeof wakeTopics)[number];

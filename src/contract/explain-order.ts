@@ -39,7 +39,10 @@ export async function explainOrder(
   return joinExplanations(fromCore, await readWebhooks().catch(unlessSilent));
 }
 
-/** Also of a process that does not know the caller's token, because its settings are of an earlier version. */
+/**
+ * The errors after which the webhooks are unknown. The last two are those of a process that does not know the caller's token, because its
+ * settings are of an earlier version.
+ */
 const silent = [
   Code.Unavailable,
   Code.DeadlineExceeded,

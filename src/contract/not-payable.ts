@@ -3,7 +3,7 @@ import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { rpcError } from './error-reason.ts';
 
 /** The causes for which an order accepts no payment, for programs: `cause` in the ErrorInfo of ORDER_NOT_PAYABLE. */
-export const notPayableCauses = [
+const notPayableCauses = [
   'order_is_final',
   'session_ended',
   'too_many_attempts',

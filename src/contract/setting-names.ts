@@ -80,7 +80,7 @@ const testPrefix = 'GATEHOUSE_TEST_';
 
 /**
  * One sentence about each variable of the environment that looks like a setting and is none. Nothing reads such a variable, so a
- * misspelt setting would have no effect without a word. It is no error, because another version may know it. `others` are names that the
+ * misspelt setting would silently have no effect. It is no error, because another version may know it. `others` are names that the
  * operator chose.
  */
 export function unknownSettings(

@@ -40,7 +40,8 @@ export const serverSettings = {
   }),
 };
 
-/** The settings. Those of tokens are optional where certificates can take their place. A client then shows its own certificate,
+/**
+ * The settings. Those of tokens are optional where certificates can take their place. A client then shows its own certificate,
  * and a server has a trust domain whose certificates name roles.
  */
 export function certificatesForTokens<S extends object>(environment: ProcessEnvironment, specs: S): S {
