@@ -128,7 +128,7 @@ async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
     const { wallets } = await target.core.wallets.listWallets({}, { timeoutMs: diagnoseDeadlineMs });
     return judgeStatements(subjectOf(target), wallets);
   } catch {
-    // The diagnosis fails for the same reason, and tells it.
+    // The diagnosis fails for the same reason, and reports it.
     return [];
   }
 }
@@ -141,7 +141,7 @@ async function askForAbandonedPayments(target: CoreToCheck): Promise<readonly Fi
     );
     return judgeAbandoned(subjectOf(target), payerPayments, nextPageToken !== '');
   } catch {
-    // The diagnosis fails for the same reason, and tells it.
+    // The diagnosis fails for the same reason, and reports it.
     return [];
   }
 }

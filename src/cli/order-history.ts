@@ -46,7 +46,7 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
 }
 
 /** Describes an event in a few words. */
-function tell({ type, order, paymentAttempt, refund, strayPaymentId }: OrderEvent): string {
+function describeEvent({ type, order, paymentAttempt, refund, strayPaymentId }: OrderEvent): string {
   switch (type) {
     case OrderEventType.CREATED:
       return order === undefined ? 'registered' : `registered: ${amountOf(order)}`;
@@ -100,7 +100,7 @@ export function showTimeline(
     showTime(event.occurTime),
     String(event.sequence),
     wordOf(OrderEventTypeSchema, event.type) ?? '',
-    event.requestId === '' ? tell(event) : `${tell(event)}\nrequest ${event.requestId}`,
+    event.requestId === '' ? describeEvent(event) : `${describeEvent(event)}\nrequest ${event.requestId}`,
   ]);
   const isWhole = (events.at(-1)?.sequence ?? 0n) >= lastEventSequence;
   const waiting = `Newer events, up to event ${lastEventSequence}, are listed when older transactions have ended. Run the command again.`;

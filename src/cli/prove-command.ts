@@ -79,10 +79,10 @@ docs/operating/prove.md describes the faults, the report and its signature.
 `;
 
 const wholeNumber =
-  (most: number) =>
+  (max: number) =>
   (text: string): number => {
-    if (/^[1-9][0-9]{0,9}$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`Use a whole number from 1 to ${most}.`);
+    if (/^[1-9][0-9]{0,9}$/.test(text) && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`Use a whole number from 1 to ${max}.`);
   };
 
 function readSeed(text: string): number {

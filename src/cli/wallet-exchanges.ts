@@ -24,13 +24,14 @@ const maxBodyCharacters = 300;
  */
 export function showExchanges(exchanges: readonly WalletExchange[], shown: ShownExchanges): string {
   const longest = shown === 'all' ? Infinity : maxBodyCharacters;
-  const tellAll = (some: readonly WalletExchange[]): string[] => some.map((one) => tell(one, longest));
+  const describeAll = (some: readonly WalletExchange[]): string[] =>
+    some.map((one) => describeExchange(one, longest));
   const between = exchanges.slice(shownAtStart, -shownAtEnd);
-  if (shown === 'all' || between.length < 2) return tellAll(exchanges).join('\n');
+  if (shown === 'all' || between.length < 2) return describeAll(exchanges).join('\n');
   return [
-    ...tellAll(exchanges.slice(0, shownAtStart)),
+    ...describeAll(exchanges.slice(0, shownAtStart)),
     `… ${countAll(between)} more: ${countPurposes(between)}`,
-    ...tellAll(exchanges.slice(-shownAtEnd)),
+    ...describeAll(exchanges.slice(-shownAtEnd)),
   ].join('\n');
 }
 
@@ -47,7 +48,7 @@ function countPurposes(exchanges: readonly WalletExchange[]): string {
 }
 
 /** Both directions. The wallet is the sender of a callback. */
-function tell(exchange: WalletExchange, longest: number): string {
+function describeExchange(exchange: WalletExchange, longest: number): string {
   const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
   if (exchange.omitted > 0)
     return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer stored`;

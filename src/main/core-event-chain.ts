@@ -4,7 +4,7 @@ import { createRootSigner } from '../core/audit/day-root.ts';
 import { sealEvents } from '../core/audit/seal-events.ts';
 import { deriveKey } from './derive-key.ts';
 
-/** The chains of events. Their keys are derived from the master key, so that who has only the database cannot forge a chain. */
+/** The chains of events. Their keys are derived from the master key, so that access to the database alone does not suffice to forge a chain. */
 export function createEventChain({
   database,
   masterKey,

@@ -260,7 +260,7 @@ const work = [
   repeatTask('erasing personal data from deliveries', eraseIntervalMs, (ended) =>
     eraseDeliveries({ database, personalData, logger }, ended),
   ),
-  repeatTask("going by the database's clock", clockIntervalMs, clock.adjust),
+  repeatTask("adjusting to the database's clock", clockIntervalMs, clock.adjust),
   repeatTask('sending audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
   ),

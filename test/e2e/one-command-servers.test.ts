@@ -209,7 +209,7 @@ describe('a start of the embedded PostgreSQL', () => {
       test('does not replace a missing database in another folder by an empty one', async () => {
         const folder = await newFolder();
         await writeFile(join(folder, 'postgres.path'), '/var/lib/gatehouse/gone/postgres\n');
-        await expect(homeIn(folder)).rejects.toThrow(/that folder is gone\. Put it back/);
+        await expect(homeIn(folder)).rejects.toThrow(/that folder does not exist\. Put it back/);
       });
     });
 });

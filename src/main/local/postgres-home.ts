@@ -124,7 +124,7 @@ async function findData(dataFolder: string, user: SystemUser | undefined, shared
     const elsewhere = (await readFile(pointer, 'utf8')).trim();
     if (existsSync(elsewhere)) return elsewhere;
     throw new StartError(
-      `The database of ${dataFolder} is in ${elsewhere} (see ${pointer}), and that folder is gone. Put it back.\n` +
+      `The database of ${dataFolder} is in ${elsewhere} (see ${pointer}), and that folder does not exist. Put it back.\n` +
         `To start over without any of the data, remove the folder ${dataFolder}.`,
     );
   }
