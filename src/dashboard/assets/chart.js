@@ -1,4 +1,4 @@
-// Draws what a table says: <div data-chart-of="id of the table" hidden>. The table stays, for whoever would rather read it.
+// Draws what a table says: <div data-chart-of="id of the table" hidden>. The table stays, for readers who prefer it.
 (() => {
   const colours = () => {
     const style = window.getComputedStyle(document.body);

@@ -22,7 +22,7 @@
           known = state;
         }
       } catch {
-        // Away for a moment, or signed out: the next look, or the next page, says so.
+        // The network failed, or the user is signed out. The page asks again, and every other page shows the reason.
       }
     }
     setTimeout(look, 3000);

@@ -16,15 +16,15 @@ export function refundAmountProblem(
   { own, words, language }: Pick<RefundWriting, 'own' | 'words' | 'language'>,
 ): string | undefined {
   const places = placesOf(left);
-  const most = unitsOf(left, places) ?? 0n;
+  const maxUnits = unitsOf(left, places) ?? 0n;
   const units = unitsOf(text, places);
   if (units === undefined || units === 0n) return amountProblem(text, words.amountProblems);
   const { form } = own;
-  if (units > most) return form.tooMuch(amountText(left, currency, language));
-  if (!partial && units < most) return form.onlyWhole(amountText(left, currency, language));
+  if (units > maxUnits) return form.tooMuch(amountText(left, currency, language));
+  if (!partial && units < maxUnits) return form.onlyWhole(amountText(left, currency, language));
   // The wallet took the rest of the order, so it returns the rest whatever its decimals are.
   const isTooFine = units % 10n ** BigInt(Math.max(places - decimals, 0)) !== 0n;
-  if (isTooFine && units < most) return decimals === 0 ? form.noDecimals : form.fewerDecimals(decimals);
+  if (isTooFine && units < maxUnits) return decimals === 0 ? form.noDecimals : form.fewerDecimals(decimals);
   return undefined;
 }
 

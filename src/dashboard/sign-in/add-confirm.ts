@@ -9,7 +9,7 @@ import { readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { renewSession } from '../session/sign-in-state.ts';
-import { refusedTry, takeWayOn } from './prove.ts';
+import { refusedTry, takeNextPage } from './prove.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 
@@ -54,7 +54,7 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
       return showConfirm(dashboard, request, reply, refusedTry(request, reply, answer.refusal, wrong));
     }
     await renewSession(request, viewer, { ...data, provedAt: now().getTime() });
-    return reply.redirect(takeWayOn(request), 303);
+    return reply.redirect(takeNextPage(request), 303);
   });
 
   app.get('/carry-on', async (request, reply) => {

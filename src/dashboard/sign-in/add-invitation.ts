@@ -11,7 +11,7 @@ import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../access/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
-import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
+import { refusedTry, requireSecureConnection, takeNextPage } from './prove.ts';
 import type { Notice } from './show-sign-in.ts';
 import { showNotices } from './show-notices.ts';
 
@@ -79,7 +79,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const after = { next: undefined, carried: undefined };
       await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
       if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
-      return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
+      return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
     }),
   );
 }

@@ -18,7 +18,7 @@ import { addConfirm } from './add-confirm.ts';
 import { addInvitation } from './add-invitation.ts';
 import { addReset } from './add-reset.ts';
 import { linkWords } from './link-pages.ts';
-import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
+import { refusedTry, requireSecureConnection, takeNextPage } from './prove.ts';
 import { showSignIn, signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 import { showNotices } from './show-notices.ts';
@@ -73,7 +73,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     const viewer = viewerOfUser(user);
     await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
     if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
-    return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
+    return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);
   });
 
   app.get('/sign-in/code', async (request, reply) => {
@@ -105,7 +105,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (wasRecoveryCode && request.session.data !== undefined)
       request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
     await showNotices(dashboard, request, viewer);
-    return reply.redirect(takeWayOn(request), 303);
+    return reply.redirect(takeNextPage(request), 303);
   });
 
   app.post('/sign-out', async (request, reply) => {

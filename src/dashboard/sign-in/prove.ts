@@ -16,7 +16,7 @@ export function requireSecureConnection({ isSecure }: Dashboard, { protocol }: F
 }
 
 /** The page after a confirmed identity: the kept form, or the requested page. */
-export function takeWayOn(request: FastifyRequest): string {
+export function takeNextPage(request: FastifyRequest): string {
   const { data } = request.session;
   if (data === undefined) return '/';
   const { next = '/' } = data;

@@ -4,7 +4,7 @@ export const ofChecks: typeof english = {
   database: {
     name: 'የውሂብ ጎታ',
     good: 'ይመልሳል፤ የተመዘገበው አይጠፋም።',
-    bad: 'አይመልስም፣ ወይም አደረጃጀቱ ትክክል አይደለም።',
+    bad: 'አይመልስም፣ ወይም አደረጃጀቱ ትክክል አይደለም። PostgreSQL መሥራቱን ያረጋግጡ፣ ዝርዝሩንም ያንብቡ።',
   },
   databasePool: {
     name: 'የውሂብ ጎታ ግንኙነቶች',
@@ -20,12 +20,12 @@ export const ofChecks: typeof english = {
   eventOrder: {
     name: 'የክስተቶች ቅደም ተከተል',
     good: 'ቅደም ተከተሉ ትክክል ነው።',
-    bad: 'ከሌላ አገልጋይ የመጡ ክስተቶች አሉ፤ አይተላለፉም።',
+    bad: 'ከሌላ አገልጋይ የመጡ ክስተቶች አሉ፤ አይተላለፉም። ይህን ያስኬዱ፦ gatehouse doctor',
   },
   orderHistories: {
     name: 'የትዕዛዞች ታሪክ',
     good: 'ትዕዛዞችና ክስተቶቻቸው ይስማማሉ።',
-    bad: 'የማይስማሙ ትዕዛዞች አሉ።',
+    bad: 'ትዕዛዞችና ክስተቶቻቸው አይስማሙም፤ ሠንጠረዦቹ ያለ Gatehouse ተለውጠዋል። እያንዳንዱን ትዕዛዝ ከክስተቶቹና ከዋሌቱ ጋር ያወዳድሩ።',
   },
   money: {
     name: 'ገንዘብ',
@@ -45,7 +45,7 @@ export const ofChecks: typeof english = {
   strayPayments: {
     name: 'ባለቤት የሌላቸው ክፍያዎች',
     good: 'ዋሌት ለመመለስ እምቢ ያለው የለም።',
-    bad: 'ዋሌት የማይመልሳቸው አሉ፤ እያንዳንዱን ከዋሌቱ ጋር ይፍቱ።',
+    bad: 'ዋሌት የማይመልሳቸው አሉ፤ እያንዳንዱን ከዋሌቱ ጋር ይፍቱ፣ ከዚያ መመለሱን እንደገና ይሞክሩ።',
   },
   reconciliation: {
     name: 'ማመሳከር',
@@ -55,7 +55,7 @@ export const ofChecks: typeof english = {
   broker: {
     name: 'መልእክት አስተላላፊ',
     good: 'ተገናኝቷል።',
-    bad: 'አልተገናኘም፤ ምንም አይጠፋም፣ ግን ይዘገያል።',
+    bad: 'አልተገናኘም። nats-serverን ይመልከቱ። ክፍያዎች ይቀጥላሉ፤ ክስተቶች ይዘገያሉ።',
   },
   unsettled: {
     name: 'ያልተወሰነ ገንዘብ',

@@ -23,7 +23,7 @@ export const problems: typeof english = {
   },
   refused: {
     title: 'ይህ ለጊዜው አይቻልም',
-    body: 'ምንም አልተቀየረም።',
+    body: 'ምንም አልተቀየረም። ያለበትን ሁኔታ ለማየት ገጹን እንደገና ይክፈቱ።',
   },
   tooManyRequests: {
     title: 'በጣም ብዙ ሙከራዎች',

@@ -43,7 +43,7 @@ export const settlements: typeof english = {
     referenceHint: 'በዋሌቱ ዘንድ የግብይቱ ወይም የጉዳዩ ቁጥር። ትዕዛዙ ከተከፈለ የግብይቱ ቁጥር።',
     submit: 'ያቅርቡ',
     done: 'ቀርቧል። ሌላ ኦፕሬተር በ24 ሰዓት ውስጥ ማረጋገጥ አለበት።',
-    wrongReference: 'ምንም አልቀረበም። የዋሌቱን መለያ ያስገቡ፤ ከ100 ፊደላት አይብለጥ። የተከፈለ ትዕዛዝ መለያ ሌላ ትዕዛዝ የከፈለ መሆን የለበትም።',
+    wrongReference: 'ምንም አልቀረበም። የዋሌቱን መለያ ያስገቡ፤ ከ100 ፊደላት አይብለጥ። ትዕዛዙ ከተከፈለ የራሱን ግብይት ቁጥር ያስገቡ።',
     incomplete: 'ምንም አልቀረበም። ውጤት ይምረጡ፤ እንዴት እንዳወቁ እና የዋሌቱን መለያ ያስገቡ።',
   },
   proposal: {
@@ -64,7 +64,7 @@ export const settlements: typeof english = {
     SETTLEMENT_OPEN: 'አስቀድሞ የቀረበ አለ። መጀመሪያ እሱን ያረጋግጡ ወይም ይሰርዙ።',
     SETTLEMENT_NOT_OPEN: 'የቀረበው ጊዜው አልፏል ወይም አስቀድሞ ተወስኗል።',
   },
-  otherRefusal: 'አልተፈቀደም፤ ምንም አልተቀየረም።',
+  otherRefusal: 'አልተፈቀደም፤ ምንም አልተቀየረም። ያለበትን ሁኔታ ለማየት ገጹን እንደገና ይክፈቱ።',
   history: {
     title: 'የቅርብ ጊዜ ውሳኔዎች',
     empty: 'ገና ውሳኔ የለም።',

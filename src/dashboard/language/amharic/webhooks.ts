@@ -32,7 +32,7 @@ export const webhooks: typeof english = {
     url: 'URL',
     hint: 'በዚህ አካባቢ webhook_url ብለው እንደሚሰጡት።',
     submit: 'ሙከራ ይላክ',
-    refused: 'ይህ URL በዚህ አካባቢ webhook_url ሊሆን አይችልም።',
+    refused: 'ይህ URL በዚህ አካባቢ webhook_url ሊሆን አይችልም። እንደ https://shop.example/webhooks ያለ ሙሉ URL ያስገቡ።',
     sent: 'ሙከራው እየተላከ ነው። ውጤቱ በዚህ ገጽ ይታያል፤ ከጥቂት ጊዜ በኋላ እንደገና ይክፈቱት።',
   },
   deliveries: {

@@ -23,7 +23,7 @@ export const ofChecks = {
   eventOrder: {
     name: 'Event order',
     good: 'Every event belongs to this database server.',
-    bad: 'Events from another database server are not published. The command line’s doctor tells how to adopt them.',
+    bad: 'Events from another database server are not published. To see how to adopt them, run gatehouse doctor.',
   },
   orderHistories: {
     name: 'Order histories',

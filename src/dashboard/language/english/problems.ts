@@ -22,7 +22,7 @@ export const problems = {
   },
   refused: {
     title: 'That is not possible at the moment',
-    body: 'Nothing was changed.',
+    body: 'Nothing was changed. Refresh the page to see the current state.',
   },
   tooManyRequests: {
     title: 'Too many attempts',

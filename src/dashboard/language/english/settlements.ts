@@ -46,7 +46,7 @@ export const settlements = {
     submit: 'Propose',
     done: 'The proposal is stored. Another operator must confirm it within 24 hours.',
     wrongReference:
-      'Nothing was proposed. Enter the wallet’s reference, at most 100 characters. The transaction of a paid order is not one that paid another order.',
+      'Nothing was proposed. Enter the wallet’s reference, at most 100 characters. If the order was paid, enter the number of its own transaction.',
     incomplete: 'Nothing was proposed. Choose an outcome, and enter how you know and the wallet’s reference.',
   },
   proposal: {
@@ -67,7 +67,7 @@ export const settlements = {
     SETTLEMENT_OPEN: 'Another proposal is already open. Confirm or withdraw it first.',
     SETTLEMENT_NOT_OPEN: 'The proposal has expired, or somebody decided about it already.',
   } as Readonly<Record<string, string>>,
-  otherRefusal: 'The settlement was refused, and nothing changed.',
+  otherRefusal: 'The settlement was refused, and nothing changed. Refresh the page to see the current state.',
   history: {
     title: 'Latest settlements',
     empty: 'No settlements yet.',

@@ -33,7 +33,8 @@ export const webhooks = {
     url: 'URL',
     hint: 'As you would give it as webhook_url in this environment.',
     submit: 'Send test',
-    refused: 'This URL cannot be a webhook_url of this environment.',
+    refused:
+      'This URL cannot be a webhook_url of this environment. Enter a complete URL, such as https://shop.example/webhooks.',
     sent: 'The test is being sent. Load this page again in a moment to see the result.',
   },
   deliveries: {
