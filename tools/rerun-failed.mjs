@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { mergeRuns } from './merge-runs.mjs';
 
 /** If more files fail, the cause is not a flaky test. */
-const mostFiles = 3;
+const maxFiles = 3;
 
 const [resultsFile = '', scratch = ''] = process.argv.slice(2);
 const readResults = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
 const first = readResults(resultsFile);
 const failed = first.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
-if (failed.length === 0 || failed.length > mostFiles) process.exit(1);
+if (failed.length === 0 || failed.length > maxFiles) process.exit(1);
 
 console.log(`\nOnce more, alone:\n${failed.join('\n')}\n`);
 const secondFile = join(scratch, 'second.json');

@@ -26,7 +26,7 @@ export interface SteadyPgbench {
 }
 
 /** pgbench opens a connection for each client, so it gets fewer clients than the other contenders. */
-export const maxPgbenchClients = 80;
+const maxPgbenchClients = 80;
 
 /** PostgreSQL's own load generator in C, with prepared statements. */
 export const pgbenchContender = (

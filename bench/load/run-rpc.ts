@@ -20,7 +20,7 @@ export interface RpcRun {
 }
 
 /** Orders in one call of `batch register`. */
-export const ordersABatch = 50;
+const ordersABatch = 50;
 
 const RpcResult = Type.Object({
   /** Orders, not calls. */

@@ -2,13 +2,13 @@ import type { Costs } from './costs.ts';
 import { limitOf, logBytes, simulate } from './simulate.ts';
 import type { Disk, Prediction, Setup } from './simulate.ts';
 
-export const predictedCpus = [1, 2, 4, 16, 64] as const;
+const predictedCpus = [1, 2, 4, 16, 64] as const;
 
 /** 25 to 60 ms, one to three times in ten seconds of a process (docs/performance). */
 export const measuredPauses = { everySeconds: 5, ms: 40 } as const;
 
 /** As many as make batches full at two CPUs. */
-export const clientsOf = (cpus: number): number => 128 * cpus;
+const clientsOf = (cpus: number): number => 128 * cpus;
 
 export interface Row extends Prediction {
   readonly cpus: number;

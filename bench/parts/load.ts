@@ -26,7 +26,7 @@ export interface LoadReport {
 }
 
 /** A Gatehouse whose `webhooks` takes in the events of the registrations, as in production. */
-export const besideWebhooks = 'rest register beside webhooks';
+const besideWebhooks = 'rest register beside webhooks';
 
 /** Throughput and latency by the number of connections, of Gatehouse and of the other contenders. */
 export async function measureLoad(prepared: Prepared, options: LoadOptions): Promise<LoadReport> {
