@@ -232,6 +232,24 @@ test('an endless series of callbacks causes about ten queries, and then one ever
   expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(60 + queries);
 });
 
+test('callbacks about an attempt and its reversal at once are all counted, in few entries', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const { strayPaymentId: reversalId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
+  const { attemptId: paymentAttemptId } = payment;
+
+  await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      index % 2 === 0
+        ? desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, ...callback })
+        : strays.hastenReversal({ merchantId, reversalId, ...callback }),
+    ),
+  );
+
+  const { exchanges } = await desk.story(payment);
+  expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(100);
+  expect(exchanges.length).toBeLessThanOrEqual(52);
+});
+
 test('callbacks are stored again when ten seconds have passed without one', async () => {
   const payment = await desk.startDirect({ merchantId });
   await desk.settle(payment, outcomes.pending('r-1'));

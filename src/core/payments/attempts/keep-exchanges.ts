@@ -71,15 +71,14 @@ export async function keepCallback(
     return;
   }
   const { counting } = recent;
-  const { startTime } = counting?.exchange ?? exchange;
-  const entry = countingEntry(startTime, (counting?.exchange.omitted ?? 0) + 1);
   const key = { merchantId: owner.merchantId, paymentAttemptId: owner.id };
-  if (counting === undefined) {
-    await add(em, owner, [entry], { newId, at, stored });
-    return;
-  }
-  await em.nativeDelete(WalletExchangeRow, { ...key, id: counting.id });
-  addRow(em, key, entry, { newId, at });
+  // A callback about the reversal of an attempt has another lock, and may replace the same entry at this moment.
+  const isReplaced =
+    counting !== undefined && (await em.nativeDelete(WalletExchangeRow, { ...key, id: counting.id })) > 0;
+  if (isReplaced) {
+    const { startTime, omitted } = counting.exchange;
+    addRow(em, key, countingEntry(startTime, omitted + 1), { newId, at });
+  } else await add(em, owner, [countingEntry(exchange.startTime, 1)], { newId, at, stored });
 }
 
 async function add(
