@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Counter, Gauge } from 'prom-client';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
+import { createRpcMetrics } from '../../../src/platform/rpc/rpc-metrics.ts';
 import type { Span } from '../../../src/platform/tracing/span.ts';
 import type { Tracing } from '../../../src/platform/tracing/tracing.ts';
 
@@ -154,4 +155,24 @@ test.each([
   expect(contentType).toMatch(
     format === 'plain' ? /^text\/plain; version=0\.0\.4/ : /^application\/openmetrics/,
   );
+});
+
+test('each call that is refused because too many wait is counted by its method', async () => {
+  const metrics = createMetrics({ logger, nowMs: () => 0 });
+  const measure = createRpcMetrics(metrics);
+  const call = {
+    service: 'OrderService',
+    method: 'GetOrder',
+    role: 'facade',
+    seconds: 0.001,
+    span: undefined,
+  };
+  for (const isOverload of [true, true, false]) measure({ ...call, code: 'resource_exhausted', isOverload });
+
+  const { body } = await metrics.page();
+
+  expect(body).toMatch(
+    /^gatehouse_rpc_overloaded_total\{service="OrderService",method="GetOrder",role="facade"\} 2$/m,
+  );
+  expect(body).toMatch(/^gatehouse_rpc_duration_seconds_count\{.*code="resource_exhausted"\} 3$/m);
 });
