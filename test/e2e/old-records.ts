@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Client } from 'pg';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, PaymentAttemptStatus, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { SettlementOutcome, SettlementService } from '../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import {
@@ -94,9 +94,12 @@ async function settle(api: MerchantApi, shop: Shop, orderNumber: string, databas
   const key = { case: 'orderNumber' as const, value: orderNumber };
   const { order } = await stack.client(OrderService, 'reader').getOrder({ merchantId, environment, key });
   const attempts = stack.client(PaymentAttemptService, 'reader');
-  const { paymentAttempts } = await attempts.listPaymentAttempts({ merchantId, environment });
-  const id =
-    paymentAttempts.find(({ orderId }) => orderId === order?.orderId)?.paymentAttemptId ?? 'no attempt';
+  // An attempt of that age that was not sent yet would time out.
+  const id = await waitUntil('the wallet has the request', async () => {
+    const { paymentAttempts } = await attempts.listPaymentAttempts({ merchantId, environment });
+    const attempt = paymentAttempts.find(({ orderId }) => orderId === order?.orderId);
+    return attempt?.status !== PaymentAttemptStatus.REQUESTED && attempt?.paymentAttemptId;
+  });
   await database.query(
     `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
        where id = $1`,
