@@ -69,8 +69,6 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       idle_in_transaction_session_timeout: statementTimeoutMs,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
-      // Statements of one turn are sent without waiting for each other's answer. See in-transaction.ts.
-      pipeline: true,
       onPoolCreated: (created: Pool) => {
         // Not among the options above, which the ORM copies with the certificates of that moment.
         if (ssl !== undefined) created.options.ssl = ssl;

@@ -11,7 +11,7 @@ const notices: string[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase({ migrated: false });
-  pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true });
+  pool = new pg.Pool({ connectionString: database.url, max: 1 });
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
@@ -107,6 +107,16 @@ describe('nothing is committed, and the connection remains usable', () => {
     await expect(failing).rejects.toThrow('terminating connection');
     expect(await kept()).toEqual([]);
   });
+});
+
+test('a named statement behind one that failed can be used afterwards', async () => {
+  const named = { name: 'named', text: 'select $1::int as n', values: [1] };
+  const failing = inTransaction(pool, [{ text: 'select 1 / $1::int', values: [0] }, named], () =>
+    Promise.resolve(),
+  );
+  await expect(failing).rejects.toThrow('division by zero');
+  expect(await inTransaction(pool, [named], (_, opened) => Promise.resolve(opened))).toEqual([[{ n: 1 }]]);
+  expect(await runStatement(pool, named)).toEqual([{ n: 1 }]);
 });
 
 test('the server never warns of a COMMIT or ROLLBACK without a transaction', () => {

@@ -1,0 +1,108 @@
+import { Query, types } from 'pg';
+import type { Connection, PoolClient, QueryResult, QueryResultRow, Submittable } from 'pg';
+import type { Statement } from './run-statement.ts';
+
+/**
+ * Runs statements one after another in one round trip, and returns the result of each. Unless one of them is BEGIN, they are a
+ * transaction. If one fails, those behind it do not run, and its error is thrown.
+ *
+ * The server answers the group with one packet, because the client asks for answers only at the end (PostgreSQL's documentation,
+ * "Extended Query", Sync). pg itself asks after each statement.
+ */
+export const runTogether = (
+  client: PoolClient,
+  statements: readonly (string | Statement)[],
+): Promise<readonly QueryResult<QueryResultRow>[]> =>
+  new Promise((resolve, reject) => {
+    client.query(new StatementGroup(statements, resolve, reject));
+  });
+
+declare module 'pg' {
+  /** What pg's client calls on the query that the server answers. pg-cursor relies on the same methods. */
+  interface Query {
+    readonly name: string | undefined;
+    readonly text: string;
+    readonly handleRowDescription: (message: unknown) => void;
+    readonly handleDataRow: (message: unknown) => void;
+    readonly handleCommandComplete: (message: unknown, connection: Connection) => void;
+    readonly handleReadyForQuery: (connection: Connection) => void;
+  }
+  interface Connection {
+    /** The texts of the statements that the server was asked to prepare, and has not prepared yet, by their names. */
+    readonly submittedNamedStatements: Record<string, string>;
+  }
+}
+
+class StatementGroup implements Submittable {
+  readonly #queries: readonly Query[];
+  readonly #results: QueryResult<QueryResultRow>[] = [];
+  readonly #resolve: (results: readonly QueryResult<QueryResultRow>[]) => void;
+  readonly #reject: (error: Error) => void;
+  /** The number of queries that the server has answered. */
+  #answered = 0;
+  /** The error of a row that could not be read. */
+  #unreadable: Error | undefined;
+
+  constructor(
+    statements: readonly (string | Statement)[],
+    resolve: (results: readonly QueryResult<QueryResultRow>[]) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#queries = statements.map((statement) => {
+      const own = typeof statement === 'string' ? { text: statement } : statement;
+      const config = { ...own, types, queryMode: 'extended' };
+      return new Query<QueryResultRow>(config, (error, result) => {
+        this.#unreadable ??= error ?? undefined;
+        this.#results.push(result);
+      });
+    });
+  }
+
+  /** pg notes a statement as prepared under the name and text of the query that is answered at that moment. */
+  get name(): string | undefined {
+    return this.#current?.name;
+  }
+  get text(): string {
+    return this.#current?.text ?? '';
+  }
+
+  submit(connection: Connection): void {
+    const withoutSync = Object.create(connection, { sync: { value: () => undefined } }) as Connection;
+    connection.stream.cork();
+    for (const query of this.#queries) query.submit(withoutSync);
+    connection.sync();
+    connection.stream.uncork();
+  }
+
+  handleRowDescription(message: unknown): void {
+    this.#current?.handleRowDescription(message);
+  }
+
+  handleDataRow(message: unknown): void {
+    this.#current?.handleDataRow(message);
+  }
+
+  handleCommandComplete(message: unknown, connection: Connection): void {
+    this.#current?.handleCommandComplete(message, connection);
+    this.#current?.handleReadyForQuery(connection);
+    this.#answered += 1;
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#unreadable === undefined) this.#resolve(this.#results);
+    else this.#reject(this.#unreadable);
+  }
+
+  handleError(error: Error, connection: Connection): void {
+    // The server has not read the statements behind the failed one. The next use must prepare them.
+    for (const { name = '' } of this.#queries.slice(this.#answered))
+      Reflect.deleteProperty(connection.submittedNamedStatements, name);
+    this.#reject(error);
+  }
+
+  get #current(): Query | undefined {
+    return this.#queries[this.#answered];
+  }
+}
