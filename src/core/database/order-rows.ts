@@ -20,8 +20,12 @@ export type PaymentAttemptValues = Pick<
   | 'updatedAt'
 >;
 
+/** An attempt's values, with those that say which account has requested it. Without them, none has. */
+type ReadAttempt = PaymentAttemptValues &
+  Partial<Pick<PaymentAttemptRow, 'walletAccountId' | 'leases' | 'maybeSent'>>;
+
 /** The order of a row and of the row of its latest attempt. */
-export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | null): Order {
+export function orderOf(row: OrderValues, latestAttempt: ReadAttempt | null): Order {
   const currency = Currency.of(row.currency);
   return {
     id: publicId('ord', row.id),
@@ -47,7 +51,9 @@ export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | 
   };
 }
 
-export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
+export function attemptOf(row: ReadAttempt): PaymentAttempt {
+  const { walletAccountId: account, leases = 0, maybeSent = false } = row;
+  const isRequested = leases > 0 || maybeSent;
   return {
     id: publicId('pat', row.id),
     status: row.status,
@@ -58,6 +64,7 @@ export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     declineReason: row.declineReason ?? null,
+    ...(isRequested ? { walletAccountId: account == null ? null : publicId('wac', account) } : {}),
   };
 }
 

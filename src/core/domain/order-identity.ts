@@ -5,6 +5,7 @@ export type AttemptId = `pat_${string}`;
 export type RefundId = `rfd_${string}`;
 export type StrayPaymentId = `stp_${string}`;
 export type SettlementId = `stl_${string}`;
+export type WalletAccountId = `wac_${string}`;
 
 /** The environment of an order. Data of the two environments are separate. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';

@@ -8,6 +8,7 @@ import type {
   PaymentOption,
   SettlementId,
   StrayPaymentId,
+  WalletAccountId,
 } from './order-identity.ts';
 import type { Refund } from './refund-record.ts';
 
@@ -74,6 +75,8 @@ export interface PaymentAttempt {
   readonly updatedAt: Date;
   /** Set if and only if the status is DECLINED. */
   readonly declineReason: DeclineReason | null;
+  /** The merchant's own account that requested it at the wallet, null for the operator's. Absent before the first request. */
+  readonly walletAccountId?: WalletAccountId | null;
 }
 
 /** Whether an attempt may still take money: it will be sent, or only the wallet knows its outcome. */

@@ -127,6 +127,7 @@ export function attemptMessage(order: Pick<Order, 'id'>, attempt: PaymentAttempt
     createTime: timestampFromDate(attempt.createdAt),
     updateTime: timestampFromDate(attempt.updatedAt),
     declineReason: attempt.declineReason ?? '',
+    ...(attempt.walletAccountId === undefined ? {} : { walletAccountId: attempt.walletAccountId ?? '' }),
   });
 }
 

@@ -227,6 +227,14 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
    * @generated from field: string decline_reason = 8;
    */
   declineReason: string;
+
+  /**
+   * The merchant's own account at the wallet with which the payment was requested: "wac_…". Empty for the operator's account.
+   * Absent before the first request, and in events of earlier versions.
+   *
+   * @generated from field: optional string wallet_account_id = 10;
+   */
+  walletAccountId?: string | undefined;
 };
 
 /**
