@@ -28,6 +28,11 @@ interface InEnvironment {
   readonly environment: Environment;
 }
 
+interface AddedAccount extends InEnvironment {
+  readonly values: string;
+  readonly account?: string;
+}
+
 type MerchantWallets = CoreClients['merchantWallets'];
 
 const sandbox = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
@@ -87,13 +92,22 @@ export function addMerchantWalletCommands(
       .requiredOption(
         '--values <file>',
         'a JSON file with the values by field, such as {"client_id":"…"}; - reads the standard input',
+      )
+      .option(
+        '--account <wallet_account_id>',
+        'the id of an account that a restore lost, as the status of the recovery shows it: wac_…',
       ),
     walletArgument(),
     find,
-    (merchantId: string, id: string, { environment, values: file }: InEnvironment & { values: string }) =>
+    (
+      merchantId: string,
+      id: string,
+      { environment, values: file, account: walletAccountId = '' }: AddedAccount,
+    ) =>
       run(async ({ merchantWallets }) => {
         const values = readValues(file, await readInput(file));
-        const reply = await merchantWallets.addWalletAccount({ merchantId, environment, wallet: id, values });
+        const request = { merchantId, environment, wallet: id, values, walletAccountId };
+        const reply = await merchantWallets.addWalletAccount(request);
         const added = answered(reply.account);
         const command = `${merchantId} ${added.walletAccountId}`;
         return describe(added, [

@@ -13,7 +13,12 @@ import {
   RecoverySchema,
   RecoveryStream,
 } from '../gen/gatehouse/v1/recovery_service_pb.js';
-import type { RecoveredOrder, RecoveredWallet, Recovery } from '../gen/gatehouse/v1/recovery_service_pb.js';
+import type {
+  MissingAccount,
+  RecoveredOrder,
+  RecoveredWallet,
+  Recovery,
+} from '../gen/gatehouse/v1/recovery_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
 import {
   environmentOption,
@@ -37,6 +42,7 @@ interface AcceptOptions {
   readonly environment?: Environment;
   readonly conflicts?: true;
   readonly erasures?: true;
+  readonly accounts?: true;
   readonly reason: string;
 }
 
@@ -74,7 +80,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, or erasures repeated',
+      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, accounts added again, or erasures repeated',
     )
     .addOption(walletOption())
     .addOption(environmentOption())
@@ -86,7 +92,14 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       '--erasures',
       'record that you have repeated the requests for erasure of the lost time, or that there were none',
     )
-    .requiredOption('--reason <text>', 'what you have compared, settled or repeated, for the audit log')
+    .option(
+      '--accounts',
+      'record that every wallet account that a merchant added or changed in the lost time was added again, or that there was none',
+    )
+    .requiredOption(
+      '--reason <text>',
+      'what you have compared, settled, added or repeated, for the audit log',
+    )
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
         const subject = subjectOf(options);
@@ -154,17 +167,19 @@ function showOrders(page: {
   };
 }
 
-function subjectOf({ wallet, environment, conflicts, erasures }: AcceptOptions) {
-  if (conflicts === true && erasures === undefined && wallet === undefined)
-    return { case: 'conflicts', value: true } as const;
-  if (erasures === true && conflicts === undefined && wallet === undefined)
-    return { case: 'erasures', value: true } as const;
-  if (conflicts === undefined && erasures === undefined && wallet !== undefined && environment !== undefined)
-    return { case: 'wallet', value: { wallet, environment } } as const;
+function subjectOf({ wallet, environment, conflicts, accounts, erasures }: AcceptOptions) {
+  const given = [conflicts, accounts, erasures, wallet].filter((each) => each !== undefined);
+  if (given.length === 1) {
+    if (conflicts === true) return { case: 'conflicts', value: true } as const;
+    if (accounts === true) return { case: 'accounts', value: true } as const;
+    if (erasures === true) return { case: 'erasures', value: true } as const;
+    if (wallet !== undefined && environment !== undefined)
+      return { case: 'wallet', value: { wallet, environment } } as const;
+  }
   throw new CliError(
     exitCodes.invalidInput,
     'the subject of the decision is missing',
-    'Give either --wallet and --environment, or --conflicts, or --erasures.',
+    'Give either --wallet and --environment, or --conflicts, or --accounts, or --erasures.',
   );
 }
 
@@ -195,11 +210,11 @@ const problems: Readonly<Partial<Record<RecoveredWalletProblem, string>>> = {
     'the lost time is longer than the period for which Gatehouse reads statements',
 };
 
-/** Why an operator must compare the wallet, or may; empty while core reads its statements without failures. */
-function reasonsOf({ problem, unreadStatements }: RecoveredWallet, stream: RecoveryStream): string[] {
-  const general = problems[problem];
+/** Why the recovery waits for an operator, and what to do; empty while core reads the wallet's statements without failures. */
+function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
+  const general = problems[wallet.problem];
   if (general !== undefined) return [general];
-  const unread = unreadStatements.flatMap(({ payee, state, detail }) => {
+  const unread = wallet.unreadStatements.flatMap(({ payee, state, detail }) => {
     const statement = payee === '' ? 'your statement' : `the statement of the merchants' account ${payee}`;
     if (state === RecoveredStatementState.FAILING)
       return [`${statement} cannot be read, and Gatehouse tries again: ${detail}`];
@@ -209,16 +224,46 @@ function reasonsOf({ problem, unreadStatements }: RecoveredWallet, stream: Recov
         ]
       : [];
   });
-  const isUncovered = problem === RecoveredWalletProblem.OWN_ACCOUNTS && stream !== RecoveryStream.COMPLETE;
-  return isUncovered
-    ? [
-        ...unread,
-        "the broker's events have a gap, so merchants may have added accounts that the backup lacks; to have their statements read, add them again",
-      ]
+  const isAsked =
+    wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS && lacksAccounts(recovery) === 'not answered';
+  return isAsked
+    ? [...unread, `merchants may have added accounts that the backup lacks; ${answerAccounts}`]
     : unread;
 }
 
-function walletText(wallet: RecoveredWallet, stream: RecoveryStream): string {
+/** Whether nothing tells which accounts merchants added or changed in the lost time, and whether an operator has answered for them. */
+function lacksAccounts({ stream, accountsAcceptedBy }: Recovery): 'no' | 'not answered' | 'answered' {
+  if (stream !== RecoveryStream.PARTIAL && stream !== RecoveryStream.LOST) return 'no';
+  return accountsAcceptedBy === '' ? 'not answered' : 'answered';
+}
+
+const answerAccounts =
+  'ask the merchants which they added or changed, have these added again until their credentials are accepted, then: gatehouse restore accept --accounts --reason <text>';
+
+function accountsText(recovery: Recovery): string {
+  switch (lacksAccounts(recovery)) {
+    case 'no':
+      return '';
+    case 'answered':
+      return `an operator says that those of the lost time were added again: ${recovery.accountsAcceptedBy}`;
+    case 'not answered':
+      return `those that merchants added or changed in the lost time are not known; ${answerAccounts}`;
+  }
+}
+
+/** What to do about an account that payments of the lost time may have used. */
+function missingText({ environment, wallet }: RecoveredWallet, account: MissingAccount): string {
+  const { merchantId, walletAccountId, payee } = account;
+  const name = payee === undefined ? '' : payee === '' ? ", the operator's account" : `, ${payee}`;
+  return `the backup lacks the account ${walletAccountId} of the merchant ${merchantId}${name}; have its credentials entered again: gatehouse merchant wallet add-account ${merchantId} ${wallet} --environment ${environmentWord(environment)} --account ${walletAccountId} --values <file>. If new payments use it, then promote it`;
+}
+
+function walletText(wallet: RecoveredWallet, recovery: Recovery): string {
+  const missing = wallet.missingAccounts.map((account) => missingText(wallet, account));
+  return [...missing, progressText(wallet, recovery)].join('\n');
+}
+
+function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
   switch (wallet.state) {
     case RecoveredWalletState.READ:
       return wallet.unclaimedPaymentCount === 0
@@ -227,10 +272,14 @@ function walletText(wallet: RecoveredWallet, stream: RecoveryStream): string {
     case RecoveredWalletState.ACCEPTED:
       return `accepted by ${wallet.decidedBy}`;
     default: {
-      const reasons = reasonsOf(wallet, stream);
-      if (reasons.length === 0)
+      const reasons = reasonsOf(wallet, recovery);
+      if (reasons.length === 0 && wallet.missingAccounts.length === 0)
         return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
-      return `${reasons.join('\n')}\n> compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`;
+      const otherwise = wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? 'otherwise, ' : '';
+      return [
+        ...reasons,
+        `> ${otherwise}compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`,
+      ].join('\n');
     }
   }
 }
@@ -247,6 +296,7 @@ export function showRecovery(recovery: Recovery | undefined): Output {
     ['Events of the broker', streamText(recovery)],
     ['Rebuilt', `${recovery.rebuiltOrderCount} orders, ${recovery.rebuiltEventCount} events`],
     ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
+    ["Merchants' accounts", accountsText(recovery)],
     ['Erasures', erasuresText(recovery)],
     ['Finished', showTime(recovery.finishTime)],
   ]);
@@ -254,7 +304,7 @@ export function showRecovery(recovery: Recovery | undefined): Output {
     showEnvironment(wallet.environment),
     wallet.wallet,
     wordOf(RecoveredWalletStateSchema, wallet.state) ?? '',
-    walletText(wallet, recovery.stream),
+    walletText(wallet, recovery),
   ]);
   const columns = [
     { head: 'ENVIRONMENT' },

@@ -48,12 +48,12 @@ export class Shop {
     return { status: response.status, retryAfter, body: (await response.json()) as Answer['body'] };
   }
 
-  pay(number: string): Promise<Answer> {
+  pay(number: string, phone = phoneOf(number)): Promise<Answer> {
     return this.#send('/api/v1/direct?payment_option=walleta_ussd', {
       amount: '100.50',
       currency: 'ETB',
       order_number: number,
-      phone: phoneOf(number),
+      phone,
     });
   }
 

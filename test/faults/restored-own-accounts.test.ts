@@ -12,6 +12,10 @@ import {
   ReconciliationService,
   ReconciliationStatus,
 } from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { createMerchantWithAccount } from '../e2e/own-account.ts';
 import { storedId } from '../support/ids.ts';
@@ -35,16 +39,15 @@ async function openOwnDrill() {
   const drill = await openDrill(closers);
   const { stack } = drill;
   const { WALLETA_CLIENT_SECRET: client_secret, WALLETA_API_KEY: api_key } = stack.ground.simulated.secrets;
-  const values = {
+  const valuesOf = (id: string) => ({
     client_id: 'walleta',
     client_secret,
     api_key,
     'payee.type': 'accountid',
-    'payee.id': '3001',
-  };
+    'payee.id': id,
+  });
   const orders = stack.client(OrderService, 'reader');
-  const openShop = async () => {
-    const merchant = await createMerchantWithAccount(stack, 'walleta', values);
+  const openShop = (merchant: TestMerchant) => {
     const shop = new Shop(stack, merchant, `${drill.receiver.origin}/hook`);
     const isCompleted = (orderNumber: string): Promise<boolean> =>
       insist('core answers', async () => {
@@ -64,13 +67,39 @@ async function openOwnDrill() {
       },
     };
   };
-  const first = await openShop();
-  const second = await openShop();
+  const first = openShop(await createMerchantWithAccount(stack, 'walleta', valuesOf('3001')));
+  const second = openShop(await createMerchantWithAccount(stack, 'walleta', valuesOf('3001')));
+  const owners = stack.client(MerchantWalletService, 'dashboard');
   const walletaOf = async () =>
     (await drill.recovery())?.wallets.find(
       (each) => each.wallet === 'walleta' && each.environment === environment,
     );
-  return { ...drill, first, second, walletaOf };
+  return {
+    ...drill,
+    first,
+    second,
+    walletaOf,
+    openShop,
+    valuesOf,
+    /** Adds an account, as the dashboard does, or under the id of a lost one. It is used after it was promoted. Gives its id. */
+    addAccount: async ({ id: merchantId }: TestMerchant, payeeId: string, walletAccountId = '') => {
+      const { account } = await owners.addWalletAccount({
+        ...{ merchantId, environment, wallet: 'walleta', values: valuesOf(payeeId), walletAccountId },
+      });
+      return account?.walletAccountId ?? '';
+    },
+    promote: async ({ id: merchantId }: TestMerchant, walletAccountId: string): Promise<void> => {
+      await waitUntil('the account is checked', async () => {
+        const { wallets } = await owners.listMerchantWallets({ merchantId, environment });
+        return wallets
+          .flatMap(({ accounts }) => accounts)
+          .some(
+            (each) => each.walletAccountId === walletAccountId && each.check === WalletAccountCheck.ACCEPTED,
+          );
+      });
+      await owners.promoteWalletAccount({ merchantId, walletAccountId });
+    },
+  };
 }
 
 /** The accounts of a merchant's attempts, and its own account. */
@@ -87,7 +116,16 @@ async function accountsOf(databaseUrl: string, { id }: TestMerchant) {
       'select id from core.wallet_accounts where merchant_id = $1',
       merchant,
     );
-    return { used: used.rows.map(({ account }) => account), own: own.rows.map((account) => account.id) };
+    const payments = await client.query<{ account: string | null; count: number }>(
+      'select wallet_account_id as account, count(*)::integer as count from core.payment_attempts where merchant_id = $1 group by 1',
+      merchant,
+    );
+    return {
+      used: used.rows.map(({ account }) => account),
+      own: own.rows.map((account) => account.id),
+      /** The number of attempts of each account. */
+      byAccount: new Map(payments.rows.map(({ account, count }) => [account, count])),
+    };
   } finally {
     await client.end();
   }
@@ -159,7 +197,7 @@ test('a gateway that was restored without its broker finds lost payments at own 
   expect(await drill.isOpen()).toBeUndefined();
   expect((await first.shop.pay(after[0]!)).status).toBe(503);
   const reason = 'no merchant has added an account since the backup';
-  const subject = { case: 'wallet', value: { wallet: 'walleta', environment } } as const;
+  const subject = { case: 'accounts', value: true } as const;
   await stack.client(RecoveryService, 'operator').acceptRecovery({ subject, reason });
   expect((await waitUntil('the sandbox is open', drill.isOpen)).stream).toBe(RecoveryStream.LOST);
 
@@ -178,5 +216,120 @@ test('a gateway that was restored without its broker finds lost payments at own 
   await second.pay([samePhone]);
   const [phone] = [...charged.keys()].filter((each) => each.endsWith(samePhone.slice(-4)));
   expect(await drill.charges()).toEqual(new Map(charged).set(phone!, 2));
+  await drill.nothingWasChanged();
+});
+
+/** The lost time in which one merchant changes its account, and another one adds its first. */
+async function changeAccountsInTheLostTime() {
+  const drill = await openOwnDrill();
+  const { stack, first } = drill;
+  const added = drill.openShop(await stack.createMerchant());
+  await first.pay(numbers('B', 1, 1));
+  await drill.backUp();
+  const accounts = {
+    changed: await drill.addAccount(first.merchant, '3002'),
+    added: await drill.addAccount(added.merchant, '3003'),
+  };
+  await drill.promote(first.merchant, accounts.changed);
+  await drill.promote(added.merchant, accounts.added);
+  const orders = { changed: numbers('A', 200, 2), added: numbers('S', 300, 2) };
+  await first.pay(orders.changed);
+  await added.pay(orders.added);
+  /** The shops repeat all orders, and no customer is charged again. */
+  const repeatAll = async (charged: ReadonlyMap<string, number>): Promise<void> => {
+    await first.pay(orders.changed);
+    await added.pay(orders.added);
+    expect(await drill.charges()).toEqual(charged);
+  };
+  return { ...drill, added, accounts, orders, repeatAll };
+}
+
+test('a gateway that was restored with its broker names the accounts that it lost, and waits until they are added again under their ids', async () => {
+  const { stack, first, added, accounts, orders, ...drill } = await changeAccountsInTheLostTime();
+  // The payer confirms when the database is lost already, so no event tells the account of this payment.
+  const [late, latePayer] = ['L-0001', '251900000020'];
+  expect((await first.shop.pay(late, latePayer)).status).toBe(201);
+  const prompt = await waitUntil('the payer is asked', async () => {
+    const response = await fetch(`${stack.simulatorUrl}/simulator/prompts?payer=${latePayer}&status=open`);
+    return ((await response.json()) as { readonly prompts: readonly { readonly id: string }[] }).prompts[0];
+  });
+  await drill.loseAndRestore();
+  const approval = `${stack.simulatorUrl}/simulator/prompts/${prompt.id}/approve`;
+  expect((await fetch(approval, { method: 'POST' })).status).toBe(200);
+  const charged = await drill.charges();
+  expect(charged.get(latePayer)).toBe(1);
+  await drill.startCore();
+
+  const waiting = await waitUntil('the statements are read', async () => {
+    const walleta = await drill.walletaOf();
+    return walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? walleta : undefined;
+  });
+  const changed = {
+    merchantId: first.merchant.id,
+    walletAccountId: accounts.changed,
+    payee: 'accountid 3002',
+  };
+  const firstOne = {
+    merchantId: added.merchant.id,
+    walletAccountId: accounts.added,
+    payee: 'accountid 3003',
+  };
+  expect(waiting.missingAccounts).toHaveLength(2);
+  expect(waiting.missingAccounts).toEqual(
+    expect.arrayContaining([expect.objectContaining(changed), expect.objectContaining(firstOne)]),
+  );
+  expect((await drill.recovery())?.stream).toBe(RecoveryStream.COMPLETE);
+  expect(await drill.isOpen()).toBeUndefined();
+  expect((await first.shop.pay('N-0900')).status).toBe(503);
+
+  // By its id, and as a merchant adds it in the dashboard.
+  expect(await drill.addAccount(first.merchant, '3002', accounts.changed)).toBe(accounts.changed);
+  expect(await drill.isOpen()).toBeUndefined();
+  expect(await drill.addAccount(added.merchant, '3003')).toBe(accounts.added);
+  await waitUntil('the sandbox is open', drill.isOpen);
+  expect((await drill.walletaOf())?.missingAccounts).toEqual([]);
+
+  await drill.repeatAll(charged);
+  await waitUntil('the late payment is completed', async () => {
+    const answer = await first.shop.pay(late, latePayer);
+    return answer.body.payment_status === 'COMPLETED';
+  });
+  expect(await drill.charges()).toEqual(charged);
+  // Each payment has the account that took its money.
+  const used = (await accountsOf(stack.databaseUrl, first.merchant)).byAccount;
+  expect(used.get(storedId('wac', accounts.changed))).toBe(orders.changed.length + 1);
+  expect([...(await accountsOf(stack.databaseUrl, added.merchant)).byAccount.keys()]).toEqual([
+    storedId('wac', accounts.added),
+  ]);
+  await drill.nothingWasChanged();
+});
+
+test('a gateway that was restored without its broker asks for accounts of the lost time, and finds the payments of those that are added again', async () => {
+  const { stack, first, added, ...drill } = await changeAccountsInTheLostTime();
+  const charged = await drill.charges();
+  await drill.loseAndRestore();
+  const broker = await startTemporaryNats();
+  closers.push(broker.stop);
+  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
+
+  const waiting = await waitUntil('the statements are read', async () => {
+    const now = await drill.recovery();
+    const open = now?.wallets.filter((each) => each.environment === environment) ?? [];
+    const isAsked = open.every(({ problem }) => problem === RecoveredWalletProblem.OWN_ACCOUNTS);
+    return open.length > 0 && isAsked ? now : undefined;
+  });
+  expect(waiting).toMatchObject({ stream: RecoveryStream.LOST, accountsAcceptedBy: '' });
+  expect(waiting.wallets.flatMap(({ missingAccounts }) => missingAccounts)).toEqual([]);
+  // An account counts when its credentials are accepted.
+  await drill.promote(first.merchant, await drill.addAccount(first.merchant, '3002'));
+  await drill.promote(added.merchant, await drill.addAccount(added.merchant, '3003'));
+  const reason = 'asked all merchants; two accounts were added again';
+  const subject = { case: 'accounts', value: true } as const;
+  const recoveries = stack.client(RecoveryService, 'operator');
+  const { recovery } = await recoveries.acceptRecovery({ subject, reason });
+  expect(recovery?.accountsAcceptedBy).not.toBe('');
+
+  await waitUntil('the sandbox is open', drill.isOpen);
+  await drill.repeatAll(charged);
   await drill.nothingWasChanged();
 });

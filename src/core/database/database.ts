@@ -39,6 +39,7 @@ import { Migration042RecoveryErasures } from './migrations/migration-042-recover
 import { Migration043PayeeAccounts } from './migrations/migration-043-payee-accounts.ts';
 import { Migration044SevenDigits } from './migrations/migration-044-seven-digits.ts';
 import { Migration045OwnAccountRecovery } from './migrations/migration-045-own-account-recovery.ts';
+import { Migration046AccountChanges } from './migrations/migration-046-account-changes.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -87,6 +88,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration043PayeeAccounts,
         Migration044SevenDigits,
         Migration045OwnAccountRecovery,
+        Migration046AccountChanges,
       ],
       migrationLock: 7_142_001,
     },

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
+import type { StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import type { RecoveryCause, StatementState, StreamState, WalletCheck } from '../domain/recovery.ts';
 import { environment, schema, time } from './columns.ts';
@@ -23,6 +24,8 @@ export const RecoveryRow = defineEntity({
     conflictsAcceptedBy: p.text().default(''),
     /** Who has repeated the requests for erasure of the lost time. Payments do not wait for it. */
     erasuresAcceptedBy: p.text().default(''),
+    /** Who says that accounts which merchants added in the lost time were added again. */
+    accountsAcceptedBy: p.text().default(''),
     closed: p.array().columnType('text[]').$type<Environment[]>(),
     finishedAt: time().nullable(),
   },
@@ -71,6 +74,24 @@ export const RecoveryStatementRow = defineEntity({
 });
 export type RecoveryStatementRow = InferEntity<typeof RecoveryStatementRow>;
 
+/** An account of a merchant that was in use in the lost time, and that the database did not have. */
+export const RecoveryAccountRow = defineEntity({
+  name: 'RecoveryAccountRow',
+  tableName: 'recovery_accounts',
+  schema,
+  properties: {
+    recoveryId: p.uuid().primary(),
+    merchantId: p.uuid().$type<StoredId<'mer'>>().primary(),
+    walletAccountId: p.uuid().$type<StoredId<'wac'>>().primary(),
+    environment: environment(),
+    wallet: p.text(),
+    /** Empty for the operator's; null when only its payments are known. */
+    payee: p.text().nullable(),
+    promotedAt: time().nullable(),
+  },
+});
+export type RecoveryAccountRow = InferEntity<typeof RecoveryAccountRow>;
+
 /** Money at a wallet under a reference of ours that no record has. */
 export const UnclaimedPaymentRow = defineEntity({
   name: 'UnclaimedPaymentRow',
@@ -113,6 +134,7 @@ export type RecoveredOrderRow = InferEntity<typeof RecoveredOrderRow>;
 
 export const recoveryEntities = [
   RecoveredOrderRow,
+  RecoveryAccountRow,
   RecoveryRow,
   RecoveryStatementRow,
   RecoveryWalletRow,

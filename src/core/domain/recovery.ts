@@ -127,26 +127,35 @@ export interface ReadWallet {
   readonly stream: StreamState;
   /** Of all payee accounts that are known. */
   readonly statements: readonly StatementState[];
-  /** Whether merchants have accounts of their own at the wallet. */
-  readonly hasOwnAccounts: boolean;
-  /** Whether the payee of one of these is not recorded yet. */
+  /** Whether merchants of this gateway have ever had accounts of their own, at any wallet and in any environment. */
+  readonly usesOwnAccounts: boolean;
+  /** Whether an operator says that all accounts which were added in the lost time were added again. */
+  readonly areAccountsAccepted: boolean;
+  /** Whether an account that payments of the lost time may have used is not here. */
+  readonly hasMissingAccounts: boolean;
+  /** Whether the payee of an account at the wallet is not recorded yet. */
   readonly hasUnnamedAccounts: boolean;
 }
 
 /**
- * Whether a wallet was compared. `own_accounts` when an operator must compare it: an own account was removed before its statement was read, or
- * merchants may have got accounts that the backup does not have. Their payments are in the stream only, so it must have no gap.
+ * Whether a wallet was compared. `own_accounts` when an operator must act: an own account was removed before its statement was read, the
+ * stream names an account that is missing, or merchants may have got accounts that neither the backup nor the stream names.
+ *
+ * The stream names all of them if it has no gap. Otherwise nothing does, and also a wallet without own accounts may have got its first one.
+ * A gateway whose merchants have never had any does not wait for the answer.
  */
 export function walletAfter({
   stream,
   statements,
-  hasOwnAccounts,
+  usesOwnAccounts,
+  areAccountsAccepted,
+  hasMissingAccounts,
   hasUnnamedAccounts,
 }: ReadWallet): Pick<WalletCheck, 'state' | 'hasStatement'> & { readonly obstacle: '' | 'own_accounts' } {
   const isReading = statements.some((state) => state === 'READING' || state === 'FAILING');
   if (isReading || hasUnnamedAccounts) return { state: 'WAITING', hasStatement: true, obstacle: '' };
-  const isCovered = !hasOwnAccounts || stream === 'COMPLETE';
-  if (statements.includes('REMOVED') || !isCovered)
+  const isCovered = stream === 'COMPLETE' || areAccountsAccepted || !usesOwnAccounts;
+  if (statements.includes('REMOVED') || hasMissingAccounts || !isCovered)
     return { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
   return { state: 'READ', hasStatement: true, obstacle: '' };
 }

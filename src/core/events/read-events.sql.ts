@@ -29,6 +29,8 @@ export interface EventReading {
   readonly isAhead: boolean;
   /** Whether a running transaction holds back events that are committed. They become visible when it ends, and nothing tells when. */
   readonly holdsBack: boolean;
+  /** Whether the broker lacks changes of merchants' accounts. All that were committed before an event of this reading count. */
+  readonly hasAccountChanges: boolean;
 }
 
 /**
@@ -53,7 +55,7 @@ function statementFor(filter: EventFilter): { text: string; values: string[] } {
   const upTo = filter.orderId === undefined ? 'and e.xid < seen.horizon' : '';
   const text = `
 select
-  seen.horizon::text as horizon, seen.is_ahead, seen.holds_back, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
+  seen.horizon::text as horizon, seen.is_ahead, seen.holds_back, seen.has_account_changes, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
   event.environment, event.type, event.payload
 from (
   select pg_snapshot_xmin(pg_current_snapshot()) as horizon,
@@ -62,7 +64,8 @@ from (
       (select e.xid from core.order_events e order by e.xid desc, e.position desc limit 1)
         >= pg_snapshot_xmin(pg_current_snapshot()),
       false
-    ) as holds_back
+    ) as holds_back,
+    exists (select from core.account_changes) as has_account_changes
 ) seen
 left join lateral (
   select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload
@@ -83,6 +86,7 @@ interface Horizon {
 interface Reach extends Horizon {
   readonly is_ahead: boolean;
   readonly holds_back: boolean;
+  readonly has_account_changes: boolean;
 }
 
 interface EventRow extends Reach {
@@ -121,6 +125,7 @@ export async function readEvents(
     horizon: behindTransactionsBefore(rows[0]?.horizon ?? '0'),
     isAhead: rows[0]?.is_ahead ?? false,
     holdsBack: rows[0]?.holds_back ?? false,
+    hasAccountChanges: rows[0]?.has_account_changes ?? false,
   };
 }
 

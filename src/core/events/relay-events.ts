@@ -16,6 +16,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { errorType } from '../../platform/tracing/span.ts';
 import { beginPublishing } from './trace-published.ts';
 import { eventSubject } from './event-subject.ts';
+import { publishAccountChanges } from './publish-account-changes.ts';
 import { heldBackMs, readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
 import { readRelayCursor, writeRelayCursor } from './relay-cursor.sql.ts';
@@ -97,9 +98,12 @@ async function relayUntilStopped(
   while (!stop.aborted && options.mayRelay()) {
     const rings = signal.rings();
     const readAt = performance.now();
-    const { events, holdsBack } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
+    const reading = await readEvents(client, cursor, batchSize, {}, 'relay-events');
+    const { events, holdsBack } = reading;
     // Without an answer for so long, another core may relay by now, and an erasure may have changed these events.
     if (performance.now() - readAt >= relayLock.silenceMs) continue;
+    // First, so that the stream names the account of every payment that it has.
+    if (reading.hasAccountChanges) await publishAccountChanges(client, publisher, lineage);
     const last = events.at(-1);
     const rest = (ms: number) => pause(Math.max(0, ms - (performance.now() - readAt)), stop);
     if (last === undefined) {

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { NewId, PublicId } from '../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
@@ -13,8 +13,10 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { promoteAccount, removeAccount, retireAccount } from '../domain/wallet-account.ts';
 import type { AccountUse, WalletAccountCheck } from '../domain/wallet-account.ts';
+import { addAccountChange } from './account-change.sql.ts';
 import type { AccountSeal, AccountSecrets } from './account-seal.ts';
 import { countUse } from './count-use.sql.ts';
+import { findLostAccounts, wasLost } from './lost-account.sql.ts';
 
 /** A merchant's own account, without its secrets. */
 export type WalletAccount = Omit<WalletAccountRow, symbol | 'keyName' | 'sealedSecrets' | 'checkDueAt'>;
@@ -32,17 +34,19 @@ export interface NewAccount {
   readonly secrets: AccountSecrets;
   /** The name of the account that gets the money; empty for the operator's. */
   readonly payee: string;
+  /** The id of an account that a restore lost. Without one, the account takes the id of a lost account with its payee, if there is one. */
+  readonly lostAccountId: PublicId<'wac'> | undefined;
 }
+
+/** `not_lost`: no restore has lost an account of that id. `payee`: it had this payee, which the values do not give. */
+export type AddRefusal = 'merchant_not_found' | 'too_many' | 'not_lost' | { readonly payee: string };
 
 /** A merchant's accounts at wallets. Every change is one transaction with its audit entry, which contains no secret. */
 export interface AccountStore {
   /** Newest first. */
   readonly list: (merchantId: PublicId<'mer'>, environment: Environment) => Promise<WalletAccount[]>;
-  /** Adds the next account, in place of an earlier next one. */
-  readonly add: (
-    account: NewAccount,
-    by: Actor,
-  ) => Promise<Result<WalletAccount, 'merchant_not_found' | 'too_many'>>;
+  /** Adds the next account, in place of an earlier next one. One that a restore lost gets its id again. */
+  readonly add: (account: NewAccount, by: Actor) => Promise<Result<WalletAccount, AddRefusal>>;
   /** Makes a check due. */
   readonly check: (key: AccountKey, by: Actor) => Promise<Result<WalletAccount, 'not_found'>>;
   readonly promote: (
@@ -84,6 +88,7 @@ export interface AccountStoreParts {
 /** The most accounts of a merchant at one wallet in one environment, retired ones included. */
 const maxAccounts = 10;
 const checkLeaseMs = 60_000;
+const noUse: AccountUse = { openPayments: 0, openReversals: 0 };
 
 export function createAccountStore({
   database,
@@ -129,7 +134,7 @@ export function createAccountStore({
       return rows.map(shown);
     },
 
-    async add({ merchantId: merchant, environment, wallet, openValues, secrets, payee }, by) {
+    async add({ merchantId: merchant, environment, wallet, openValues, secrets, payee, ...again }, by) {
       const added = await database.fork().transactional(async (em) => {
         const merchantId = storedId('mer', merchant);
         const owner = await em.findOne(
@@ -138,15 +143,20 @@ export function createAccountStore({
           { lockMode: LockMode.PESSIMISTIC_WRITE },
         );
         if (owner === null) return err('merchant_not_found' as const);
+        const lost = await lostIdOf(em, { merchantId, environment, wallet, payee, ...again });
+        if (!lost.ok) return lost;
         const all = await em.find(WalletAccountRow, { merchantId, environment, wallet });
-        // No payment has used it.
         const replaced = all.find(({ state }) => state === 'NEXT');
+        const isUsed = replaced !== undefined && (await wasLost(em, replaced));
+        if ((replaced === undefined || isUsed) && all.length >= maxAccounts) return err('too_many' as const);
         if (replaced !== undefined) {
-          em.remove(replaced);
+          if (isUsed) replaced.state = 'RETIRED';
+          // No payment has used it.
+          else em.remove(replaced);
           await em.flush();
-        } else if (all.length >= maxAccounts) return err('too_many' as const);
+        }
         const at = now();
-        const id = storedId('wac', newId('wac', at));
+        const id = lost.value ?? storedId('wac', newId('wac', at));
         const row = em.create(WalletAccountRow, {
           merchantId,
           id,
@@ -160,7 +170,8 @@ export function createAccountStore({
           checkDueAt: at,
           createdAt: at,
         });
-        em.create(PayeeAccountRow, { merchantId, walletAccountId: id, environment, wallet, payee });
+        // A lost account that was added again and removed left its payee.
+        await em.upsert(PayeeAccountRow, { merchantId, walletAccountId: id, environment, wallet, payee });
         audit(em, 'add', row, at, by);
         return ok(shown(row));
       });
@@ -190,6 +201,7 @@ export function createAccountStore({
           await em.flush();
         }
         Object.assign(row, { state: promoted.value, promotedAt: at });
+        await addAccountChange(em, row, { isCurrent: true }, at);
         audit(em, 'promote', row, at, by);
         return ok(shown(row));
       }),
@@ -200,6 +212,7 @@ export function createAccountStore({
         if (!retired.ok) return retired;
         if (row.state === retired.value) return ok(shown(row));
         row.state = retired.value;
+        await addAccountChange(em, row, { isCurrent: false }, at);
         audit(em, 'retire', row, at, by);
         return ok(shown(row));
       }),
@@ -207,7 +220,9 @@ export function createAccountStore({
     remove: (key, by) =>
       change(key, async (em, row, at) => {
         const openUse = await countUse(em, row);
-        const removed = removeAccount(row, openUse);
+        // Without credentials that were accepted, its payments wait as they did before it was added again.
+        const isStillLost = row.checkResult !== 'ACCEPTED' && (await wasLost(em, row));
+        const removed = removeAccount(row, isStillLost ? noUse : openUse);
         if (!removed.ok) return err(removed.error === 'is_current' ? ('is_current' as const) : { openUse });
         audit(em, 'remove', row, at, by);
         em.remove(row);
@@ -263,6 +278,24 @@ export function createAccountStore({
       return { resealed, ...(problem === undefined ? {} : { problem }) };
     },
   };
+}
+
+/** The id of the lost account that is added again; undefined for any other account. */
+async function lostIdOf(
+  em: EntityManager,
+  {
+    lostAccountId,
+    payee,
+    ...scope
+  }: Pick<NewAccount, 'environment' | 'wallet' | 'payee' | 'lostAccountId'> & {
+    readonly merchantId: StoredId<'mer'>;
+  },
+): Promise<Result<StoredId<'wac'> | undefined, 'not_lost' | { readonly payee: string }>> {
+  const lost = await findLostAccounts(em, scope);
+  if (lostAccountId === undefined) return ok(lost.find((each) => each.payee === payee)?.id);
+  const asked = lost.find(({ id }) => id === storedId('wac', lostAccountId));
+  if (asked === undefined) return err('not_lost');
+  return asked.payee === null || asked.payee === payee ? ok(asked.id) : err({ payee: asked.payee });
 }
 
 /** The row without its secrets. */

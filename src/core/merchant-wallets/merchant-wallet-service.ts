@@ -20,11 +20,11 @@ import type { AccountUse } from '../domain/wallet-account.ts';
 import type { FindMerchant } from '../merchants/find-merchant.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import { parseLeaseLimit } from '../rpc/lease-fields.ts';
-import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';
 import type { AccountForms } from './account-form.ts';
 import { AccountUnreadableError } from './account-seal.ts';
-import type { AccountKey, AccountStore, WalletAccount } from './account-store.ts';
+import type { AccountKey, AccountStore, AddRefusal, WalletAccount } from './account-store.ts';
 import { parseAccountValues } from './account-values.ts';
 import { accountMessage, checkResultOf, fieldMessage } from './merchant-wallet-messages.ts';
 import type { SwitchWallet } from './switch-wallet.ts';
@@ -115,10 +115,11 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
         return { wallet: describe(terms, environment, accounts)(wallet) };
       },
       async addWalletAccount(request, context) {
-        const { merchantId, environment, wallet } = valuesOrThrow(
+        const { merchantId, environment, wallet, lostAccountId } = valuesOrThrow(
           combine({
             ...parseScope(request),
             wallet: parseWallet(request.wallet, request.environment),
+            lostAccountId: parseOptionalId('wac', request.walletAccountId, 'wallet_account_id'),
           }),
         );
         const form = forms.get(wallet.id);
@@ -129,12 +130,13 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
         const values = valuesOrThrow(parseAccountValues(request.values, form));
         const payee = form.payee(environment, values.openValues);
         const added = await store.add(
-          { merchantId, environment, wallet: wallet.id, payee, ...values },
+          { merchantId, environment, wallet: wallet.id, payee, lostAccountId, ...values },
           actorOf(context),
         );
         if (added.ok) return { account: accountMessage(added.value) };
         if (added.error === 'merchant_not_found')
           throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
+        if (added.error !== 'too_many') throw invalidFields([lostAccountIssue(added.error)]);
         throw rpcError(
           'TOO_MANY_WALLET_ACCOUNTS',
           'the merchant has too many accounts at this wallet; remove a retired account first',
@@ -225,6 +227,18 @@ export function merchantWalletService(parts: MerchantWalletServiceParts): RpcSer
     },
   );
 }
+
+const lostAccountIssue = (refusal: Exclude<AddRefusal, 'merchant_not_found' | 'too_many'>) =>
+  refusal === 'not_lost'
+    ? {
+        field: 'wallet_account_id',
+        issue:
+          'must be an account of this merchant and wallet that a restore lost and that was not added again; leave it out to add another account',
+      }
+    : {
+        field: 'values',
+        issue: `must have the payee account of the lost account: ${refusal.payee === '' ? "the operator's" : refusal.payee}`,
+      };
 
 const notFound = ({ accountId }: AccountKey) =>
   rpcError('WALLET_ACCOUNT_NOT_FOUND', `the merchant has no wallet account ${accountId}`);

@@ -50,14 +50,14 @@ export async function beginRecovery(
   await addStatements(em, { id, lostUntil });
   // Every change of an attempt or a refund locks its order first. So under this lock of the tables no other transaction changes one.
   await em.execute('lock table core.orders, core.payment_attempts, core.refunds in share row exclusive mode');
-  // A request that was sent in the lost time was sent with the account that was current then.
+  // A request that was sent in the lost time was sent with the account that was current then. One under a lease was sent before, with its own.
   await em.execute(`
 update core.payment_attempts p set status = 'UNKNOWN', maybe_sent = true, due_at = coalesce(p.due_at, now()),
-  wallet_account_id = (
+  wallet_account_id = case when p.leased_until is not null then p.wallet_account_id else (
     select a.id from core.wallet_accounts a
     where a.merchant_id = p.merchant_id and a.environment = p.environment and a.state = 'CURRENT'
       and a.wallet = regexp_replace(p.payment_option, '_[a-z]+$', '')
-  )
+  ) end
 where p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' or not p.maybe_sent)`);
   await em.execute(
     "update core.refunds set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",

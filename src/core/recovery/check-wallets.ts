@@ -7,7 +7,13 @@ import {
 import type { RecoveryRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { datesOf, statementAfter, walletAfter } from '../domain/recovery.ts';
-import { addStatements, readOwnAccounts, readStatementDays } from './recovery-statements.sql.ts';
+import { readMissingAccounts } from './lost-accounts.sql.ts';
+import {
+  addStatements,
+  haveMerchantsHadAccounts,
+  readOwnAccounts,
+  readStatementDays,
+} from './recovery-statements.sql.ts';
 import type { ReadDay } from './recovery-statements.sql.ts';
 
 /** Starts the comparison of a statement's day with the records, unless one is in progress. `payee` is empty for the operator's account. */
@@ -48,6 +54,8 @@ export async function checkWallets(
   const since = recovery.lostUntil;
   const read = await readStatementDays(em, recovery.id, dates, { since, until: from });
   const own = await readOwnAccounts(em, recovery);
+  const usesOwnAccounts = await haveMerchantsHadAccounts(em, recovery);
+  const missing = await readMissingAccounts(em, recovery.id);
   const statements = await em.find(RecoveryStatementRow, { recoveryId: recovery.id });
   for (const check of checks) {
     const { wallet, environment } = check;
@@ -59,12 +67,13 @@ export async function checkWallets(
       const days = read.filter((each) => isHere(each) && each.payee === statement.payee);
       await readOn(statement, days, start);
     }
-    const accounts = own.find(isHere);
     const after = walletAfter({
       stream: recovery.stream,
       statements: here.map(({ state }) => state),
-      hasOwnAccounts: accounts !== undefined,
-      hasUnnamedAccounts: accounts?.hasUnnamed === true,
+      usesOwnAccounts,
+      areAccountsAccepted: recovery.accountsAcceptedBy !== '',
+      hasMissingAccounts: missing.some(isHere),
+      hasUnnamedAccounts: own.find(isHere)?.hasUnnamed === true,
     });
     Object.assign(check, after);
     if (after.state === 'READ' || after.obstacle !== '')

@@ -6,6 +6,8 @@ import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { StoredMessage, StoredStream } from '../../platform/nats-stored-events.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
+import { accountChangeIn } from '../events/account-changes.ts';
+import type { AccountChange } from '../events/account-changes.ts';
 import { parseCursor } from '../events/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
 
@@ -32,6 +34,19 @@ function eventsOf(messages: readonly StoredMessage[], lineage: string): StreamEv
     const event = fromBinary(OrderEventSchema, body);
     return [{ event, payload: body, cursor: cursor.value, previous: previous.value, storedAt }];
   });
+}
+
+/** What a part of the stream tells. */
+export interface StreamPart {
+  readonly events: readonly StreamEvent[];
+  readonly accountChanges: readonly AccountChange[];
+}
+
+/** Undefined when this version cannot read one of them. */
+function accountChangesOf(messages: readonly StoredMessage[], lineage: string): AccountChange[] | undefined {
+  const changes = messages.map((message) => accountChangeIn(message, lineage));
+  if (changes.includes('unreadable')) return undefined;
+  return changes.filter((change) => change !== undefined && change !== 'unreadable');
 }
 
 /** Whether the database has the newest event of the stream; undefined when the stream has none of this database. */
@@ -86,18 +101,17 @@ export async function followStream(
   pool: Pool,
   stream: StoredStream,
   { lineage, since }: { readonly lineage: string; readonly since: Date },
-  use: (events: readonly StreamEvent[]) => Promise<void>,
+  use: (part: StreamPart) => Promise<void>,
 ): Promise<FollowedStream> {
   const { range, read } = stream;
   if (range === undefined)
     return { beginsInDatabase: false, isContinuous: false, messages: 0, until: undefined };
-  const readEvents = async (from: number): Promise<StreamEvent[]> =>
-    eventsOf(await read(from, Math.min(range.last, from + chunk - 1)), lineage);
+  const readMessages = (from: number) => read(from, Math.min(range.last, from + chunk - 1));
 
   let start = Math.max(range.first, range.last - chunk + 1);
   let beginsInDatabase: boolean;
   for (;;) {
-    const events = await readEvents(start);
+    const events = eventsOf(await readMessages(start), lineage);
     const [first] = events;
     const known = await areKnown(pool, events);
     beginsInDatabase = known[0] === true || first?.previous.xid === '0';
@@ -110,7 +124,11 @@ export async function followStream(
   let messages = 0;
   let until: Date | undefined;
   for (let from = start; from <= range.last; from += chunk) {
-    const events = await readEvents(from);
+    const messagesHere = await readMessages(from);
+    const events = eventsOf(messagesHere, lineage);
+    const accountChanges = accountChangesOf(messagesHere, lineage);
+    // An account that this version cannot read is as unknown as one whose message is missing.
+    if (accountChanges === undefined) isContinuous = false;
     for (const { cursor, previous, storedAt } of events) {
       // A relay that starts again repeats events, so a predecessor may be earlier than the latest one.
       if (latest !== undefined && !isSame(laterCursor(latest, previous), latest)) isContinuous = false;
@@ -118,7 +136,7 @@ export async function followStream(
       until = storedAt;
     }
     messages += events.length;
-    if (events.length > 0) await use(events);
+    await use({ events, accountChanges: accountChanges ?? [] });
   }
   return { beginsInDatabase, isContinuous, messages, until };
 }

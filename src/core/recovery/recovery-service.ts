@@ -129,6 +129,9 @@ function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubjec
     case 'conflicts':
       if (subject.value) return ok({ type: 'conflicts' });
       return err({ field: 'conflicts', issue: 'must be true or absent' });
+    case 'accounts':
+      if (subject.value) return ok({ type: 'accounts' });
+      return err({ field: 'accounts', issue: 'must be true or absent' });
     case 'erasures':
       if (subject.value) return ok({ type: 'erasures' });
       return err({ field: 'erasures', issue: 'must be true or absent' });
@@ -189,6 +192,7 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
   rebuiltEventCount: recovery.rebuiltEvents,
   conflictingOrderCount: recovery.conflictingOrders,
   conflictsAcceptedBy: recovery.conflictsAcceptedBy,
+  accountsAcceptedBy: recovery.accountsAcceptedBy,
   ...(recovery.erasuresLostFrom === undefined
     ? {}
     : { erasuresLostFromTime: timestampFromDate(recovery.erasuresLostFrom) }),
@@ -205,6 +209,11 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
       payee,
       state: statements[state],
       detail,
+    })),
+    missingAccounts: check.missingAccounts.map(({ merchantId, walletAccountId, payee }) => ({
+      merchantId: publicId('mer', merchantId),
+      walletAccountId: publicId('wac', walletAccountId),
+      ...(payee === null ? {} : { payee }),
     })),
   })),
 });

@@ -118,3 +118,18 @@ where ${mayHavePayments}
 group by a.environment, a.wallet`,
     [lowestStoredIdAt(lostUntil)],
   );
+
+/** Whether merchants of this gateway have ever had accounts of their own. The payees of removed ones remain. */
+export async function haveMerchantsHadAccounts(
+  em: EntityManager,
+  { lostUntil }: Pick<Lost, 'lostUntil'>,
+): Promise<boolean> {
+  const addedSince = lowestStoredIdAt(lostUntil);
+  const [row] = await em.execute<{ used: boolean }[]>(
+    `
+select exists (select from core.payee_accounts where wallet_account_id < ?::uuid)
+  or exists (select from core.wallet_accounts a where ${mayHavePayments}) as used`,
+    [addedSince, addedSince],
+  );
+  return row?.used === true;
+}

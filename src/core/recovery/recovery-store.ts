@@ -15,10 +15,14 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { beginRecovery } from './begin-recovery.ts';
+import { readMissingAccounts } from './lost-accounts.sql.ts';
+import type { MissingAccount } from './lost-accounts.sql.ts';
 
 /** A wallet with its statements that were not read to their end. */
 export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
   readonly unread: readonly Omit<RecoveryStatementRow, symbol>[];
+  /** The accounts of merchants that were in use in the lost time, and whose credentials are not here. */
+  readonly missingAccounts: readonly MissingAccount[];
 }
 
 /** A recovery with its wallets: the rows themselves. */
@@ -32,6 +36,7 @@ export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
 export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
   | { readonly type: 'conflicts' }
+  | { readonly type: 'accounts' }
   | { readonly type: 'erasures' };
 
 export interface RecoveryStore {
@@ -69,8 +74,12 @@ export function createRecoveryStore({
   newId,
   newUuid,
 }: RecoveryStoreParts): RecoveryStore {
-  const read = async (em: EntityManager): Promise<StoredRecovery | undefined> => {
+  const findLatest = async (em: EntityManager): Promise<RecoveryRow | undefined> => {
     const [row] = await em.find(RecoveryRow, {}, { orderBy: { lostUntil: 'desc', id: 'desc' }, limit: 1 });
+    return row;
+  };
+  const read = async (em: EntityManager): Promise<StoredRecovery | undefined> => {
+    const row = await findLatest(em);
     if (row === undefined) return undefined;
     const found = await em.find(
       RecoveryWalletRow,
@@ -82,6 +91,7 @@ export function createRecoveryStore({
       { recoveryId: row.id, state: { $ne: 'READ' } },
       { orderBy: { payee: 'asc' } },
     );
+    const missing = await readMissingAccounts(em, row.id);
     const [unrepeated] = await em.find(
       RecoveryRow,
       { erasuresAcceptedBy: '' },
@@ -92,6 +102,9 @@ export function createRecoveryStore({
       wallets: found.map((check) => ({
         ...check,
         unread: unread.filter(
+          ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
+        ),
+        missingAccounts: missing.filter(
           ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
         ),
       })),
@@ -118,6 +131,24 @@ export function createRecoveryStore({
       merchantId: undefined,
       targetId: first.id,
       details: { reason, erasures_since: first.lostFrom.toISOString() },
+    });
+    return ok(await readWritten(em));
+  };
+  /** Also when the recovery has finished: not every one waits for the answer. */
+  const acceptAccounts = async (
+    em: EntityManager,
+    reason: string,
+    by: Actor,
+  ): Promise<Result<StoredRecovery, 'not_waiting'>> => {
+    const row = await findLatest(em);
+    const isAsked = row?.stream === 'PARTIAL' || row?.stream === 'LOST';
+    if (row === undefined || !isAsked || row.accountsAcceptedBy !== '') return err('not_waiting');
+    row.accountsAcceptedBy = by.actor;
+    recordAudit(em, newId, await readClock(em), by, {
+      action: 'recovery.accept',
+      merchantId: undefined,
+      targetId: row.id,
+      details: { reason, accounts_since: row.lostFrom.toISOString() },
     });
     return ok(await readWritten(em));
   };
@@ -156,6 +187,7 @@ export function createRecoveryStore({
     accept: (subject, reason, by) =>
       database.fork().transactional(async (em) => {
         if (subject.type === 'erasures') return acceptErasures(em, reason, by);
+        if (subject.type === 'accounts') return acceptAccounts(em, reason, by);
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
         if (subject.type === 'wallet') {

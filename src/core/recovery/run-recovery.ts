@@ -3,6 +3,8 @@ import { RecoveryRow, RecoveryWalletRow } from '../database/recovery-entities.ts
 import { causeOfRecovery, closedEnvironments, streamAfter } from '../domain/recovery.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
+import { publicId } from '../../contract/public-id.ts';
+import { createAccountTimeline } from '../payments/changes/account-timeline.ts';
 import { rebuildOrders } from '../payments/changes/rebuild-orders.ts';
 import type { EventBus } from '../../contract/event-bus.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -13,6 +15,7 @@ import { checkWallets } from './check-wallets.ts';
 import type { StartReconciliation } from './check-wallets.ts';
 import { readLife, recordLife } from './database-life.sql.ts';
 import type { DatabaseLife } from './database-life.sql.ts';
+import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { followStream, hasNewestEvent } from './read-stream.ts';
 
 export interface RecoveryParts {
@@ -154,9 +157,12 @@ async function readTheStream(
   }
   const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };
   const since = new Date(recovery.lostFrom.getTime() - streamMarginMs);
-  const read = await followStream(database.pool, stream, { lineage, since }, async (events) => {
+  const accounts = createAccountTimeline();
+  const read = await followStream(database.pool, stream, { lineage, since }, async (part) => {
     lost.throwIfAborted();
-    const rebuilt = await rebuildOrders(database, events);
+    accounts.add(part.accountChanges);
+    await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
+    const rebuilt = await rebuildOrders(database, part.events, accounts);
     rebuilt.orders.forEach((id) => total.orders.add(id));
     total.events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
@@ -167,6 +173,18 @@ async function readTheStream(
       );
     }
   });
+  await keepPaidAccounts(database.fork(), recovery.id);
+  for (const lostAccount of await readMissingAccounts(database.fork(), recovery.id))
+    logger.error(
+      {
+        merchant_id: publicId('mer', lostAccount.merchantId),
+        environment: lostAccount.environment,
+        wallet: lostAccount.wallet,
+        wallet_account_id: publicId('wac', lostAccount.walletAccountId),
+        payee: lostAccount.payee ?? 'unknown',
+      },
+      'payments of the lost time used an account of a merchant that the database lacks; to enter its credentials again, run gatehouse restore status',
+    );
   recovery.stream = streamAfter(read);
   recovery.streamUntil = read.until ?? null;
   recovery.rebuiltOrders = total.orders.size;

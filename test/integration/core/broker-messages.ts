@@ -8,6 +8,8 @@ export interface StoredMessage {
   readonly cursor: string;
   /** The id of the message that was published before it. */
   readonly previousCursor: string;
+  /** Of a message that is no event. */
+  readonly accountChange: string;
   readonly body: Buffer;
 }
 
@@ -38,5 +40,6 @@ const storedMessage = ({ subject, headers, data }: JsMsg): StoredMessage => ({
   id: headers?.get('Nats-Msg-Id') ?? '',
   cursor: headers?.get('Gatehouse-Cursor') ?? '',
   previousCursor: headers?.get('Gatehouse-Previous-Cursor') ?? '',
+  accountChange: headers?.get('Gatehouse-Account-Change') ?? '',
   body: Buffer.from(data),
 });

@@ -6,6 +6,10 @@ import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { publicId } from '../../support/ids.ts';
 import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  MerchantWalletService,
+  WalletAccountCheck,
+} from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ownNats } from '../../faults/stoppable-servers.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
@@ -174,6 +178,41 @@ describe('the relay', () => {
     await untilStored([...numbered('D', 400), ...numbered('E', 300)]);
 
     await expectEachEventOnce();
+  });
+
+  test('publishes a change of accounts, without credentials, before every event that was committed after it', async () => {
+    await broker.stop();
+    const owners = stack.client(MerchantWalletService, 'dashboard');
+    const canary = 'canary-of-a-client-secret';
+    const { account } = await owners.addWalletAccount({
+      ...{ merchantId, environment: Environment.SANDBOX, wallet: 'walleta' },
+      values: { client_id: 'own', client_secret: canary, 'payee.type': 'accountid', 'payee.id': '3001' },
+    });
+    const key = { merchantId, walletAccountId: account?.walletAccountId ?? '' };
+    const check = WalletAccountCheck.ACCEPTED;
+    await stack.client(MerchantWalletService, 'wallets').recordWalletAccountCheck({ ...key, check });
+    await owners.promoteWalletAccount(key);
+    await owners.retireWalletAccount(key);
+    await registerAll(['C-1']);
+    await broker.start();
+
+    const messages = await untilStored(['C-1']);
+
+    const changes = messages.filter(({ accountChange }) => accountChange !== '');
+    const told = changes.map(
+      ({ accountChange }) => JSON.parse(Buffer.from(accountChange, 'base64url').toString()) as object,
+    );
+    expect(told).toEqual([
+      expect.objectContaining({ wallet_account_id: key.walletAccountId, payee: 'accountid 3001' }),
+      expect.objectContaining({ wallet_account_id: null, payee: '' }),
+    ]);
+    expect(JSON.stringify(told)).not.toContain(canary);
+    const places = changes.map((change) => messages.indexOf(change));
+    const ordered = messages.findIndex((message) => orderNumberOf(message) === 'C-1');
+    expect(places.every((place) => place < ordered)).toBe(true);
+    // The chain of events goes past them.
+    const events = messages.filter(({ cursor }) => cursor !== '');
+    expect(events.at(-1)?.previousCursor).toBe(events.at(-2)?.cursor);
   });
 
   test('creates the stream again when the broker has lost everything that it stored', async () => {

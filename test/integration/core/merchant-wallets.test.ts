@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   MerchantWalletService,
@@ -9,7 +10,7 @@ import type { WalletAccount } from '../../../src/gen/gatehouse/v1/merchant_walle
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { storedId } from '../../support/ids.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
@@ -325,5 +326,84 @@ describe('the account of a payment', () => {
       if (leased.walletAccountId !== '')
         expect(await worker.getWalletAccountSettings(keyOf(account))).toMatchObject({ values });
     }
+  });
+});
+
+describe('an account that a restore lost', () => {
+  const payeeOf = (id: string) => `msisdn ${id}`;
+  const withPayee = (id: string) => ({ ...values, 'payee.id': id });
+
+  /** The broker's events named the account. Gives its id. */
+  const lose = async (payee: string | null, minute: number): Promise<string> => {
+    const id = v7();
+    await desk.query(
+      `with begun as (
+         insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
+         values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
+       )
+       insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
+       select id, $2, $3, 'SANDBOX', 'walleta', $4, timestamptz '2026-03-10T12:00:00Z' + $5 * interval '1 minute' from begun`,
+      [v7(), storedId('mer', merchantId), id, payee, minute],
+    );
+    return publicId('wac', id);
+  };
+  const addAs = async (walletAccountId: string, own: Readonly<Record<string, string>>) => {
+    const request = { merchantId, environment, wallet: 'walleta', values: own, walletAccountId };
+    return (await merchantWallets.addWalletAccount(request)).account?.walletAccountId;
+  };
+  const states = async () =>
+    new Map((await listed())[0]?.accounts.map((each) => [each.walletAccountId, each.state]));
+
+  test('gets its id again by its payee, the most recently used first', async () => {
+    const payee = '251900000002';
+    const [older, newer] = [await lose(payeeOf(payee), 1), await lose(payeeOf(payee), 2)];
+
+    expect((await add(withPayee('251900000003'))).walletAccountId).not.toBe(newer);
+    expect((await add(withPayee(payee))).walletAccountId).toBe(newer);
+    // Payments have used it, so the next account does not replace it.
+    expect((await add(withPayee(payee))).walletAccountId).toBe(older);
+    const another = (await add(withPayee(payee))).walletAccountId;
+    expect([older, newer]).not.toContain(another);
+    expect(await states()).toEqual(
+      new Map([
+        [another, WalletAccountState.NEXT],
+        [newer, WalletAccountState.RETIRED],
+        [older, WalletAccountState.RETIRED],
+      ]),
+    );
+  });
+
+  test('gets its id again when it is named, also if its payee is unknown', async () => {
+    const unknown = await lose(null, 1);
+    const named = await lose(payeeOf('251900000002'), 2);
+
+    expect((await add(withPayee('251900000003'))).walletAccountId).not.toBe(unknown);
+    expect(await addAs(unknown, withPayee('251900000004'))).toBe(unknown);
+    expect(await failureOf(addAs(named, withPayee('251900000005')))).toMatchObject({
+      issues: { values: 'must have the payee account of the lost account: msisdn 251900000002' },
+    });
+    expect(await addAs(named, withPayee('251900000002'))).toBe(named);
+    // A payment of the lost time needs it, and its credentials were not accepted.
+    const { attemptId } = await desk.startDirect({ merchantId, orderNumber: 'L-1', phone: '0911224990' });
+    await desk.query('update core.payment_attempts set wallet_account_id = $1 where id = $2', [
+      storedId('wac', named),
+      storedId('pat', attemptId),
+    ]);
+    await merchantWallets.removeWalletAccount({ merchantId, walletAccountId: named });
+    expect(await addAs(named, withPayee('251900000002'))).toBe(named);
+  });
+
+  test.each([
+    ['of another merchant', async () => lose(null, 1)],
+    ['that was added again', async () => addAs(await lose(null, 1), values)],
+    ['that no restore lost', () => Promise.resolve(publicId('wac', v7()))],
+  ])('is not one %s', async (whose, prepare) => {
+    const id = (await prepare()) ?? '';
+    if (whose === 'of another merchant') ({ id: merchantId } = await stack.createMerchant());
+
+    expect(await failureOf(addAs(id, values))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { wallet_account_id: expect.stringContaining('must be an account of this merchant') },
+    });
   });
 });

@@ -174,6 +174,42 @@ test('an order that was paid to an account that its merchant does not have any m
   expect(await leaseOf(lost)).toEqual({ account, isSent: true });
 });
 
+test('money of an undecided payment at another payee account of its merchant moves the payment there during a recovery', async () => {
+  const merchantId = await createMerchant();
+  await useAccount(merchantId, '3001');
+  const paid = await pay(merchantId, 'M-1');
+  await leaseOf(paid);
+  const accountOf = async () => {
+    const { rows } = await desk.database.query<{ account: string | null }>(
+      'select wallet_account_id as account from core.payment_attempts where id = $1',
+      [storedId('pat', paid)],
+    );
+    return rows[0]?.account;
+  };
+
+  // Without a restore, every payment has the account with which it was sent.
+  const other = await useAccount(merchantId, '3002');
+  await reconcile('accountid 3002', [line(paid)]);
+  expect(await unclaimed()).toEqual([]);
+  await recoveries.beginRecovery({ backupTime: at(noon.toISOString()) });
+  await reconcile('accountid 3002', [line(paid)]);
+  expect(await unclaimed()).toEqual([`walleta | accountid 3002 | ${paid}`]);
+  const { recovery } = await recoveries.getRecovery({});
+  for (const { wallet, environment: of } of recovery?.wallets ?? [])
+    await recoveries.acceptRecovery({
+      subject: { case: 'wallet', value: { wallet, environment: of } },
+      reason: 'compared',
+    });
+
+  const open = await waitUntil('the recovery has finished', async () => {
+    const now = (await recoveries.getRecovery({})).recovery;
+    return now?.finishTime === undefined ? undefined : now;
+  });
+  expect(open.closedEnvironments).toEqual([]);
+  expect(await accountOf()).toBe(storedId('wac', other));
+  expect(await unclaimed()).toEqual([]);
+});
+
 // The last test, because the gateway takes no payments afterwards.
 test('a payment that was not sent at the time of the backup may have been sent since, with the account that was current', async () => {
   const [own, ordinary] = [await createMerchant(), await createMerchant()];

@@ -3,8 +3,10 @@ import { v7 } from 'uuid';
 import { RecoveryRow } from '../../../src/core/database/recovery-entities.ts';
 import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
+import { keepLostAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { StreamState } from '../../../src/core/domain/recovery.ts';
 import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
@@ -48,10 +50,13 @@ async function addAccount(
   payee: string | undefined,
   state = 'CURRENT',
   merchant = '',
-  { addedAt = lostFrom, check = 'ACCEPTED' }: { addedAt?: Date; check?: string } = {},
+  {
+    addedAt = lostFrom,
+    check = 'ACCEPTED',
+    id = v7({ msecs: addedAt.getTime() }),
+  }: { addedAt?: Date; check?: string; id?: string } = {},
 ): Promise<string> {
   const merchantId = merchant === '' ? await addMerchant() : merchant;
-  const id = v7({ msecs: addedAt.getTime() });
   await connection.query(
     `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
        sealed_secrets, check_result, created_at)
@@ -112,6 +117,7 @@ const read = (name: string, { status, until, createdAt = settledAt, tries = 1, d
 const completed: Reading = { status: 'COMPLETED', until: settledAt };
 
 const store = () => createRecoveryStore({ database, wallets: [wallet], newId: newRandomId, newUuid: v7 });
+const by = { actor: 'operator', requestId: '' };
 const shown = async () => {
   const check = (await store().latest())?.wallets[0];
   return {
@@ -166,11 +172,87 @@ test('without a complete stream an operator is needed when all statements are re
   await step();
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
 
-  const by = { actor: 'operator', requestId: '' };
   const subject = { type: 'wallet', environment: 'SANDBOX', wallet: 'walleta' } as const;
   await store().accept(subject, 'nothing was added', by);
   await step();
   expect(await shown()).toMatchObject({ state: 'ACCEPTED' });
+});
+
+test('without a complete stream one answer for the accounts of the lost time is enough for all wallets', async () => {
+  // At another wallet: the first account at this one may have been added in the lost time.
+  const id = await addAccount('accountid 3001');
+  await connection.query("update core.wallet_accounts set wallet = 'walletb' where id = $1", [id]);
+  await connection.query("update core.payee_accounts set wallet = 'walletb' where wallet_account_id = $1", [
+    id,
+  ]);
+  await begin('LOST');
+  await read('walleta', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
+
+  const accept = () => store().accept({ type: 'accounts' }, 'asked all merchants', by);
+  expect(await accept()).toMatchObject({ ok: true, value: { accountsAcceptedBy: 'operator' } });
+  expect(await accept()).toEqual({ ok: false, error: 'not_waiting' });
+  await step();
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+});
+
+test('a gateway whose merchants have never had accounts waits for no answer, and can get one', async () => {
+  await begin('LOST');
+  // Made-up credentials that a merchant adds during the recovery are no account of the lost time.
+  await addAccount('accountid 3001', 'NEXT', '', { addedAt: settledAt, check: 'REFUSED' });
+  await read('walleta', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+  expect((await store().latest())?.accountsAcceptedBy).toBe('');
+  expect(await store().accept({ type: 'accounts' }, 'there were none', by)).toMatchObject({ ok: true });
+});
+
+test('a complete stream leaves no question about accounts', async () => {
+  await begin('COMPLETE');
+  expect(await store().accept({ type: 'accounts' }, 'there were none', by)).toEqual({
+    ok: false,
+    error: 'not_waiting',
+  });
+});
+
+test('an account that only the stream names is waited for until its credentials are entered again', async () => {
+  const merchant = await addMerchant();
+  const [kept, lost] = [
+    await addAccount('accountid 3001', 'CURRENT', merchant),
+    v7({ msecs: lostFrom.getTime() }),
+  ];
+  await begin('COMPLETE');
+  const em = database.fork();
+  const { id: recoveryId } = await em.findOneOrFail(RecoveryRow, { finishedAt: null });
+  const change = {
+    merchantId: merchant as StoredId<'mer'>,
+    environment: 'SANDBOX' as const,
+    wallet: 'walleta',
+    walletAccountId: lost as StoredId<'wac'>,
+    payee: 'accountid 3002',
+    changedAt: lostFrom,
+  };
+  const known = { ...change, walletAccountId: kept as StoredId<'wac'>, payee: 'accountid 3001' };
+  const retired = { ...change, walletAccountId: null, payee: '' };
+  for (let times = 0; times < 2; times += 1) await keepLostAccounts(em, recoveryId, [known, change, retired]);
+  await read('walleta', completed);
+  await read('walleta/accountid 3001', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
+  const missing = async () =>
+    (await store().latest())?.wallets[0]?.missingAccounts.map(({ walletAccountId, payee }) => [
+      walletAccountId,
+      payee,
+    ]);
+  expect(await missing()).toEqual([[lost, 'accountid 3002']]);
+
+  await addAccount('accountid 3002', 'NEXT', merchant, { id: lost });
+  expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
+  expect(await missing()).toEqual([]);
+  await read('walleta/accountid 3002', completed);
+  await step();
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
 });
 
 test('an account that is removed during the recovery needs an operator, until it is added again', async () => {

@@ -16,6 +16,7 @@ const failing = { payee: 'accountid 3002', state: RecoveredStatementState.FAILIN
 const removed = { payee: 'accountid 3003', state: RecoveredStatementState.REMOVED };
 const operators = { payee: '', state: RecoveredStatementState.FAILING, detail: 'no route' };
 const added = 'merchants may have added accounts that the backup lacks';
+const answer = 'gatehouse restore accept --accounts';
 
 const { COMPLETE, PARTIAL } = RecoveryStream;
 const { NO_STATEMENT, OWN_ACCOUNTS, UNSPECIFIED } = RecoveredWalletProblem;
@@ -37,7 +38,7 @@ test.each([
     [added, '3001'],
   ],
   ['lost an account', COMPLETE, OWN_ACCOUNTS, [removed], ['accountid 3003 cannot be read', accept], [added]],
-  ['may lack accounts', PARTIAL, OWN_ACCOUNTS, [], [added, accept], ['cannot be read']],
+  ['may lack accounts', PARTIAL, OWN_ACCOUNTS, [], [added, answer, accept], ['cannot be read']],
   ['has no statement', PARTIAL, NO_STATEMENT, [], ['offers no statement', accept], [added]],
 ])(
   'the status of a wallet that %s shows what its recovery waits for',
@@ -55,3 +56,44 @@ test.each([
     for (const part of hidden) expect(status).not.toContain(part);
   },
 );
+
+const lost = {
+  merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn',
+  walletAccountId: 'wac_01m7xjbb99evv8hx2dqm5r8qgn',
+};
+const addAgain = `gatehouse merchant wallet add-account ${lost.merchantId} walleta --environment sandbox --account ${lost.walletAccountId}`;
+
+test.each([
+  ['a payee', { ...lost, payee: 'accountid 3001' }, ', accountid 3001;'],
+  ["the operator's payee", { ...lost, payee: '' }, ", the operator's account;"],
+  ['an unknown payee', lost, `${lost.merchantId};`],
+])('a missing account with %s is named with the command that adds it again', (_, account, name) => {
+  const wallet = {
+    environment: Environment.SANDBOX,
+    wallet: 'walleta',
+    state: RecoveredWalletState.WAITING,
+    problem: OWN_ACCOUNTS,
+    missingAccounts: [account],
+  };
+  const { text } = showRecovery(create(RecoverySchema, { stream: COMPLETE, wallets: [wallet] }));
+  const status = typeof text === 'string' ? text : text(10_000);
+
+  for (const part of [lost.walletAccountId, name, addAgain, accept]) expect(status).toContain(part);
+  for (const part of [added, 'Gatehouse reads its statements']) expect(status).not.toContain(part);
+});
+
+test.each([
+  ['asks an operator', '', ['not known', answer]],
+  ['names the operator who has answered', 'operator', ['added again: operator']],
+])('a recovery without all events %s about accounts of the lost time', (_, accountsAcceptedBy, parts) => {
+  const { text } = showRecovery(create(RecoverySchema, { stream: RecoveryStream.LOST, accountsAcceptedBy }));
+  const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
+
+  for (const part of parts) expect(status).toContain(part);
+  expect(status.includes(answer)).toBe(accountsAcceptedBy === '');
+});
+
+test('a recovery with all events asks for no accounts', () => {
+  const { text } = showRecovery(create(RecoverySchema, { stream: COMPLETE }));
+  expect(typeof text === 'string' ? text : text(10_000)).not.toContain('not known');
+});

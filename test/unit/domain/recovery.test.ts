@@ -130,25 +130,41 @@ const waits = { state: 'WAITING', hasStatement: true, obstacle: '' };
 const isRead = { state: 'READ', hasStatement: true, obstacle: '' };
 const needsOperator = { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
 
+type Accounts = 'never' | 'once' | 'accepted' | 'missing' | 'unnamed';
+
 test.each([
-  ["the operator's statement read", 'LOST', ['READ'], 'none', isRead],
-  ["the operator's statement unread", 'COMPLETE', ['READING'], 'none', waits],
-  ['every statement read, and the stream complete', 'COMPLETE', ['READ', 'READ'], 'known', isRead],
-  ['every statement read, and the stream lost', 'LOST', ['READ', 'READ'], 'known', needsOperator],
-  ['every statement read, and the stream with gaps', 'PARTIAL', ['READ', 'READ'], 'known', needsOperator],
-  ['an own statement unread', 'COMPLETE', ['READ', 'READING'], 'known', waits],
-  // The operator decides when nothing more can be read, or when reading fails repeatedly.
-  ['an own statement unread, and the stream lost', 'LOST', ['READ', 'READING'], 'known', waits],
-  ['a failing statement', 'COMPLETE', ['READ', 'FAILING'], 'known', waits],
-  ['a removed account', 'COMPLETE', ['READ', 'REMOVED'], 'known', needsOperator],
-  ['a removed account, which was the only one', 'COMPLETE', ['READ', 'REMOVED'], 'none', needsOperator],
-  ['a removed account, and another unread', 'COMPLETE', ['REMOVED', 'READING'], 'known', waits],
+  // Also when the first own account was added in the lost time. The recovery names that question without waiting for the answer.
+  ["the operator's statement read, at a gateway without own accounts", 'LOST', ['READ'], 'never', isRead],
+  ["the operator's statement unread", 'COMPLETE', ['READING'], 'never', waits],
+  ['every statement read, and the stream complete', 'COMPLETE', ['READ', 'READ'], 'once', isRead],
+  ['every statement read, and the stream lost', 'LOST', ['READ', 'READ'], 'once', needsOperator],
+  ['every statement read, and the stream with gaps', 'PARTIAL', ['READ', 'READ'], 'once', needsOperator],
+  ['an answer for the accounts', 'LOST', ['READ', 'READ'], 'accepted', isRead],
+  ['an answer for the accounts, and an own statement unread', 'LOST', ['READ', 'READING'], 'accepted', waits],
+  ['an own statement unread', 'COMPLETE', ['READ', 'READING'], 'once', waits],
+  // The operator decides when nothing more can be read, or when it fails again and again.
+  ['an own statement unread, and the stream lost', 'LOST', ['READ', 'READING'], 'once', waits],
+  ['a failing statement', 'COMPLETE', ['READ', 'FAILING'], 'once', waits],
+  ['a removed account', 'COMPLETE', ['READ', 'REMOVED'], 'once', needsOperator],
+  [
+    'a removed account, and an answer for the accounts',
+    'LOST',
+    ['READ', 'REMOVED'],
+    'accepted',
+    needsOperator,
+  ],
+  ['a removed account, and another unread', 'COMPLETE', ['REMOVED', 'READING'], 'once', waits],
+  ['an account that only the stream has', 'COMPLETE', ['READ'], 'missing', needsOperator],
   ['an account without a payee', 'COMPLETE', ['READ'], 'unnamed', waits],
-] as readonly (readonly [string, StreamState, StatementState[], 'none' | 'known' | 'unnamed', object])[])(
+] as readonly (readonly [string, StreamState, StatementState[], Accounts, object])[])(
   'recovery waits for a wallet as long as it must: %s',
   (_, stream, statements, accounts, after) => {
-    const hasOwnAccounts = accounts !== 'none';
-    const hasUnnamedAccounts = accounts === 'unnamed';
-    expect(walletAfter({ stream, statements, hasOwnAccounts, hasUnnamedAccounts })).toEqual(after);
+    const read = {
+      usesOwnAccounts: accounts !== 'never',
+      areAccountsAccepted: accounts === 'accepted',
+      hasMissingAccounts: accounts === 'missing',
+      hasUnnamedAccounts: accounts === 'unnamed',
+    };
+    expect(walletAfter({ stream, statements, ...read })).toEqual(after);
   },
 );

@@ -28,7 +28,7 @@ const maxSearchedAttempts = maxAttempts + 3;
 const endLength = 12;
 
 /** The part of an attempt's id that is derived: its last 12 characters. */
-const endOfAttemptId = (id: string): string => id.slice(-endLength);
+export const endOfAttemptId = (id: string): string => id.slice(-endLength);
 
 export function createAttemptIds(newId: NewId, key: Buffer): AttemptIds {
   // Prepared once. With a Buffer, every HMAC derives its key again, which takes longer than the HMAC.

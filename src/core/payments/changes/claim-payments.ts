@@ -5,13 +5,15 @@ import { OrderRow, PaymentAttemptRow } from '../../database/order-entities.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
+import { isInFlight } from '../../domain/order.ts';
 import type { Environment, Order, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { Wallet } from '../../domain/wallet.ts';
+import { endOfAttemptId } from './attempt-ids.ts';
 import type { AttemptIds, NumberedOrder } from './attempt-ids.ts';
 import type { OrderChanges } from './change-orders.ts';
-import { lockPaidAccount } from './paid-account.sql.ts';
+import { lockPaidAccount, payeeOf } from './paid-account.sql.ts';
 import { orderOfId } from './read-order.ts';
 
 /**
@@ -71,6 +73,19 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
       read: (em) => lockPaidAccount(em, storedId('mer', merchantId), money),
       decide(order, account, now) {
         if (account === undefined) return err('account_missing' as const);
+        const known = [
+          ...order.earlierAttempts,
+          ...(order.latestAttempt === null ? [] : [order.latestAttempt]),
+        ];
+        const paid = known.find((attempt) => endOfAttemptId(attempt.id) === money.referenceEnd);
+        // It was sent in the lost time, and nothing but the statement tells with which account.
+        if (paid !== undefined)
+          return ok({
+            changed: undefined,
+            attemptId: isInFlight(paid) ? paid.id : undefined,
+            account,
+            makesDue: 'attempt' as const,
+          });
         const at = new Date(
           Math.min(Math.max((money.occurredAt ?? now).getTime(), order.createdAt.getTime()), now.getTime()),
         );
@@ -89,16 +104,23 @@ export function createClaimPayments(parts: ClaimPaymentsParts): ClaimPayments {
           },
           at < order.expiresAt ? at : order.createdAt,
         );
-        return ok({ changed: started.ok ? started.value : undefined, attemptId, account });
+        return ok({
+          changed: started.ok ? started.value : undefined,
+          attemptId: started.ok ? attemptId : undefined,
+          account,
+        });
       },
       async write(em, { changed, attemptId, account }, { now }): Promise<Adopted> {
-        if (changed === undefined) return 'not_payable';
+        if (attemptId === undefined) return 'not_payable';
         const row = await em.findOneOrFail(PaymentAttemptRow, {
           merchantId: storedId('mer', merchantId),
           id: storedId('pat', attemptId),
         });
+        // A payment of the right account is decided as any other.
+        if (changed === undefined && (await payeeOf(em, row)) === money.payee) return 'not_payable';
         // The wallet has its request, so the wallet is asked and nothing is sent.
-        Object.assign(row, { status: 'UNKNOWN', maybeSent: true, walletAccountId: account });
+        const dueAt = row.dueAt ?? now;
+        Object.assign(row, { status: 'UNKNOWN', maybeSent: true, walletAccountId: account, dueAt });
         const { wallet, providerTransactionId } = money;
         await em.nativeUpdate(
           UnclaimedPaymentRow,

@@ -32,7 +32,7 @@ const known = <T>(value: T | undefined, what: string): T => {
 const timeOf = (time: Timestamp | undefined, what: string): Date => timestampDate(known(time, what));
 
 /** The stored id of an order, a merchant or an attempt. @throws TypeError for any other text */
-export function idIn<P extends 'ord' | 'mer' | 'pat' | 'evt' | 'rfd' | 'stl'>(
+export function idIn<P extends 'ord' | 'mer' | 'pat' | 'evt' | 'rfd' | 'stl' | 'wac'>(
   prefix: P,
   text: string,
 ): StoredId<P> {
@@ -87,6 +87,7 @@ export function orderColumns(message: OrderMessage) {
 export function attemptColumns(message: AttemptMessage, paymentType: PaymentType, transactionId: string) {
   const last = known(attemptStatusOf(message.status), 'attempt status');
   const createdAt = timeOf(message.createTime, 'create_time');
+  const { walletAccountId: account } = message;
   const inFlight = isInFlight({ status: last });
   return {
     id: idIn('pat', message.paymentAttemptId),
@@ -103,6 +104,7 @@ export function attemptColumns(message: AttemptMessage, paymentType: PaymentType
     leasedUntil: null,
     promptUntil: newAttemptSchedule(createdAt).promptUntil,
     ...(transactionId === '' ? {} : { providerTransactionId: transactionId }),
+    ...(account === undefined ? {} : { walletAccountId: account === '' ? null : idIn('wac', account) }),
   } satisfies Partial<PaymentAttemptRow>;
 }
 
@@ -172,11 +174,13 @@ export function latestParts(events: readonly OrderEventMessage[]) {
   const attempts = new Map<string, { message: AttemptMessage; transactionId: string }>();
   const refunds = new Map<string, RefundMessage>();
   for (const { paymentAttempt, refund, providerTransactionId } of events) {
-    if (paymentAttempt !== undefined)
-      attempts.set(paymentAttempt.paymentAttemptId, {
-        message: paymentAttempt,
-        transactionId: providerTransactionId,
-      });
+    if (paymentAttempt !== undefined) {
+      const { paymentAttemptId: id } = paymentAttempt;
+      // A core of an earlier version leaves the account out.
+      const account = paymentAttempt.walletAccountId ?? attempts.get(id)?.message.walletAccountId;
+      const message = { ...paymentAttempt, ...(account === undefined ? {} : { walletAccountId: account }) };
+      attempts.set(id, { message, transactionId: providerTransactionId });
+    }
     if (refund !== undefined) refunds.set(refund.refundId, refund);
   }
   return { attempts: [...attempts.values()], refunds: [...refunds.values()] };

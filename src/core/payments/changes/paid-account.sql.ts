@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredId } from '../../../contract/public-id.ts';
+import type { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { UnclaimedPaymentRow } from '../../database/recovery-entities.ts';
 
 /**
@@ -26,4 +27,17 @@ for share of a`,
     [merchantId, environment, wallet, payee],
   );
   return found?.id ?? (payee === '' ? null : undefined);
+}
+
+/** The payee account of an attempt: empty for the operator's, undefined when nothing is known of its account. */
+export async function payeeOf(
+  em: EntityManager,
+  { merchantId, walletAccountId }: Pick<PaymentAttemptRow, 'merchantId' | 'walletAccountId'>,
+): Promise<string | undefined> {
+  if (walletAccountId == null) return '';
+  const [row] = await em.execute<{ payee: string }[]>(
+    'select payee from core.payee_accounts where merchant_id = ? and wallet_account_id = ?',
+    [merchantId, walletAccountId],
+  );
+  return row?.payee;
 }

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LockMode } from '@mikro-orm/postgresql';
 import { isPublicId, storedId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 import { walletOf } from '../../../contract/payment-option.ts';
 import type { Order, OrderEvent as OrderEventMessage } from '../../../gen/gatehouse/v1/order_pb.js';
 import type { Database } from '../../database/database.ts';
@@ -13,6 +14,7 @@ import { WalletAccountRow } from '../../database/wallet-account-entity.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { eventTypeOf } from '../../rpc/order-messages.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { AccountTimeline } from './account-timeline.ts';
 import { attemptColumns, idIn, latestParts, orderColumns, refundColumns } from './lost-order.ts';
 
 /** An event that the database lost, with the bytes that it had. */
@@ -44,7 +46,11 @@ const batchSize = 100;
  * missing is rebuilt too: its latest state matters more than a gap in its history, which `doctor` reports. The result of each order
  * is recorded in the same transaction.
  */
-export async function rebuildOrders(database: Database, lost: readonly LostEvent[]): Promise<Rebuilt> {
+export async function rebuildOrders(
+  database: Database,
+  lost: readonly LostEvent[],
+  accounts: AccountTimeline,
+): Promise<Rebuilt> {
   const byOrder = Map.groupBy(lost, ({ event }) => event.order?.orderId ?? '');
   const all = [...byOrder].map(([orderId, events]) => ({
     orderId,
@@ -57,7 +63,7 @@ export async function rebuildOrders(database: Database, lost: readonly LostEvent
     const results = await database.fork().transactional(async (em) => {
       const each: { orderId: string; result: number | Conflict }[] = [];
       for (const { orderId, events } of all.slice(first, first + batchSize)) {
-        const result = await rebuildOrder(em, events).catch(unreadable);
+        const result = await rebuildOrder(em, events, accounts).catch(unreadable);
         const order = events.at(-1)?.event.order;
         if (order !== undefined && result !== 0)
           await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
@@ -95,7 +101,11 @@ async function recordResult(em: EntityManager, order: Order, state: RecoveredOrd
 }
 
 /** Returns the number of added events, or why the order cannot be rebuilt. Decides before it writes anything. */
-async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promise<number | Conflict> {
+async function rebuildOrder(
+  em: EntityManager,
+  all: readonly LostEvent[],
+  accounts: AccountTimeline,
+): Promise<number | Conflict> {
   const last = all.at(-1)?.event.order;
   if (last === undefined) return { state: 'UNREADABLE', why: 'an event has no order' };
   const columns = orderColumns(last);
@@ -142,7 +152,7 @@ async function rebuildOrder(em: EntityManager, all: readonly LostEvent[]): Promi
         merchantId,
         environment,
         orderId: id,
-        walletAccountId: await currentAccount(em, { ...attempt, merchantId, environment }),
+        walletAccountId: await accountOf(em, { ...attempt, merchantId, environment }, accounts),
       });
     // The columns about the work at the wallet keep their values.
     else em.assign(there, { ...attempt, leases: Math.max(1, there.leases), origin: there.origin });
@@ -174,16 +184,28 @@ function eventColumns(event: OrderEventMessage, payload: Uint8Array) {
   };
 }
 
-/** The merchant's own account at the wallet, which the attempt began with, unless the merchant changed it meanwhile. */
-async function currentAccount(
+/**
+ * The account with which the attempt was requested, null for the operator's. Its events name it once it has ended. Before, it is the one that
+ * new payments used when it began: in the lost time, or else now. The database may lack the account. Then the wallet is not asked
+ * before it is added again.
+ */
+async function accountOf(
   em: EntityManager,
-  {
-    merchantId,
-    environment,
-    paymentOption,
-  }: Pick<PaymentAttemptRow, 'merchantId' | 'environment' | 'paymentOption'>,
-) {
+  attempt: Pick<
+    PaymentAttemptRow,
+    'merchantId' | 'environment' | 'paymentOption' | 'origin' | 'createdAt'
+  > & {
+    readonly walletAccountId?: StoredId<'wac'> | null;
+  },
+  accounts: AccountTimeline,
+): Promise<StoredId<'wac'> | null> {
+  const { merchantId, environment, paymentOption, origin, createdAt, walletAccountId } = attempt;
+  if (walletAccountId !== undefined) return walletAccountId;
+  // A payer pays without a request of ours to the operator's account only.
+  if (origin === 'PAYER') return null;
   const wallet = walletOf(paymentOption);
+  const then = accounts.at({ merchantId, environment, wallet, createdAt });
+  if (then !== undefined) return then;
   const account = await em.findOne(WalletAccountRow, { merchantId, environment, wallet, state: 'CURRENT' });
   return account?.id ?? null;
 }

@@ -366,6 +366,14 @@ export declare type AddWalletAccountRequest = Message<"gatehouse.v1.AddWalletAcc
    * @generated from field: map<string, string> values = 4;
    */
   values: { [key: string]: string };
+
+  /**
+   * The id of an account that a restore of the database lost, as RecoveryService.GetRecovery names it: "wac_…". Its payments then
+   * belong to the added account. Empty for any other account, and for a lost one that its payee account identifies.
+   *
+   * @generated from field: string wallet_account_id = 5;
+   */
+  walletAccountId: string;
 };
 
 /**

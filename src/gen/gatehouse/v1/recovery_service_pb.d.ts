@@ -95,6 +95,40 @@ export declare type RecoveredStatement = Message<"gatehouse.v1.RecoveredStatemen
 export declare const RecoveredStatementSchema: GenMessage<RecoveredStatement>;
 
 /**
+ * An account of a merchant that payments of the lost time may have used, and that the restored database did not have.
+ *
+ * @generated from message gatehouse.v1.MissingAccount
+ */
+export declare type MissingAccount = Message<"gatehouse.v1.MissingAccount"> & {
+  /**
+   * The merchant: "mer_…". The restored database may lack it too.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The account: "wac_…". AddWalletAccount takes it.
+   *
+   * @generated from field: string wallet_account_id = 2;
+   */
+  walletAccountId: string;
+
+  /**
+   * The payee account, such as `accountid 3001`; empty for the operator's. Absent when only payments name the account.
+   *
+   * @generated from field: optional string payee = 3;
+   */
+  payee?: string | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.MissingAccount.
+ * Use `create(MissingAccountSchema)` to create a new message.
+ */
+export declare const MissingAccountSchema: GenMessage<MissingAccount>;
+
+/**
  * A wallet in one environment.
  *
  * @generated from message gatehouse.v1.RecoveredWallet
@@ -149,6 +183,13 @@ export declare type RecoveredWallet = Message<"gatehouse.v1.RecoveredWallet"> & 
    * @generated from field: repeated gatehouse.v1.RecoveredStatement unread_statements = 7;
    */
   unreadStatements: RecoveredStatement[];
+
+  /**
+   * The accounts whose credentials were not entered again, the newest first.
+   *
+   * @generated from field: repeated gatehouse.v1.MissingAccount missing_accounts = 8;
+   */
+  missingAccounts: MissingAccount[];
 };
 
 /**
@@ -260,6 +301,14 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
    * @generated from field: google.protobuf.Timestamp erasures_lost_from_time = 14;
    */
   erasuresLostFromTime?: Timestamp | undefined;
+
+  /**
+   * The operator who says that the accounts which merchants added or changed in the lost time were added again; empty before that.
+   * While it is empty and the stream is PARTIAL or LOST, nothing tells which these are.
+   *
+   * @generated from field: string accounts_accepted_by = 15;
+   */
+  accountsAcceptedBy: string;
 };
 
 /**
@@ -378,6 +427,15 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
      */
     value: boolean;
     case: "erasures";
+  } | {
+    /**
+     * True: every account that a merchant added or changed in the lost time was added again, or there was none. Only if the stream is
+     * PARTIAL or LOST. It can also be recorded when the recovery has finished.
+     *
+     * @generated from field: bool accounts = 5;
+     */
+    value: boolean;
+    case: "accounts";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -704,8 +762,9 @@ export enum RecoveredWalletProblem {
   NO_STATEMENT = 1,
 
   /**
-   * Merchants have accounts of their own at the wallet, and statements do not show all of their payments: an account was removed
-   * before its statement was read, or accounts may have been added since the backup, because the stream is not COMPLETE.
+   * Merchants have accounts of their own, and the statements that core can read do not show all of their payments: an account was
+   * removed before its statement was read, the stream names one that is missing, or accounts may have been added at this wallet since
+   * the backup, because the stream is not COMPLETE and no operator has answered for them.
    *
    * @generated from enum value: RECOVERED_WALLET_PROBLEM_OWN_ACCOUNTS = 2;
    */

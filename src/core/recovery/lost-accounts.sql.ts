@@ -1,0 +1,72 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StoredId } from '../../contract/public-id.ts';
+import type { Environment } from '../domain/order.ts';
+import type { AccountChange } from '../events/account-changes.ts';
+
+/** Keeps the accounts of the stream that the database has never had. A repeat changes nothing. */
+export async function keepLostAccounts(
+  em: EntityManager,
+  recoveryId: string,
+  changes: readonly AccountChange[],
+): Promise<void> {
+  for (const { merchantId, environment, wallet, walletAccountId, payee, changedAt } of changes) {
+    if (walletAccountId === null) continue;
+    await em.execute(
+      `
+insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
+select ?, asked.merchant_id, asked.id, ?::core.environment, ?, ?, ?
+from (select ?::uuid as merchant_id, ?::uuid as id) asked
+where ${neverHere('asked')}
+on conflict (recovery_id, merchant_id, wallet_account_id) do update
+  set payee = coalesce(excluded.payee, recovery_accounts.payee),
+    promoted_at = greatest(excluded.promoted_at, recovery_accounts.promoted_at)`,
+      [recoveryId, environment, wallet, payee, changedAt.toISOString(), merchantId, walletAccountId],
+    );
+  }
+}
+
+/** Keeps the accounts that only rebuilt payments name. The stream has their changes too, unless an earlier version of core wrote it. */
+export const keepPaidAccounts = (em: EntityManager, recoveryId: string): Promise<unknown> =>
+  em.execute(
+    `
+insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet)
+select distinct on (asked.merchant_id, asked.id)
+  ?::uuid, asked.merchant_id, asked.id, asked.environment, regexp_replace(asked.payment_option, '_[a-z]+$', '')
+from (
+  select merchant_id, wallet_account_id as id, environment, payment_option
+  from core.payment_attempts where wallet_account_id is not null
+) asked
+where ${neverHere('asked')}
+on conflict do nothing`,
+    [recoveryId],
+  );
+
+/** The payees of accounts that were removed remain. */
+const neverHere = (asked: string): string => `not exists (
+  select from core.payee_accounts p where p.merchant_id = ${asked}.merchant_id and p.wallet_account_id = ${asked}.id
+) and not exists (
+  select from core.wallet_accounts a where a.merchant_id = ${asked}.merchant_id and a.id = ${asked}.id
+)`;
+
+/** An account that was in use in the lost time, and whose credentials were not entered again. */
+export interface MissingAccount {
+  readonly merchantId: StoredId<'mer'>;
+  readonly walletAccountId: StoredId<'wac'>;
+  readonly environment: Environment;
+  readonly wallet: string;
+  /** Empty for the operator's; null when it is not known. */
+  readonly payee: string | null;
+}
+
+/** The newest first. */
+export const readMissingAccounts = (em: EntityManager, recoveryId: string): Promise<MissingAccount[]> =>
+  em.execute<MissingAccount[]>(
+    `
+select r.merchant_id as "merchantId", r.wallet_account_id as "walletAccountId", r.environment, r.wallet, r.payee
+from core.recovery_accounts r
+where r.recovery_id = ? and not exists (
+  select from core.wallet_accounts a where a.merchant_id = r.merchant_id and a.id = r.wallet_account_id
+)
+order by r.environment, r.wallet, r.promoted_at desc nulls last, r.wallet_account_id`,
+    [recoveryId],
+  );
