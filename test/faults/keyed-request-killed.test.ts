@@ -14,8 +14,8 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** PostgreSQL's message of a simple query `commit`. */
-const commit = 'q\0\0\0\x0bcommit\0';
+/** A part of PostgreSQL's message Bind: the empty name of a portal, and the name of the prepared statement `commit`. */
+const commit = '\0commit\0';
 
 /**
  * A network between core and PostgreSQL. It delivers the commit of a transaction that uses idempotency keys, and never its
