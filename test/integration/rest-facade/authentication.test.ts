@@ -173,6 +173,17 @@ describe('core is not called for', () => {
   });
 });
 
+test('spaces around a key do not count, because HTTP strips them', async () => {
+  const { asked, verify } = await facadeKnowing(() => good);
+  expect(await verify(' k ')).toBe(404);
+  expect(asked).toEqual(['k']);
+});
+
+test('a key with characters beyond ASCII is refused like any other wrong key', async () => {
+  const { verify } = await facadeKnowing(refuse);
+  expect(await verify('svc_test_\u00e9')).toBe(401);
+});
+
 describe('a 401 names the probable mistake, seen from the request only', () => {
   const random = `${'A'.repeat(43)}0000000`;
   const live = `svc_live_${random}`;
