@@ -114,7 +114,8 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   desk = await openDispatchDesk(postgres.url);
   const { held, behaviour, release } = onDemand();
   const shop = await desk.receive(behaviour);
-  const dispatcher = await desk.startDispatcher({ leaseMs: 2_000, deadlineMs: 1_500 });
+  // Longer than any restart takes: after its lease, a lane may be claimed anew, and its webhooks are sent again.
+  const dispatcher = await desk.startDispatcher({ leaseMs: 60_000, deadlineMs: 30_000 });
   const urls = { url: shop.origin };
   await desk.add(urls, urls, urls, urls);
   await waitUntil('two are on their way', () => held.length === 2);
