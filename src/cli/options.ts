@@ -145,10 +145,12 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'continue an earlier list, with the same filters');
 
+const both = 'both environments';
+
 /** The name of an environment in commands: sandbox, production. */
 export const environmentWord = (environment: Environment): string =>
-  wordOf(EnvironmentSchema, environment) ?? 'both environments';
+  wordOf(EnvironmentSchema, environment) ?? both;
 
 /** The name of an environment in output, in capitals so that readers notice it: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
-  environmentWord(environment).toUpperCase();
+  wordOf(EnvironmentSchema, environment)?.toUpperCase() ?? both;
