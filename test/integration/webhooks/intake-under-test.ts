@@ -55,6 +55,8 @@ export interface IntakeStart {
   readonly onDeliveries?: () => void;
   /** Replaces the write of deliveries. */
   readonly write?: (database: Database) => DeliveryWriter['write'];
+  /** Replaces the clock. A clock that stands still makes no regular read of core's list due. */
+  readonly now?: () => Date;
 }
 
 /** Real cores, a real broker and a database, and the intake between them. */
@@ -119,7 +121,11 @@ export async function openIntakeDesk({
     const now = (): Date => new Date();
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
 
-    const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined, write } = {}) => {
+    const startIntake: IntakeDesk['startIntake'] = ({
+      onDeliveries = () => undefined,
+      write,
+      now = () => new Date(),
+    } = {}) => {
       const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
       // A connection that was never open cannot be closed, so the test waits until the broker is available again.
       cleanUps.push(async () => {
@@ -133,6 +139,7 @@ export async function openIntakeDesk({
         orders,
         onDeliveries,
         write,
+        now,
       });
       cleanUps.push(intake.stop);
       return intake;
@@ -197,6 +204,7 @@ interface IntakeOptions {
   readonly orders: Client<typeof OrderService>;
   readonly onDeliveries: () => void;
   readonly write: IntakeStart['write'];
+  readonly now: () => Date;
 }
 
 function runIntake({
@@ -206,10 +214,10 @@ function runIntake({
   orders,
   onDeliveries,
   write,
+  now,
 }: IntakeOptions): RunningIntake {
   const { logger, log } = keptLog();
   const stopping = new AbortController();
-  const now = (): Date => new Date();
   let announced = 0;
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
