@@ -31,8 +31,9 @@ const turns = 4;
 
 const scenarios: Readonly<Record<string, { readonly count: number; readonly request: Request }>> = {
   register: { count: 1_000, request: registration },
-  'verify pending': { count: 2_000, request: verifyPending(orders) },
-  'verify ended': { count: 2_000, request: verifyEnded(orders) },
+  // Many, because core goes on sealing the events of the registrations meanwhile.
+  'verify pending': { count: 6_000, request: verifyPending(orders) },
+  'verify ended': { count: 12_000, request: verifyEnded(orders) },
 };
 
 /** Sends requests over kept connections, and returns the CPU of one in the processes together, in microseconds. */
