@@ -113,8 +113,13 @@ export function logInSpan(span: Span | undefined, writeLine: () => void): void {
   }
 }
 
-/** The JSON members of a log line that name its span, after a comma; empty without one. Ids need no escaping. */
+/**
+ * The JSON members of a log line that name its span, after a comma; empty without one. Ids need no escaping. The id of a span that
+ * is not recorded leads nowhere, and a longer line costs more.
+ */
 export const traceMembersOfLine = (): string => {
   const span = spanOfLine === 'active' ? active.getStore() : spanOfLine;
-  return span === undefined ? '' : `,"trace_id":"${span.context.traceId}","span_id":"${span.context.spanId}"`;
+  if (span === undefined) return '';
+  const { traceId, spanId, isSampled } = span.context;
+  return isSampled ? `,"trace_id":"${traceId}","span_id":"${spanId}"` : `,"trace_id":"${traceId}"`;
 };

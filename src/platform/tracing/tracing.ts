@@ -60,24 +60,12 @@ function createTracing(
     return pool.slice(used, (used += digits));
   };
 
-  const beginBelow = (name: string, parent: TraceContext | undefined, options: SpanOptions): Span => {
+  const beginBelow: BeginBelow = (name, parent, options) => {
     const isSampled = parent?.isSampled ?? random() < ratio;
     if (isSampled) return sampled.begin(name, parent, options, beginUnsampled);
     return beginUnsampled({ traceId: parent?.traceId ?? randomHex(32), spanId: randomHex(16), isSampled });
   };
-  /** Spans below it share its id: nothing records them. */
-  const beginUnsampled = (context: TraceContext): Span => {
-    const span: Span = {
-      context,
-      begin: (name, options) =>
-        options?.parent === undefined ? span : beginBelow(name, options.parent, options),
-      set: ignore,
-      rename: ignore,
-      link: ignore,
-      end: ignore,
-    };
-    return span;
-  };
+  const beginUnsampled = (context: TraceContext): Span => new UnsampledSpan(context, beginBelow);
 
   return {
     beginAtEdge(name, traceparent, options) {
@@ -91,4 +79,24 @@ function createTracing(
   };
 }
 
-const ignore = (): void => undefined;
+type BeginBelow = (name: string, parent: TraceContext | undefined, options: SpanOptions) => Span;
+
+/** Almost every request has one, so its methods are shared. Spans below it are itself: nothing records them. */
+class UnsampledSpan implements Span {
+  readonly context: TraceContext;
+  readonly #beginBelow: BeginBelow;
+
+  constructor(context: TraceContext, beginBelow: BeginBelow) {
+    this.context = context;
+    this.#beginBelow = beginBelow;
+  }
+
+  begin(name: string, options?: SpanOptions): Span {
+    return options?.parent === undefined ? this : this.#beginBelow(name, options.parent, options);
+  }
+
+  set(): void {}
+  rename(): void {}
+  link(): void {}
+  end(): void {}
+}

@@ -33,12 +33,11 @@ test('a line is one JSON object with time, level by name, process and instance',
   });
 });
 
-test('a line that is written in a span has the unmasked ids of the span', () => {
-  const context = {
-    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-    spanId: '0911223344556677',
-    isSampled: false,
-  };
+test.each([
+  ['recorded', true, '0911223344556677'],
+  ['not recorded', false, undefined],
+])('a line in a span that is %s has the unmasked ids that lead somewhere', (_, isSampled, loggedSpanId) => {
+  const context = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '0911223344556677', isSampled };
   const span: Span = {
     context,
     begin: () => span,
@@ -47,12 +46,9 @@ test('a line that is written in a span has the unmasked ids of the span', () => 
     link: () => undefined,
     end: () => undefined,
   };
-  expect(runInSpan(span, () => write({ order_id: 'ord_1' })).json).toMatchObject({
-    trace_id: context.traceId,
-    span_id: context.spanId,
-    order_id: 'ord_1',
-    msg: 'said',
-  });
+  const { trace_id, span_id, ...others } = runInSpan(span, () => write({ order_id: 'ord_1' })).json;
+  expect({ trace_id, span_id }).toEqual({ trace_id: context.traceId, span_id: loggedSpanId });
+  expect(others).toMatchObject({ order_id: 'ord_1', msg: 'said' });
   expect(write({}).json).not.toHaveProperty('trace_id');
 });
 
