@@ -169,8 +169,7 @@ async function eventsOf(orderNumber: string): Promise<OrderEvent[]> {
 /** The lines of a process that have the trace's id and, if the trace is recorded, the id of one of its spans. */
 const linesOf = ({ log }: GatehouseProcess, traceId: string, isRecorded = true): LogLine[] =>
   log.filter(
-    (line) =>
-      line['trace_id'] === traceId && /^[0-9a-f]{16}$/.test(String(line['span_id'])) === isRecorded,
+    (line) => line['trace_id'] === traceId && /^[0-9a-f]{16}$/.test(String(line['span_id'])) === isRecorded,
   );
 
 const lineOf = (
