@@ -18,6 +18,8 @@ export type KeyVerdict =
       /** The limit in the merchant's terms; 0 for the standard limit. */
       readonly requestsPerSecond: number;
       readonly scopes: readonly ApiKeyScope[];
+      /** Answers about ended orders may be reused as long as it is the same; empty if they may not. */
+      readonly endedOrdersVersion: string;
     }
   | { readonly kind: 'refused'; readonly reason: 'INVALID_API_KEY' }
   | {
@@ -86,8 +88,8 @@ export function createKeyAuthenticator({
   async function ask({ apiKey, options }: Question): Promise<KeyVerdict> {
     try {
       const answer = await apiKeys.authenticateApiKey({ apiKey, environment }, options);
-      const { merchantId, apiKeyId, requestsPerSecond, scopes } = answer;
-      return { kind: 'accepted', merchantId, apiKeyId, requestsPerSecond, scopes };
+      const { merchantId, apiKeyId, requestsPerSecond, scopes, endedOrdersVersion } = answer;
+      return { kind: 'accepted', merchantId, apiKeyId, requestsPerSecond, scopes, endedOrdersVersion };
     } catch (error) {
       const verdict = verdictOf(error);
       if (verdict === undefined) throw error;

@@ -17,6 +17,8 @@ export interface Caller {
   readonly merchantId: string;
   readonly apiKeyId: string;
   readonly scopes: readonly ApiKeyScope[];
+  /** Answers about ended orders may be reused as long as it is the same; empty if they may not. */
+  readonly endedOrdersVersion: string;
 }
 
 /** Keys have about 60 characters. A much longer text cannot be a key and is refused without a call to core. */

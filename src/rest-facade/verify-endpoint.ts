@@ -67,8 +67,8 @@ export function addVerifyEndpoint(
       const reading = readFields(request, verifyFields);
       const orderNumber = reading.text('order_number');
       logOrderNumber(request, orderNumber);
-      const { merchantId } = callerOf(request);
-      const name = { merchantId, orderNumber };
+      const { merchantId, endedOrdersVersion } = callerOf(request);
+      const name = { merchantId, endedOrdersVersion, orderNumber };
       const read = () =>
         calls.find({ merchantId, environment, key: { case: 'orderNumber', value: orderNumber } }, request.id);
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {

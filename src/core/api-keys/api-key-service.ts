@@ -66,7 +66,8 @@ export function apiKeyService({
     const whose = { merchant_id: found.merchantId, api_key_id: found.id };
     const refusal = refuseMerchant(merchant, environment, whose);
     if (refusal !== undefined) throw refusal;
-    return { key: found, requestsPerSecond: merchant.requestsPerSecond };
+    const { requestsPerSecond, endedOrdersVersion } = merchant;
+    return { key: found, requestsPerSecond, endedOrdersVersion };
   };
 
   return rpcService(
@@ -74,11 +75,11 @@ export function apiKeyService({
     {
       async authenticateApiKey(request, context) {
         const environment = valuesOrThrow(parseEnvironment(request.environment));
-        const { key, requestsPerSecond } = await authenticate(request.apiKey, environment);
+        const { key, ...ofMerchant } = await authenticate(request.apiKey, environment);
         await store.touch(key);
         annotate(context, { merchant_id: key.merchantId, api_key_id: key.id });
         const scopes = key.scopes.map((scope) => scopeNumbers[scope]);
-        return { merchantId: key.merchantId, apiKeyId: key.id, requestsPerSecond, scopes };
+        return { merchantId: key.merchantId, apiKeyId: key.id, scopes, ...ofMerchant };
       },
       async issueApiKey(request, context) {
         const { merchantId, environment, label, scopes } = valuesOrThrow(

@@ -40,6 +40,7 @@ import { Migration043PayeeAccounts } from './migrations/migration-043-payee-acco
 import { Migration044SevenDigits } from './migrations/migration-044-seven-digits.ts';
 import { Migration045OwnAccountRecovery } from './migrations/migration-045-own-account-recovery.ts';
 import { Migration046AccountChanges } from './migrations/migration-046-account-changes.ts';
+import { Migration047EndedOrdersVersion } from './migrations/migration-047-ended-orders-version.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -89,6 +90,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration044SevenDigits,
         Migration045OwnAccountRecovery,
         Migration046AccountChanges,
+        Migration047EndedOrdersVersion,
       ],
       migrationLock: 7_142_001,
     },

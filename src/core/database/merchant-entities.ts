@@ -33,6 +33,8 @@ export const MerchantRow = defineEntity({
     refundRoleLimits: p.json<RefundPolicy['refundRoleLimits']>(),
     /** 0 for the period of the deployment. */
     personalDataDays: p.integer().default(0),
+    /** Changes when ended orders may differ from what was read before: after an erasure, or in a restored database. */
+    endedOrdersVersion: p.uuid().default('00000000-0000-0000-0000-000000000000'),
     createdAt: time(),
     updatedAt: time(),
   },

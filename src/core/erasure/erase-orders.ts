@@ -99,10 +99,19 @@ function eraseInDatabase(
           events: read.get(orderId) ?? [],
           isRequested: requestedIds.has(orderId),
         });
+      if (erased.length > 0) await replaceEndedOrdersVersion(client, merchantId);
       const published = erased.flatMap((orderId) => sealed.get(orderId) ?? []);
       return { erased, obstacles, published };
     },
   );
+}
+
+/** Facades then read the merchant's ended orders again. */
+async function replaceEndedOrdersVersion(client: PoolClient, merchantId: string): Promise<void> {
+  await runStatement(client, {
+    text: 'update core.merchants set ended_orders_version = gen_random_uuid() where id = $1',
+    values: [merchantId],
+  });
 }
 
 const readAll = (events: readonly SealedEvent[]): OrderEvent[] =>

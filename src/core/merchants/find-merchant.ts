@@ -19,6 +19,8 @@ export interface MerchantTerms extends AgreedTerms, MerchantStanding, RefundPoli
   readonly name: string;
   readonly contact: MerchantContact;
   readonly sessionLifetimeMs: number;
+  /** Differs when the merchant's ended orders may differ from what was read before. */
+  readonly endedOrdersVersion: string;
 }
 
 /** The terms of a merchant, by its public id; undefined when there is no such merchant. */

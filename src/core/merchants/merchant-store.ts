@@ -39,7 +39,9 @@ type AuditDetails = Readonly<Record<string, string | number>>;
 
 /** The fields of a merchant to set. */
 export interface MerchantUpdate {
-  readonly set: Partial<Omit<Merchant, 'id' | 'createdAt' | 'updatedAt' | keyof MerchantStanding>>;
+  readonly set: Partial<
+    Omit<Merchant, 'id' | 'createdAt' | 'updatedAt' | 'endedOrdersVersion' | keyof MerchantStanding>
+  >;
   readonly details: AuditDetails;
   /** The `updatedAt` of the merchant that the editor read; if absent, any version is accepted. */
   readonly expectedAt?: Date;
@@ -126,7 +128,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     async terms(merchantId) {
       const merchant = await find(merchantId);
       if (merchant === undefined) return undefined;
-      const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
+      const { name, status, productionActivated, sessionLifetimeSeconds, endedOrdersVersion } = merchant;
       const sessionLifetimeMs = sessionLifetimeSeconds * 1000;
       const contact = contactOf(merchant);
       const { refundApprovalLimits, refundRoleLimits } = merchant;
@@ -138,6 +140,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
         status,
         productionActivated,
         sessionLifetimeMs,
+        endedOrdersVersion,
         ...termsOf(merchant),
       };
     },

@@ -65,5 +65,7 @@ where p.status in ('REQUESTED', 'SENT', 'UNKNOWN') and (p.status = 'REQUESTED' o
   await em.execute(
     "update core.stray_payments set maybe_sent = true where status = 'REVERSAL_DUE' and not maybe_sent",
   );
+  // Facades may remember ended orders that this database does not have, or has as PENDING.
+  await em.execute('update core.merchants set ended_orders_version = gen_random_uuid()');
   await em.execute('update core.database_life set home = core.database_home(), seen_at = now()');
 }

@@ -127,6 +127,22 @@ const shown = async () => {
   };
 };
 
+test('facades read the ended orders of all merchants again', async () => {
+  const versions = async () => {
+    const { rows } = await connection.query<{ id: string; version: string }>(
+      'select id::text as id, ended_orders_version::text as version from core.merchants',
+    );
+    return new Map(rows.map(({ id, version }) => [id, version]));
+  };
+  await addMerchant();
+  await addMerchant();
+  const before = await versions();
+  await begin('COMPLETE');
+  const after = await versions();
+  expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted());
+  for (const [id, version] of after) expect(version).not.toBe(before.get(id));
+});
+
 test('the statement of each payee account is requested once, however many merchants share it', async () => {
   await addAccount('accountid 3001');
   await addAccount('accountid 3001', 'RETIRED');

@@ -6,18 +6,23 @@ import { createWaitingSlots } from '../../../src/rest-facade/waiting-slots.ts';
 import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
-// An ended order never changes, so verify answers about it from the facade's cache.
+// An ended order changes only by an erasure or a restore, so verify answers about it from the facade's cache.
 
 let facade: FacadeOverRpc;
 let reads: string[] = [];
 let status = OrderStatus.PENDING;
 let elapsedMs = 0;
+let endedOrdersVersion = 'v1';
 
 beforeAll(async () => {
   facade = await startFacadeOverRpc(
     {
       apiKeys: {
-        authenticateApiKey: ({ apiKey }) => ({ merchantId: `mer_${apiKey}`, apiKeyId: `key_${apiKey}` }),
+        authenticateApiKey: ({ apiKey }) => ({
+          merchantId: `mer_${apiKey}`,
+          apiKeyId: `key_${apiKey}`,
+          endedOrdersVersion,
+        }),
       },
       orders: {
         getOrder: ({ merchantId, key }) => {
@@ -41,7 +46,6 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   reads = [];
-  elapsedMs = 0;
 });
 afterAll(() => facade.close());
 
@@ -84,14 +88,44 @@ test('a merchant gets the answer about its own order, never that of another with
   expect(reads).toEqual(['mer_one shared', 'mer_two shared']);
 });
 
-test('core is called again after a minute', async () => {
+/** The facade asks again who a key belongs to. */
+const keyIsForgotten = (): void => void (elapsedMs += 3_001);
+
+test('core is called again when it says that ended orders may have changed', async () => {
+  status = OrderStatus.COMPLETED;
+  await verify('erased');
+  keyIsForgotten();
+  await verify('erased');
+  expect(reads).toHaveLength(1);
+
+  endedOrdersVersion = 'v2';
+  await verify('erased');
+  expect(reads).toHaveLength(1);
+  keyIsForgotten();
+  await verify('erased');
+  await verify('erased');
+  expect(reads).toHaveLength(2);
+});
+
+test('core is called each time if it does not say so, as an older core', async () => {
+  status = OrderStatus.COMPLETED;
+  endedOrdersVersion = '';
+  keyIsForgotten();
+  await verify('unknown');
+  await verify('unknown');
+  expect(reads).toHaveLength(2);
+  endedOrdersVersion = 'v2';
+  keyIsForgotten();
+});
+
+test('core is called again after ten minutes', async () => {
   status = OrderStatus.COMPLETED;
   await verify('old');
-  elapsedMs = 59_000;
+  elapsedMs += 599_000;
   await verify('old');
   expect(reads).toHaveLength(1);
 
-  elapsedMs = 61_000;
+  elapsedMs += 2_000;
   await verify('old');
   expect(reads).toHaveLength(2);
 });
