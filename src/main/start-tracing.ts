@@ -1,4 +1,3 @@
-import { randomFillSync } from 'node:crypto';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Stoppable } from '../platform/lifecycle.ts';
 import { startTracing as start } from '../platform/tracing/tracing.ts';
@@ -30,7 +29,6 @@ export async function startTracing(
     instance,
     version: manifest.version,
     logger,
-    fillRandom: (bytes) => void randomFillSync(bytes),
     random: Math.random,
   });
   if (tracing !== undefined) logger.info({ ratio: settings.ratio }, 'tracing is on');

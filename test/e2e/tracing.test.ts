@@ -308,14 +308,25 @@ describe('tracing', () => {
     await register({ traceparent: `00-${traceId}-${randomHex(8)}-01` }, sandboxOf(facade));
     await lineOf(facade, traceId, 'request', false);
     await lineOf(processes().core, traceId, 'rpc', false);
-    for (const traceparent of [`00-${'0'.repeat(32)}-${randomHex(8)}-01`, randomHex(8_000), '00-x'])
-      expect((await register({ traceparent }, sandboxOf(facade))).status).toBe(201);
-    await waitUntil('each unusable trace is replaced by a new one', () => {
+    expect((await register({}, sandboxOf(facade))).status).toBe(201);
+    await waitUntil('a trace that nobody names or records has no id', () => {
       const ids = facade.log.filter(({ msg }) => msg === 'request').map((line) => line['trace_id']);
-      return ids.length === 4 && new Set(ids).size === 4 && !ids.includes('0'.repeat(32));
+      return ids.length === 2 && ids[1] === undefined;
     });
     await facade.stop();
     expect(spansOf(traceId)).toEqual([]);
+
+    const { facade: recording } = processes();
+    const idsOf = () => recording.log.filter(({ msg }) => msg === 'request').map((line) => line['trace_id']);
+    const before = idsOf().length;
+    for (const traceparent of [`00-${'0'.repeat(32)}-${randomHex(8)}-01`, randomHex(8_000), '00-x'])
+      expect((await register({ traceparent })).status).toBe(201);
+    await waitUntil('each unusable trace is replaced by a new one', () => {
+      const ids = idsOf().slice(before);
+      return (
+        ids.length === 3 && new Set(ids).size === 3 && !ids.includes('0'.repeat(32)) && ids.every(Boolean)
+      );
+    });
   });
 
   // The library of the metrics loads @opentelemetry/api, which has no SDK.

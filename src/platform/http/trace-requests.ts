@@ -6,7 +6,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The span of the request, for its log line. Outside of its handlers, no span is active. Null or undefined without tracing. */
+    /** The span of the request, for its log line. Outside of its handlers, no span is active. Null or undefined without a trace. */
     span?: Span | null;
   }
 }
@@ -22,9 +22,10 @@ const probes = new Set(['/healthz', '/readyz']);
 export type TracedFrom = 'onRequest' | 'preValidation';
 
 /**
- * Runs every request of a listener, except probes, in a span. Its name has the route of the program, never a path of clients. Neither its address
- * nor its headers nor its query become attributes, because they may contain personal data and secrets. With `preValidation`, the
- * hooks before the body run outside of the span: to make it active twice costs 1 % of a request that is answered from memory.
+ * Runs every request of a listener, except probes, in a span if it has a trace. The span's name has the route of the program, never a
+ * path of clients. Neither its address nor its headers nor its query become attributes, because they may contain personal data and
+ * secrets. With `preValidation`, the hooks before the body run outside of the span: to make it active twice costs 1 % of a request
+ * that is answered from memory.
  */
 export function traceRequests(app: FastifyInstance, tracing: Tracing, from: TracedFrom): void {
   app.decorateRequest('span', null);
@@ -41,6 +42,10 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing, from: Trac
       typeof traceparent === 'string' ? traceparent : undefined,
       server,
     );
+    if (span === undefined) {
+      done();
+      return;
+    }
     request.span = span;
     if (span.context.isSampled) record(span, request, reply.raw);
     if (from === 'onRequest') runInSpan(span, done);

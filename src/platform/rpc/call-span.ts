@@ -11,7 +11,7 @@ const server: SpanOptions = { kind: 'server' };
 
 /**
  * Runs the handler of a call in a span of its own. Only a caller with a service token has one, and its span follows the caller's.
- * A call without a traceparent has none: callers that trace send one, and the others are programs that ask for work.
+ * A call without a traceparent has none: callers send one for each trace, and others are programs that ask for work.
  */
 export function inCallSpan<Response>(
   context: CallContext,
@@ -23,6 +23,7 @@ export function inCallSpan<Response>(
     return handle();
   const method = `${context.service.typeName}/${context.method.name}`;
   const span = tracing.follow(method, traceparent, server);
+  if (span === undefined) return handle();
   if (span.context.isSampled)
     span.set({
       'rpc.system.name': context.protocolName === 'connect' ? 'connectrpc' : 'grpc',

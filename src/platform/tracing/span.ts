@@ -16,7 +16,7 @@ export interface SpanOptions {
   readonly links?: readonly TraceContext[];
 }
 
-/** A step of a trace. One that is not sampled has ids for logs and headers, and records nothing. */
+/** A step of a trace. One that is not sampled belongs to a trace that a caller named. It has that trace's id, and records nothing. */
 export interface Span {
   readonly context: TraceContext;
   /** Begins a span below this one, which the caller ends. */

@@ -9,17 +9,20 @@ import type { TracingSettings } from './tracing-settings.ts';
 export interface Tracing {
   /**
    * Begins the first span of a request from outside. It continues the trace that the client names. Whether it is recorded is
-   * decided here, because a stranger must not make us record everything.
+   * decided here, because a stranger must not make us record everything. Undefined when no trace is named and none is recorded:
+   * nobody knows such a trace, so its ids would lead nowhere.
    */
-  readonly beginAtEdge: (name: string, traceparent: string | undefined, options: SpanOptions) => Span;
+  readonly beginAtEdge: BeginAt;
   /**
    * Begins a span below the span of a trusted peer, and records it if the peer does. Without a usable traceparent a new trace
-   * begins.
+   * begins; undefined when that is not recorded.
    */
-  readonly follow: (name: string, traceparent: string | undefined, options: SpanOptions) => Span;
+  readonly follow: BeginAt;
   /** Sends the remaining spans. */
   readonly close: () => Promise<void>;
 }
+
+type BeginAt = (name: string, traceparent: string | undefined, options: SpanOptions) => Span | undefined;
 
 export interface TracingOptions {
   readonly settings: TracingSettings;
@@ -28,8 +31,6 @@ export interface TracingOptions {
   readonly instance: string;
   readonly version: string;
   readonly logger: Logger;
-  /** Fills a buffer with random bytes. */
-  readonly fillRandom: (bytes: Buffer) => void;
   /** A number from 0 to 1, excluding 1. */
   readonly random: () => number;
 }
@@ -44,55 +45,43 @@ export async function startTracing(options: TracingOptions): Promise<Tracing | u
 
 function createTracing(
   sampled: SampledSpans,
-  { ratio, fillRandom, random }: Pick<TracingOptions, 'fillRandom' | 'random'> & { readonly ratio: number },
+  { ratio, random }: Pick<TracingOptions, 'random'> & { readonly ratio: number },
 ): Tracing {
-  const bytes = Buffer.alloc(24 * 256);
-  let pool = '';
-  let used = 0;
-  /** Random hexadecimal digits. All of them being zero, which is no id, will not happen. */
-  const randomHex = (digits: number): string => {
-    if (used + digits > pool.length) {
-      fillRandom(bytes);
-      // Many small conversions would cost several times as much.
-      pool = bytes.toString('hex');
-      used = 0;
-    }
-    return pool.slice(used, (used += digits));
-  };
-
-  const beginBelow: BeginBelow = (name, parent, options) => {
-    const isSampled = parent?.isSampled ?? random() < ratio;
-    if (isSampled) return sampled.begin(name, parent, options, beginUnsampled);
-    return beginUnsampled({ traceId: parent?.traceId ?? randomHex(32), spanId: randomHex(16), isSampled });
-  };
-  const beginUnsampled = (context: TraceContext): Span => new UnsampledSpan(context, beginBelow);
+  const continueTrace: Continue = (name, parent, options) =>
+    parent.isSampled ? sampled.begin(name, parent, options, beginUnsampled) : beginUnsampled(parent);
+  const beginUnsampled = (context: TraceContext): Span => new UnsampledSpan(context, continueTrace);
+  const beginNew = (name: string, options: SpanOptions): Span | undefined =>
+    random() < ratio ? sampled.begin(name, undefined, options, beginUnsampled) : undefined;
 
   return {
     beginAtEdge(name, traceparent, options) {
       const named = parseTraceparent(traceparent);
+      if (named === undefined) return beginNew(name, options);
       // By chance, not by the trace's id, which the client may have chosen so that it is recorded.
-      const parent = named === undefined ? undefined : { ...named, isSampled: random() < ratio };
-      return beginBelow(name, parent, options);
+      return continueTrace(name, { ...named, isSampled: random() < ratio }, options);
     },
-    follow: (name, traceparent, options) => beginBelow(name, parseTraceparent(traceparent), options),
+    follow: (name, traceparent, options) => {
+      const named = parseTraceparent(traceparent);
+      return named === undefined ? beginNew(name, options) : continueTrace(name, named, options);
+    },
     close: sampled.close,
   };
 }
 
-type BeginBelow = (name: string, parent: TraceContext | undefined, options: SpanOptions) => Span;
+type Continue = (name: string, parent: TraceContext, options: SpanOptions) => Span;
 
-/** Almost every request has one, so its methods are shared. Spans below it are itself: nothing records them. */
+/** Stands for all spans of a trace that somebody else named and that is not recorded here. Its context is that of the other's span. */
 class UnsampledSpan implements Span {
   readonly context: TraceContext;
-  readonly #beginBelow: BeginBelow;
+  readonly #continueTrace: Continue;
 
-  constructor(context: TraceContext, beginBelow: BeginBelow) {
+  constructor(context: TraceContext, continueTrace: Continue) {
     this.context = context;
-    this.#beginBelow = beginBelow;
+    this.#continueTrace = continueTrace;
   }
 
   begin(name: string, options?: SpanOptions): Span {
-    return options?.parent === undefined ? this : this.#beginBelow(name, options.parent, options);
+    return options?.parent === undefined ? this : this.#continueTrace(name, options.parent, options);
   }
 
   set(): void {}

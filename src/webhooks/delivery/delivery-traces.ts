@@ -35,7 +35,7 @@ export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTrac
           'gatehouse.merchant_id': order?.merchantId,
         },
       });
-      known.set(eventId, formatTraceparent(span.context));
+      if (span !== undefined) known.set(eventId, formatTraceparent(span.context));
       return span;
     },
     beginAttempt: ({ eventId, eventType, orderId, merchantId, id, url, attemptNumber }) =>
