@@ -172,7 +172,7 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
     opens,
     steps:
       opens === undefined
-        ? [confirm.sentTo(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])]
+        ? [confirm.waitOn(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])]
         : [opens.how(amount)],
     slow: slow ? confirm.slow(wallet) : undefined,
     facts: [

@@ -55,7 +55,7 @@ export const amharic: Messages = {
   },
   confirm: {
     title: 'ስልክዎ ላይ ያረጋግጡ',
-    sentTo: (phone) => `የክፍያ ጥያቄ ወደ ${phone} እየላክን ነው። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
+    waitOn: (phone) => `በ ${phone} ላይ የክፍያ ጥያቄ ይጠብቁ። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
     how: {
       wallet: (amount, wallet) => `በዚያ ስልክ ላይ የ ${wallet} መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
       ussd: (amount, wallet) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ ${wallet} ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
@@ -93,7 +93,7 @@ export const amharic: Messages = {
   },
   cancelled: {
     title: 'ክፍያው ተሰርዟል',
-    body: 'ይህ ክፍያ ተሰርዟል። ምንም ገንዘብ አልተከፈለም።',
+    body: 'ምንም ገንዘብ አልተከፈለም።',
   },
   expired: {
     title: 'የመክፈያው ጊዜ አልፏል',

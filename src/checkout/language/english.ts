@@ -23,7 +23,8 @@ export const english: Messages = {
     phoneHint: 'The number of your wallet, such as 0911\u00a022\u00a033\u00a044',
     submit: (amount) => `Pay ${amount}`,
     submitting: 'One moment…',
-    attemptsLeft: (count) => (count === 1 ? 'This is your last try.' : `You can try ${count} more times.`),
+    attemptsLeft: (count) =>
+      count === 1 ? 'This is your last attempt.' : `You have ${count} more attempts.`,
     phoneMissing: 'Enter the mobile number your wallet is registered with.',
     phoneInvalid: 'This does not look like a mobile number. Enter it like 0911\u00a022\u00a033\u00a044.',
     optionMissing: 'Choose how you want to pay.',
@@ -56,8 +57,7 @@ export const english: Messages = {
   },
   confirm: {
     title: 'Confirm on your phone',
-    sentTo: (phone) =>
-      `We are sending a payment request to ${phone}. It usually arrives within a few seconds.`,
+    waitOn: (phone) => `Wait for the payment request on ${phone}. It usually arrives within a few seconds.`,
     how: {
       wallet: (amount, wallet) => `Open the ${wallet} app on that phone and approve ${amount}.`,
       ussd: (amount, wallet) => `Enter your ${wallet} PIN on that phone to approve ${amount}.`,
@@ -94,21 +94,21 @@ export const english: Messages = {
   },
   failed: {
     title: 'The payment did not go through',
-    body: 'None of the tries succeeded, and nothing was paid. To try once more, start again from the shop.',
+    body: 'None of your attempts succeeded, and nothing was paid. To try again, go back to the shop and start a new payment.',
   },
   cancelled: {
     title: 'Payment cancelled',
-    body: 'This payment was cancelled. Nothing was paid.',
+    body: 'Nothing was paid.',
   },
   expired: {
     title: 'The time to pay has run out',
-    body: 'Nothing was paid. To pay after all, start again from the shop.',
+    body: 'Nothing was paid. If you still want to pay, go back to the shop and start a new payment.',
   },
   inUse: {
     title: 'Already open in another browser',
     body:
-      'This payment was started in another browser or on another device. Please go on there. ' +
-      'If you did start it here, this browser may be refusing cookies: allow them, and check again.',
+      'This payment was started in another browser or on another device. Please continue there. ' +
+      'If you started it here, this browser may block cookies. Allow them, and check again.',
   },
   unknownLink: {
     title: 'We do not know this link',
@@ -145,7 +145,7 @@ export const english: Messages = {
   stay: 'Stay on this page',
   closePage: 'You can close this page.',
   refused: {
-    title: 'That did not work; nothing was paid',
+    title: 'This payment did not go through; nothing was paid',
     why: {
       insufficient_funds:
         'There is not enough money in your wallet. Top it up, or choose another wallet, and try again.',
@@ -159,7 +159,7 @@ export const english: Messages = {
       payer_busy: 'Your phone was busy with another request. Finish that one, then try again.',
       wrong_amount:
         'Your wallet took another amount than this order asks for. That money is back in your wallet, so you can pay again.',
-      timed_out: 'Nobody confirmed on the phone in time. Keep the phone at hand and try again.',
+      timed_out: 'The payment was not confirmed on the phone in time. Keep the phone at hand and try again.',
       other: 'The wallet did not accept the payment. Try again, or choose another wallet.',
     },
   },
@@ -192,11 +192,11 @@ export const english: Messages = {
     },
     session_ended: {
       title: 'The time to pay has run out',
-      body: 'Nothing was paid. To pay after all, start again from the shop.',
+      body: 'Nothing was paid. If you still want to pay, go back to the shop and start a new payment.',
     },
     too_many_attempts: {
-      title: 'This order has no tries left',
-      body: 'Nothing was paid. To try once more, start again from the shop.',
+      title: 'This order has no attempts left',
+      body: 'Nothing was paid. To try again, go back to the shop and start a new payment.',
     },
     option_not_allowed: {
       title: 'This order cannot be paid with this wallet',

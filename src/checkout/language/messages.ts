@@ -70,7 +70,8 @@ export interface Messages {
   >;
   readonly confirm: {
     readonly title: string;
-    readonly sentTo: (phone: string) => string;
+    /** True before and after the request is sent, because the page does not change then. */
+    readonly waitOn: (phone: string) => string;
     readonly how: Readonly<Record<Channel, (amount: string, wallet: string) => string>>;
     /** When the payer must open a page of the wallet. */
     readonly open: {

@@ -101,7 +101,7 @@ test.each([
 test.each([
   ['order_is_final', 'This order can no longer be paid'],
   ['session_ended', 'The time to pay has run out'],
-  ['too_many_attempts', 'This order has no tries left'],
+  ['too_many_attempts', 'This order has no attempts left'],
   ['option_not_allowed', 'This order cannot be paid with this wallet'],
   ['a_cause_of_a_newer_core', 'This order cannot be paid right now'],
 ])('the form says why the order takes no payment (%s)', async (cause, title) => {

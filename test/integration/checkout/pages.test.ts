@@ -100,7 +100,7 @@ describe('the page shows the state of the payment:', () => {
       const page = await customer.get(order.url);
 
       expect(page.body).toContain(words);
-      expect(page.body).toContain('You can try 4 more times.');
+      expect(page.body).toContain('You have 4 more attempts.');
       expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
       expect(page.body).toMatch(/id="phone"[^>]*value="0911\u00a022\u00a033\u00a044"/);
     },
