@@ -20,7 +20,10 @@ const settings = Type.Object(
     client_secret: secretText('The OAuth client secret that the wallet issued.'),
     api_key: secretText('The X-API-Key that the wallet issued.'),
     payee: Type.Object(
-      { type: text("The type of the account's identifier, such as accountid."), id: text('The identifier.') },
+      {
+        type: text("The type of the account's identifier, such as accountid."),
+        id: text('The identifier of the account.'),
+      },
       { additionalProperties: false, description: 'The account that receives payments.' },
     ),
   },

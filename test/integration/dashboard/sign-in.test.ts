@@ -342,8 +342,8 @@ describe('the audit log shows an owner', () => {
     await visitor.post('/sign-out');
 
     expect(await signInsOf(user)).toEqual([
-      { who: user.email, what: `${user.email} signed in by their password.` },
-      { who: user.email, what: `${user.email} signed in by their password.` },
+      { who: user.email, what: `${user.email} signed in with a password.` },
+      { who: user.email, what: `${user.email} signed in with a password.` },
       {
         who: 'Somebody who could not sign in',
         what: `A sign-in as ${user.email} was denied, because the password was wrong.`,
@@ -382,6 +382,6 @@ test('operators see the audit log of each other, and of every merchant', async (
   const rows = await rowsOf(reader, '/operator/audit?kind=session');
 
   for (const { email } of [colleague, user, operator])
-    expect(rows).toContainEqual({ who: email, what: `${email} signed in by their password.` });
+    expect(rows).toContainEqual({ who: email, what: `${email} signed in with a password.` });
   expect(await signInsOf(operator)).toEqual([]);
 });

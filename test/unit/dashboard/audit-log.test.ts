@@ -33,6 +33,14 @@ describe('a sentence of the audit log', () => {
     expect(auditSentence(odd, english)).toContain('to constructor');
   });
 
+  test.each([
+    ['account_state', 'The refund R-1 failed: the payer’s wallet account is blocked or closed.'],
+    ['a reason of a later version', 'The refund R-1 failed: the wallet refused it.'],
+  ])('about a failed refund says why in words: %s', (reason, sentence) => {
+    const failed = entry({ action: 'refund.fail', details: { refund_number: 'R-1', reason } });
+    expect(auditSentence(failed, english)).toBe(sentence);
+  });
+
   test('about an action that the dashboard does not know names the action and its object', () => {
     expect(auditSentence(entry({ action: 'order.refund' }), english)).toBe('order.refund: usr_1');
   });

@@ -1,4 +1,5 @@
 import type { AuditWords } from '../audit-words.ts';
+import { refunds } from './refunds.ts';
 
 export const audit: AuditWords = {
   title: 'የለውጦች መዝገብ',
@@ -88,7 +89,8 @@ export const audit: AuditWords = {
     'refund.decline': ({ refundNumber, reason }) =>
       `የ${refundNumber} መመለስ ሳይጸድቅ ቀረ${reason === '' ? '' : `፦ ${reason}`}።`,
     'refund.complete': ({ refundNumber }) => `ዋሌቱ ${refundNumber}ን መለሰ።`,
-    'refund.fail': ({ refundNumber, reason }) => `ዋሌቱ ${refundNumber}ን አልመለሰም፦ ${reason}።`,
+    'refund.fail': ({ refundNumber, reason }) =>
+      `${refundNumber} አልተሳካም፦ ${(refunds.failures[reason] ?? refunds.otherFailure).reason}።`,
     'settlement.propose': ({ reason, providerReference }) =>
       `ኦፕሬተር በመለያ ${providerReference} የእጅ ውሳኔ አቀረበ፦ ${reason}።`,
     'settlement.confirm': ({ reason, providerReference }) =>

@@ -1,4 +1,5 @@
 import type { AuditWords } from '../audit-words.ts';
+import { refunds } from './refunds.ts';
 
 /** The pages of the audit log. A sentence states the change. The page shows its author in another column. */
 export const audit: AuditWords = {
@@ -50,9 +51,9 @@ export const audit: AuditWords = {
   roles: { OWNER: 'owner', DEVELOPER: 'developer', VIEWER: 'viewer', OPERATOR: 'operator of the gateway' },
   environments: { SANDBOX: 'sandbox', PRODUCTION: 'production' },
   proofs: {
-    PASSWORD: 'by their password',
-    ONE_TIME_CODE: 'by their password and a one-time code',
-    RECOVERY_CODE: 'by their password and a recovery code',
+    PASSWORD: 'with a password',
+    ONE_TIME_CODE: 'with a password and a one-time code',
+    RECOVERY_CODE: 'with a password and a recovery code',
   },
   refusals: {
     WRONG_PASSWORD: 'the password was wrong',
@@ -95,7 +96,8 @@ export const audit: AuditWords = {
     'refund.decline': ({ refundNumber, reason }) =>
       `The refund ${refundNumber} was declined${reason === '' ? '' : `: ${reason}`}.`,
     'refund.complete': ({ refundNumber }) => `The wallet completed the refund ${refundNumber}.`,
-    'refund.fail': ({ refundNumber, reason }) => `The wallet refused the refund ${refundNumber}: ${reason}.`,
+    'refund.fail': ({ refundNumber, reason }) =>
+      `The refund ${refundNumber} failed: ${(refunds.failures[reason] ?? refunds.otherFailure).reason}.`,
     'settlement.propose': ({ reason, providerReference }) =>
       `An operator proposed a settlement by hand, with the reference ${providerReference}: ${reason}.`,
     'settlement.confirm': ({ reason, providerReference }) =>

@@ -24,7 +24,7 @@ export const orders = {
     phone: 'Customer’s phone',
     phoneHint: 'In any form, such as 0911223344 or +251911223344.',
     transaction: 'Wallet transaction',
-    transactionHint: 'The whole number.',
+    transactionHint: 'Enter the complete number.',
     amountFrom: 'Amount from',
     amountTo: 'Amount to',
     currency: 'Currency',

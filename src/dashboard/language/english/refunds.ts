@@ -15,7 +15,7 @@ export const refunds = {
   },
   search: {
     order: 'Order number',
-    orderHint: 'The whole number.',
+    orderHint: 'Enter the complete number.',
     state: 'Status',
     from: 'From day',
     to: 'To day',

@@ -84,7 +84,7 @@ export const wallets = {
     },
     add: {
       title: 'Add an account',
-      body: 'Give only what is your own. The operator’s settings apply to all fields that you leave empty. The credentials are checked with the wallet before you can use the account.',
+      body: 'Enter what the wallet issued to you. If you leave a field empty, the operator’s value applies. Gatehouse checks the credentials with the wallet before you can use the account.',
       secretHint: 'Secret. It is stored encrypted and never shown again.',
       asOperator: 'As the operator has it',
       submit: 'Add account',
