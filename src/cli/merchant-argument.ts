@@ -18,7 +18,7 @@ const maxListed = 20;
 export const unknownMerchant = (howToName: string, reason: CliError): CliError =>
   new CliError(
     reason.exitCode,
-    `the merchant is missing. The command names none, and ${reason.message}`,
+    `the command names no merchant, and ${reason.message}`,
     [`Name it: ${howToName}`, reason.advice].join('\n'),
   );
 
@@ -41,7 +41,7 @@ export async function findOnlyMerchant(
   if (some.length === 1 && nextPageToken === '') return only.merchantId;
   throw new CliError(
     exitCodes.invalidInput,
-    'the merchant is missing. There are several, and the command names none',
+    'the command names no merchant, and there are several',
     [
       ...some.map(({ merchantId, name }) => `  ${merchantId}  ${name}`),
       ...(nextPageToken === '' ? [] : ['  and more: gatehouse merchant list']),

@@ -174,7 +174,8 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addBackupCommands(program, backupParts);
   const restore = program
     .command('restore')
-    .description('restore a backup, and follow the recovery of a restored gateway');
+    .description('restore a backup, and follow the recovery of a restored gateway')
+    .addHelpText('after', '\nOptions of a restore: gatehouse restore run --help');
   addRestoreCommand(restore, backupParts);
   addRecoveryCommands(restore, run);
   addReconcileCommands(program, { run, now: surroundings.now, report });

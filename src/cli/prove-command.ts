@@ -109,7 +109,8 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
     .command('prove')
     .description(
       'attack a separate gateway with faults, compare its records with the wallets, and sign a report',
-    );
+    )
+    .addHelpText('after', '\nOptions of a campaign: gatehouse prove run --help');
   const folderOf = (given: string | undefined): string =>
     given ?? `${parts.readConfig().GATEHOUSE_DATA_DIR}/prove`;
 

@@ -63,9 +63,8 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
   const { run } = parts;
   const reconcile = program
     .command('reconcile')
-    .description(
-      "compare a day of a wallet's statement with the recorded payments, and list the differences",
-    );
+    .description("compare a day of a wallet's statement with the recorded payments, and list the differences")
+    .addHelpText('after', '\nOptions of a comparison: gatehouse reconcile run --help');
 
   reconcile
     .command('run', { isDefault: true })

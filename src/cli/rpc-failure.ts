@@ -55,7 +55,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'Certify the receiver and integration of the merchant in the sandbox, and record the results. docs/certification.md says how:',
       `gatehouse certify --webhook-url <url> --record <merchant_id>`,
     ].join('\n'),
-    USER_NOT_FOUND: `To list a merchant's users: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
+    USER_NOT_FOUND: [
+      `To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
+      'A person with an open invitation has no account yet. For a new link, invite that address again.',
+    ].join('\n'),
     ALREADY_A_MEMBER: `To list the users: gatehouse user list --merchant <merchant_id>`,
     LAST_OWNER: `Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
     LAST_OPERATOR: `Invite another operator first: gatehouse user invite <email> --operator`,

@@ -160,7 +160,9 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
       total_count: String(total),
     },
     text: (width) =>
-      rows.length === 0 ? 'No money waits for a person' : `${table(columns, rows, width)}${more}\n\n${howTo}`,
+      rows.length === 0
+        ? 'No money waits for a person.'
+        : `${table(columns, rows, width)}${more}\n\n${howTo}`,
   };
 }
 

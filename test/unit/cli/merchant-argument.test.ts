@@ -105,7 +105,7 @@ describe('a command about a merchant', () => {
       exitCode: 2,
       asked: [],
       stderr: [
-        'error: the merchant is missing. There are several, and the command names none',
+        'error: the command names no merchant, and there are several',
         `  ${one}  Shop 1`,
         `  ${two}  Shop 2`,
         `Name one of them: ${typed}`,
@@ -131,7 +131,7 @@ describe('a command about a merchant', () => {
     });
 
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^error: the merchant is missing. The command names none, and no core is known/);
+    expect(stderr).toMatch(/^error: the command names no merchant, and no core is known/);
     expect(stderr).toContain('Name it: gatehouse webhook secret list <merchant_id>\n');
   });
 

@@ -52,6 +52,16 @@ describe('help', () => {
     expect(stdout).toMatch(/^Usage: gatehouse /);
   });
 
+  test.each([
+    ['prove', 'run', '--rounds'],
+    ['backup', 'write', '--output'],
+    ['restore', 'run', '--from'],
+    ['reconcile', 'run', '--wallet'],
+  ])('of %s leads to the options of its default command', async (name, defaultCommand, option) => {
+    expect((await run(name, '--help')).stdout).toContain(`gatehouse ${name} ${defaultCommand} --help`);
+    expect((await run(name, defaultCommand, '--help')).stdout).toContain(option);
+  });
+
   test('a list of commands marks the arguments that a command requires', async () => {
     const { stdout } = await run('order', '--help');
 
@@ -97,7 +107,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
   test.each([
     ['merchnt list', "unknown command 'merchnt'"],
     ['merchant list --limt 3', '(Did you mean --limit?)'],
-    ['merchant show', 'the merchant is missing'],
+    ['merchant show', 'the command names no merchant'],
     ['merchant create', "required option '--name <name>' not specified"],
     ['merchant show mer_1 mer_2', 'too many arguments'],
     ['merchant create --name x --session-lifetime soon', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],
@@ -121,7 +131,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
       'Use one of: awaiting_approval, requested, sent, unknown, completed, failed.',
     ],
     ['merchant update mer_1 --refund-approval-above 500', 'Write it as ETB=1000'],
-    ['webhook deliveries', 'the merchant is missing'],
+    ['webhook deliveries', 'the command names no merchant'],
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],
     ['webhook deliveries mer_1 --endpoint shop.example', 'Write it as https://shop.example'],
