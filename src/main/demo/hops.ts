@@ -39,6 +39,14 @@ export function shopHops(call: ShopCall, meaning: string): readonly Hop[] {
   ];
 }
 
+/** A call of the shop that reads the status of an order or a refund, as one hop. */
+export const verifyHop = ({ startedAt, path, status, answer }: ShopCall, found: string): Hop => ({
+  at: startedAt,
+  where: 'shop → facade',
+  what: `POST ${path}: ${status} ${found}`,
+  details: [JSON.stringify(answer)],
+});
+
 /** An event that core committed and then published to NATS. */
 export function eventHop(event: OrderEvent): Hop {
   const { type, sequence, occurTime, order, paymentAttempt, refund } = event;

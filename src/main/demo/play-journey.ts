@@ -3,7 +3,7 @@ import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service
 import { openDemoCustomer } from './customer.ts';
 import { OrderEventType } from '../../gen/gatehouse/v1/order_pb.js';
 import { DemoStopped } from './demo-stopped.ts';
-import { eventHop, exchangeHop, promptHop, shopHops, webhookHop } from './hops.ts';
+import { eventHop, exchangeHop, promptHop, shopHops, verifyHop, webhookHop } from './hops.ts';
 import type { Hop } from './hops.ts';
 import type { Journey } from './journeys.ts';
 import type { Observer } from './observer.ts';
@@ -76,7 +76,12 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
-    ...(refund === undefined ? [] : shopHops(refund.call, 'on disk, and the wallet is asked next')),
+    ...(refund === undefined
+      ? []
+      : [
+          ...shopHops(refund.call, 'on disk, and the wallet is asked next'),
+          verifyHop(refund.verified, refund.verified.refundStatus),
+        ]),
     ...webhooks.map(webhookHop),
   ];
   hops.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -84,19 +89,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   if (stray !== undefined) show(stray);
 
   const verified = await shop.verify(orderNumber);
-  show({
-    at: verified.startedAt,
-    where: 'shop → facade',
-    what: `POST ${verified.path}: ${verified.status} ${verified.orderStatus}`,
-    details: [JSON.stringify(verified.answer)],
-  });
-  if (refund !== undefined)
-    show({
-      at: refund.verified.startedAt,
-      where: 'shop → facade',
-      what: `POST ${refund.verified.path}: ${refund.verified.status} ${refund.verified.refundStatus}`,
-      details: [JSON.stringify(refund.verified.answer)],
-    });
+  show(verifyHop(verified, verified.orderStatus));
   const charges = await observer.charges(payment);
   const kept = charges.map(
     ({ amount, currency, reversed }) =>
