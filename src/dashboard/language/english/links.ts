@@ -7,7 +7,7 @@ export const links = {
   },
   invitation: {
     title: 'You are invited',
-    lead: (place: string, role: string) => `Join ${place} as: ${role}.`,
+    lead: (place: string, role: string) => `Join ${place} with the role ${role}.`,
     operatorLead: 'Join this gateway as an operator.',
     forAddress: 'For',
     name: 'Your name',
