@@ -5,7 +5,7 @@ const noInternetHint = 'ፒን ይጠይቃል (USSD)፤ በማንኛውም ስ�
 export const amharic: Messages = {
   languageName: 'አማርኛ',
   switchLabel: 'ቋንቋ',
-  poweredBy: 'ደህንነቱ የተጠበቀ ክፍያ በ Gatehouse',
+  poweredBy: 'ደህንነቱ የተጠበቀ ክፍያ በGatehouse',
   testPayment: 'የሙከራ ክፍያ፦ ትክክለኛ ገንዘብ አይንቀሳቀስም',
   byMerchant: (merchant) => `የ${merchant} ድርጅት`,
   labels: {
@@ -33,8 +33,8 @@ export const amharic: Messages = {
     noOption: 'በአሁኑ ጊዜ ይህን ክፍያ መቀበል የሚችል ዋሌት የለም። እባክዎ ሱቁን ያነጋግሩ፤ ወይም ቆየት ብለው እንደገና ይሞክሩ።',
   },
   paybill: {
-    open: (wallet) => `በምትኩ ከ ${wallet} ምናሌ ይክፈሉ`,
-    body: (wallet) => `በስልክዎ የ ${wallet} ምናሌ Pay Bill የሚለውን ይምረጡና ልክ ይህን ያስገቡ፦`,
+    open: (wallet) => `በምትኩ ከ${wallet} ምናሌ ይክፈሉ`,
+    body: (wallet) => `በስልክዎ የ${wallet} ምናሌ Pay Bill የሚለውን ይምረጡና ልክ ይህን ያስገቡ፦`,
     number: 'የድርጅት ቁጥር',
     account: 'የሂሳብ ቁጥር',
     after: 'አንድ ጊዜ ብቻ ይክፈሉ፦ እዚህ ወይም በምናሌው። በምናሌው ከከፈሉ በኋላ ይህን ገጽ እንደገና ይመልከቱ።',
@@ -50,29 +50,29 @@ export const amharic: Messages = {
     alt: 'የዚህ ገጽ አድራሻ ያለበት QR ኮድ',
   },
   options: {
-    wallet: { name: (wallet) => `የ ${wallet} መተግበሪያ`, hint: (wallet) => `በ ${wallet} መተግበሪያ ያጽድቁ` },
+    wallet: { name: (wallet) => `የ${wallet} መተግበሪያ`, hint: (wallet) => `በ${wallet} መተግበሪያ ያጽድቁ` },
     ussd: { name: (wallet) => `${wallet} ያለ ኢንተርኔት`, hint: () => noInternetHint },
   },
   confirm: {
     title: 'ስልክዎ ላይ ያረጋግጡ',
-    waitOn: (phone) => `በ ${phone} ላይ የክፍያ ጥያቄ ይጠብቁ። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
+    waitOn: (phone) => `በ${phone} ላይ የክፍያ ጥያቄ ይጠብቁ። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
     how: {
-      wallet: (amount, wallet) => `በዚያ ስልክ ላይ የ ${wallet} መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
-      ussd: (amount, wallet) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ ${wallet} ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
+      wallet: (amount, wallet) => `በዚያ ስልክ ላይ የ${wallet} መተግበሪያን ከፍተው የ${amount} ክፍያውን ያጽድቁ።`,
+      ussd: (amount, wallet) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ${wallet} ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
     },
     open: {
-      title: (wallet) => `በ ${wallet} ይክፈሉ`,
-      how: (amount, wallet) => `ወደ ${wallet} ይቀጥሉና የ ${amount} ክፍያውን እዚያ ያጽድቁ። ከዚያ ወደዚህ ገጽ ይመለሳሉ።`,
+      title: (wallet) => `በ${wallet} ይክፈሉ`,
+      how: (amount, wallet) => `ወደ ${wallet} ይቀጥሉና የ${amount} ክፍያውን እዚያ ያጽድቁ። ከዚያ ወደዚህ ገጽ ይመለሳሉ።`,
       button: (wallet) => `ወደ ${wallet} ይቀጥሉ`,
-      scan: (wallet) => `ይህን ኮድ በ ${wallet} መተግበሪያ ያንሱ (ስካን ያድርጉ)።`,
-      codeAlt: (wallet) => `ለ ${wallet} መተግበሪያ የ QR ኮድ`,
+      scan: (wallet) => `ይህን ኮድ በ${wallet} መተግበሪያ ያንሱ (ስካን ያድርጉ)።`,
+      codeAlt: (wallet) => `ለ${wallet} መተግበሪያ የQR ኮድ`,
     },
     next: 'ለማረጋገጥ 3 ደቂቃ ያህል አለዎት። ከዚያ ይህ ገጽ ውጤቱን ያሳያል።',
     wayOut: {
       open: 'ቁጥሩ ተሳስቷል ወይስ ሐሳብዎን ቀይረዋል?',
       unsent: 'ጥያቄው ወደ ዋሌትዎ እስኪላክ ድረስ መሰረዝ ይችላሉ፤ ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይላካል።',
       sent: (phone) =>
-        `የተላከ ጥያቄ እዚህ ሊሰረዝ አይችልም። በ ${phone} ላይ ውድቅ ያድርጉት፤ ወይም ይጠብቁ፦ ካልተረጋገጠ ከ3 ደቂቃ ያህል በኋላ ያበቃል፤ ` +
+        `የተላከ ጥያቄ እዚህ ሊሰረዝ አይችልም። በ${phone} ላይ ውድቅ ያድርጉት፤ ወይም ይጠብቁ፦ ካልተረጋገጠ ከ3 ደቂቃ ያህል በኋላ ያበቃል፤ ` +
         'ምንም ገንዘብም አይከፈልም። ከዚያ በዚህ ገጽ ላይ ሌላ ቁጥር ወይም ሌላ ዋሌት መጠቀም ይችላሉ።',
       slow: (wallet) =>
         `${wallet} ገንዘቡን ገና ሊወስድ ስለሚችል አሁን መሰረዝ አይቻልም። ምንም ካልተከፈለ በዚህ ገጽ ላይ እንደገና መሞከር ይችላሉ፤ በሌላ ቁጥርም ጭምር።`,

@@ -418,7 +418,7 @@ describe('the instructions to pay from the menu of the phone', () => {
 
   test.each([
     ['en', 'Pay from the Wallet A menu instead', 'Business number', 'Account number'],
-    ['am', 'በምትኩ ከ ዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሂሳብ ቁጥር'],
+    ['am', 'በምትኩ ከዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሂሳብ ቁጥር'],
   ])(
     'are on the page in %s, with the number, the order number and the amount',
     async (language, ...texts) => {

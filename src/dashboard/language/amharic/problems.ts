@@ -35,7 +35,7 @@ export const problems: typeof english = {
   },
   insecureConnection: {
     title: 'ግንኙነቱ ደህንነቱ የተጠበቀ መሆኑን ማረጋገጥ አልተቻለም',
-    body: 'ይህ ገጽ ለ https የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። የሚያስተዳድሩት ሰዎች ከፊቱ ያለውን ፕሮክሲ በ GATEHOUSE_TRUSTED_PROXIES መጥቀስ አለባቸው።',
+    body: 'ይህ ገጽ ለhttps የተዘጋጀ ቢሆንም ጥያቄው እንደዚያ አልደረሰም። የሚያስተዳድሩት ሰዎች ከፊቱ ያለውን ፕሮክሲ በGATEHOUSE_TRUSTED_PROXIES መጥቀስ አለባቸው።',
   },
   unavailable: {
     title: 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም',

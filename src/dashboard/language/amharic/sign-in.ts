@@ -13,7 +13,7 @@ export const signIn: typeof english = {
   signedOut: 'ወጥተዋል።',
   code: {
     title: 'ኮድዎን ያስገቡ',
-    lead: 'የማረጋገጫ መተግበሪያዎን ከፍተው ለ Gatehouse የሚያሳየውን ባለ ስድስት አሃዝ ቁጥር ያስገቡ።',
+    lead: 'የማረጋገጫ መተግበሪያዎን ከፍተው ለGatehouse የሚያሳየውን ባለ ስድስት አሃዝ ቁጥር ያስገቡ።',
     field: 'ኮድ',
     hint: 'በምትኩ ከመጠባበቂያ ኮዶችዎ አንዱን መጠቀም ይችላሉ።',
     submit: 'ይቀጥሉ',
