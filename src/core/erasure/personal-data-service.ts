@@ -3,7 +3,7 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { ErasureObstacle, PersonalDataService } from '../../gen/gatehouse/v1/personal_data_service_pb.js';
-import { annotate } from '../../platform/rpc/call-context.ts';
+import { annotate, markUneventful } from '../../platform/rpc/call-context.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { helperOf } from '../accounts/helper-of.ts';
@@ -109,9 +109,10 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
           nextPageToken: page.nextPageToken,
         };
       },
-      async listErasedOrders({ afterCursor }) {
+      async listErasedOrders({ afterCursor }, context) {
         const after = valuesOrThrow(parseCursor(afterCursor));
         const { orders, next } = await readErasedOrders(database.pool, after, erasedPageSize);
+        if (orders.length === 0) markUneventful(context);
         return {
           orders: orders.map((order) => ({
             merchantId: publicId('mer', order.merchantId),

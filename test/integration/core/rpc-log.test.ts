@@ -3,6 +3,7 @@ import pg from 'pg';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PersonalDataService } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import type { TestMerchant } from '../../support/stack.ts';
@@ -72,6 +73,14 @@ test('the line of a refused call has the reason', async () => {
   await failureOf(orders.listOrders({ merchantId: merchant.id }, as('wide-3')));
   expect(await lineOf('wide-3')).toEqual([
     expect.objectContaining({ code: 'permission_denied', reason: 'ROLE_NOT_ALLOWED', role: 'facade' }),
+  ]);
+});
+
+test('a poll that finds nothing is logged at level debug', async () => {
+  const personalData = stack.client(PersonalDataService, 'webhooks');
+  await personalData.listErasedOrders({}, as('poll-1'));
+  expect(await lineOf('poll-1')).toEqual([
+    expect.objectContaining({ level: 'debug', rpc: 'PersonalDataService/ListErasedOrders' }),
   ]);
 });
 
