@@ -111,7 +111,7 @@ describe('a customer', () => {
     expect(await cancel.isVisible()).toBe(false);
     await orders.settle(order, { attempt: 'TIMED_OUT' });
 
-    await page.getByRole('alert').getByText('Nobody confirmed').waitFor();
+    await page.getByRole('alert').getByText('was not confirmed').waitFor();
     await page.getByLabel('Mobile number').fill('0922 33 44 55');
     await pay('Wallet A app');
     await page.getByText('Wrong number, or changed your mind?').click();
