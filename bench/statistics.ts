@@ -26,6 +26,18 @@ export interface Ratio {
 }
 
 /**
+ * Leaves out the given part of the pairs, such as 0.1: those with the largest sums. What else the machine does hits a pair as a whole, so
+ * this favours neither of its values.
+ */
+export function withoutLargest<Pair extends readonly [number, number]>(
+  pairs: readonly Pair[],
+  part: number,
+): Pair[] {
+  const kept = Math.ceil(pairs.length * (1 - part));
+  return pairs.toSorted(([a, b], [c, d]) => a + b - c - d).slice(0, kept);
+}
+
+/**
  * The ratio of the sums of pairs, with an interval that contains that of all possible pairs with a probability of about 95 %. The two
  * values of a pair may vary together, such as with the load of the machine. Twenty pairs or more are needed.
  */

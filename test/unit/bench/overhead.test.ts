@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { judgeOverhead } from '../../../bench/judgement/overhead.ts';
-import { ratioOfPairs } from '../../../bench/statistics.ts';
+import { ratioOfPairs, withoutLargest } from '../../../bench/statistics.ts';
 
 test.each([
   [0.99, 1.029, 'met'],
@@ -35,4 +35,9 @@ test('pairs count in proportion to their requests', () => {
       [1, 2],
     ]).ratio,
   ).toBeCloseTo(2 / 3, 10);
+});
+
+test('the pairs with the largest sums are left out, whichever of their values is large', () => {
+  const usual = pairs(8, () => [1, 1]);
+  expect(withoutLargest([[9, 1], ...usual, [1, 9]], 0.2)).toEqual(usual);
 });
