@@ -9,6 +9,7 @@ import { createWakeSignal } from './wake-signal.ts';
 
 /** An event from the stream. */
 export interface ReceivedEvent {
+  readonly subject: string;
   readonly body: Uint8Array;
   /** The value of a header; empty if the event does not have it. */
   readonly header: (name: string) => string;
@@ -116,7 +117,11 @@ export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
 
 function receivedEvents(messages: readonly JsMsg[]): ReceivedEvents {
   return {
-    events: messages.map(({ data, headers }) => ({ body: data, header: (key) => headers?.get(key) ?? '' })),
+    events: messages.map((message) => ({
+      subject: message.subject,
+      body: message.data,
+      header: (key) => message.headers?.get(key) ?? '',
+    })),
     acknowledge: () => {
       try {
         messages.forEach((message) => message.ack());

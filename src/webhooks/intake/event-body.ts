@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import {
   Environment as EnvironmentMessage,
   OrderEventType,
+  OrderSchema,
   OrderStatus,
   PaymentType,
 } from '../../gen/gatehouse/v1/order_pb.js';
@@ -47,6 +48,30 @@ export function webhookTypes(event: OrderEvent): readonly SubscribedType[] {
   const { type, order } = event;
   const isLink = order?.paymentType === PaymentType.LINK || order?.paymentType === PaymentType.QR;
   return [isLink ? typesOfLinks.get(type) : undefined, endType(event)].filter((each) => each !== undefined);
+}
+
+/** The last part of the broker's subject of an event, for the types that are no webhook type of any order, or only of payment links. */
+const wordsWithoutWebhook = new Set(
+  Object.values(OrderEventType)
+    .filter((type) => typeof type === 'number')
+    .filter((type) => type !== OrderEventType.UNSPECIFIED && !typesOfEnds.has(type))
+    .map((type) => OrderEventType[type].toLowerCase()),
+);
+const wordsOfLinks = new Set([...typesOfLinks.keys()].map((type) => OrderEventType[type].toLowerCase()));
+/** The tag and the value of Order.payment_type in the encoding of a payment link. Other events can have these bytes by chance. */
+const marksOfLinks = [PaymentType.LINK, PaymentType.QR].map((type) =>
+  Buffer.from([OrderSchema.field.paymentType.number << 3, type]),
+);
+
+/**
+ * Whether an event of the broker certainly has no webhook type. Most events have none, and need not be decoded. An event of a type that
+ * this version does not know is decoded.
+ */
+export function isWithoutWebhook(subject: string, body: Uint8Array): boolean {
+  const word = subject.slice(subject.lastIndexOf('.') + 1);
+  if (!wordsWithoutWebhook.has(word)) return false;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return !wordsOfLinks.has(word) || !marksOfLinks.some((mark) => bytes.includes(mark));
 }
 
 /** @throws TypeError when the event has no order in an environment, which no stored event lacks. */

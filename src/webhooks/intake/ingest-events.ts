@@ -10,11 +10,12 @@ import type { Logger } from '../../platform/logger.ts';
 import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../platform/nats-event-consumer.ts';
 import { pause } from '../../platform/pause.ts';
 import type { Database } from '../database/database.ts';
+import { isWithoutWebhook } from './event-body.ts';
 import { followChain } from './follow-chain.ts';
 import { listEvents, listPageSize } from './list-events.ts';
 import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
-import type { EventAtCursor, ReaderPosition } from './reader-position.ts';
+import type { EventAtCursor, PassedEvent, ReaderPosition } from './reader-position.ts';
 import { occurredAt } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
@@ -147,13 +148,15 @@ const linkOf = (received: ReceivedEvent) => ({
 });
 
 /** Undefined for bytes that are not an event. The event is then read from core's list. */
-function eventAtCursor({ cursor, received }: ReturnType<typeof linkOf>): EventAtCursor | undefined {
+function eventAtCursor({
+  cursor,
+  received,
+}: ReturnType<typeof linkOf>): EventAtCursor | PassedEvent | undefined {
+  const traceparent = received.header('traceparent');
+  // The span of a recorded trace contains facts of its event.
+  if (traceparent === '' && isWithoutWebhook(received.subject, received.body)) return { cursor };
   try {
-    return {
-      cursor,
-      event: fromBinary(OrderEventSchema, received.body),
-      traceparent: received.header('traceparent'),
-    };
+    return { cursor, event: fromBinary(OrderEventSchema, received.body), traceparent };
   } catch {
     return undefined;
   }
@@ -205,13 +208,15 @@ function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
 }
 
 async function advance(
-  events: readonly EventAtCursor[],
+  events: readonly (EventAtCursor | PassedEvent)[],
   source: 'the broker' | "core's list",
   position: ReaderPosition,
   { traces, onDeliveries, logger }: IntakeParts,
 ): Promise<void> {
   if (events.length === 0) return;
-  const spans = events.map(({ event, traceparent = '' }) => traces?.beginIntake(event, traceparent));
+  const spans = events.map((each) =>
+    each.event === undefined ? undefined : traces?.beginIntake(each.event, each.traceparent ?? ''),
+  );
   const deliveries = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
   logger.debug({ events: events.length, deliveries, source }, 'ingested events');
   if (deliveries > 0) onDeliveries();

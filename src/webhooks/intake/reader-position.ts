@@ -12,6 +12,12 @@ export interface EventAtCursor {
   readonly traceparent?: string;
 }
 
+/** An event in core's list that certainly has no deliveries, and was not decoded. */
+export interface PassedEvent {
+  readonly cursor: string;
+  readonly event?: undefined;
+}
+
 /** The position of a reader of core's list, in memory and in the database. */
 export interface ReaderPosition {
   /** The cursor of the last read event; empty before the first. The database may have an earlier one for a fifth of a second. */
@@ -22,9 +28,9 @@ export interface ReaderPosition {
    * Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. Events
    * without deliveries may move the position in memory only, until `storeInMs` is 0.
    */
-  readonly advance: (events: readonly EventAtCursor[]) => Promise<number>;
+  readonly advance: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<number>;
   /** Writes the deliveries of events elsewhere in the list, without moving. Returns the number of new deliveries. */
-  readonly add: (events: readonly EventAtCursor[]) => Promise<number>;
+  readonly add: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<number>;
   /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
   /** How soon `store` must be called; infinite when the database has the position. */
@@ -69,9 +75,9 @@ export async function openReaderPosition(
   let movedAt = 0;
   let isStored = true;
   let storedAtMs = -Infinity;
-  const owedOf = (events: readonly EventAtCursor[]): Promise<readonly OwedDelivery[]> =>
+  const owedOf = (events: readonly (EventAtCursor | PassedEvent)[]): Promise<readonly OwedDelivery[]> =>
     writer.owed(
-      events.map(({ event }) => event),
+      events.flatMap(({ event }) => event ?? []),
       'possible',
       client,
     );

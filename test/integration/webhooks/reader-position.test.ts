@@ -58,7 +58,8 @@ test('events without deliveries are passed without a write for each', async () =
   expect(await position.advance([eventAt('1-1', OrderEventType.CREATED)])).toBe(0);
   expect(await stored()).toBe('1-1');
 
-  expect(await position.advance([eventAt('1-2', OrderEventType.CREATED)])).toBe(0);
+  // The second one was not even decoded.
+  expect(await position.advance([{ cursor: '1-2' }])).toBe(0);
 
   expect(position.cursor()).toBe('1-2');
   expect(position.isKnown('1-2')).toBe(true);
@@ -81,9 +82,9 @@ test('the position after events without deliveries is stored when its time has c
 test('a delivery is committed with the position, at once', async () => {
   await position.advance([eventAt('1-1', OrderEventType.CREATED)]);
 
-  expect(await position.advance([eventAt('1-2', OrderEventType.EXPIRED)])).toBe(1);
+  expect(await position.advance([{ cursor: '1-2' }, eventAt('1-3', OrderEventType.EXPIRED)])).toBe(1);
 
-  expect(await stored()).toBe('1-2');
+  expect(await stored()).toBe('1-3');
   expect(position.storeInMs()).toBe(Infinity);
 });
 

@@ -12,9 +12,16 @@ import {
   RefundStatus,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 import { orderToJson } from '../../../src/merchant-api/order-json.ts';
 import { refundToJson } from '../../../src/merchant-api/refund-json.ts';
-import { endType, eventBody, testEventBody, webhookTypes } from '../../../src/webhooks/intake/event-body.ts';
+import {
+  endType,
+  eventBody,
+  isWithoutWebhook,
+  testEventBody,
+  webhookTypes,
+} from '../../../src/webhooks/intake/event-body.ts';
 
 const completed = (
   own: { type?: OrderEventType; environment?: Environment; paymentType?: PaymentType } = {},
@@ -65,6 +72,9 @@ const refunded = (type: OrderEventType, status: RefundStatus): OrderEvent =>
       updateTime: timestampFromDate(new Date('2025-11-21T08:15:02.731Z')),
     }),
   });
+
+const eventTypes = Object.values(OrderEventType).filter((type) => typeof type === 'number');
+const paymentTypes = Object.values(PaymentType).filter((type) => typeof type === 'number');
 
 describe('the body of an event', () => {
   test('has the documented bytes', () => {
@@ -131,6 +141,19 @@ describe('the body of an event', () => {
   ])('does not exist for an intermediate step (%i)', (type) => {
     expect(webhookTypes(completed({ type }))).toEqual([]);
     expect(() => eventBody(completed({ type }), 'order.completed')).toThrow(TypeError);
+  });
+
+  test.each(eventTypes)('is decided without decoding the event, unless it may have one (%i)', (type) => {
+    for (const paymentType of paymentTypes) {
+      const event = completed({ type, paymentType });
+      const subject = `orders.sandbox.mer_1.${OrderEventType[type].toLowerCase()}`;
+      const isKnown = type !== OrderEventType.UNSPECIFIED;
+
+      expect(isWithoutWebhook(subject, encodeMessage(OrderEventSchema, event))).toBe(
+        isKnown && webhookTypes(event).length === 0,
+      );
+    }
+    expect(isWithoutWebhook('orders.sandbox.mer_1.type_of_a_later_version', new Uint8Array())).toBe(false);
   });
 
   test('is an error when the event lacks its order', () => {
