@@ -1,4 +1,4 @@
-import { lookup, Resolver } from 'node:dns/promises';
+import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { codeOf } from './error-code.ts';
 import type { AddressGuard } from './public-address.ts';
@@ -22,12 +22,26 @@ export class AddressNotAllowedError extends Error {}
 /** The codes of node:dns for a name that does not exist, or that has no address. */
 const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 
+/** How long a name waits for its turn in the system's lookup. Not shorter than the time for a connection. */
+const longestTurnMs = 5_000;
+
+const systemLookup: Resolve = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
 /**
  * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A
  * few unreachable merchants would delay all deliveries. The system's lookup is used only for names unknown to the name
  * servers, which may be in the hosts file.
+ *
+ * It is used for one name at a time. A merchant's name server can report names as unknown, and then not answer the system.
+ * Many such names would block all threads, and this process could no longer look up its database, the broker and core.
  */
-export function createResolve(resolver = new Resolver({ timeout: 1_500, tries: 2 })): Resolve {
+export function createResolve(
+  resolver = new Resolver({ timeout: 1_500, tries: 2 }),
+  lookUp = systemLookup,
+  turnWithinMs = longestTurnMs,
+): Resolve {
+  const lookUpInTurn = oneAtATime(lookUp, turnWithinMs);
   return async (hostname) => {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     // RFC 6761, 6.3: localhost names are never sent to name servers.
@@ -38,7 +52,21 @@ export function createResolve(resolver = new Resolver({ timeout: 1_500, tries: 2
     for (const answer of answers) {
       if (answer.status === 'rejected' && !isUnknown(answer.reason)) throw answer.reason;
     }
-    return (await lookup(name, { all: true })).map(({ address }) => address);
+    return lookUpInTurn(name);
+  };
+}
+
+/** Resolves one name at a time. A name that waits too long for its turn is not looked up, because its attempt is over. */
+function oneAtATime(lookUp: Resolve, turnWithinMs: number): Resolve {
+  let last: Promise<unknown> = Promise.resolve();
+  return (name) => {
+    const late = AbortSignal.timeout(turnWithinMs);
+    const addresses = last.then(() => {
+      if (late.aborted) throw Object.assign(new Error('other names were looked up'), { code: TIMEOUT });
+      return lookUp(name);
+    });
+    last = addresses.catch(() => undefined);
+    return addresses;
   };
 }
 

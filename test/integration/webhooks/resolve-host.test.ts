@@ -3,6 +3,8 @@ import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -17,7 +19,7 @@ const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
 type Answer = readonly number[] | keyof typeof codes | undefined;
 
 /** Resolves with a real name server that answers every question about a type in the same way. */
-async function resolveWith(answers: Readonly<Record<RecordType, Answer>>) {
+async function resolveWith(answers: Readonly<Record<RecordType, Answer>>, lookUp?: Resolve, turnWithinMs?: number) {
   const questions: string[] = [];
   const socket = createSocket('udp4', (message, peer) => {
     const { name, type, end } = readQuestion(message);
@@ -35,7 +37,7 @@ async function resolveWith(answers: Readonly<Record<RecordType, Answer>>) {
     socket.close();
     await once(socket, 'close');
   });
-  return { resolve: createResolve(resolver), questions };
+  return { resolve: createResolve(resolver, lookUp, turnWithinMs), questions };
 }
 
 /** RFC 1035, 4.1.2 */
@@ -103,6 +105,44 @@ test('a name that neither the name servers nor this machine knows is not found',
   const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' });
 
   await expect(resolve('shop.invalid')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+});
+
+test('the system looks up one name at a time, so that this process has threads for its own lookups', async () => {
+  let running = 0;
+  let most = 0;
+  const names = Array.from({ length: 8 }, (_, number) => `shop-${number}.example`);
+  const lookUp: Resolve = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await waitUntil('all names were asked for', () => questions.length === 2 * names.length);
+    running -= 1;
+    return ['198.51.100.7'];
+  };
+  const { resolve, questions } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, lookUp);
+
+  expect(await Promise.all(names.map(resolve))).toEqual(names.map(() => ['198.51.100.7']));
+  expect(most).toBe(1);
+});
+
+test('a name that waits too long for the system’s lookup is not looked up', async () => {
+  const lookedUp: string[] = [];
+  const silent = Promise.withResolvers<never>();
+  const lookUp: Resolve = (name) => {
+    lookedUp.push(name);
+    return silent.promise;
+  };
+  const turnWithinMs = 50;
+  const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' }, lookUp, turnWithinMs);
+  const first = resolve('silent.example');
+  await waitUntil('the first name is looked up', () => lookedUp.length === 1);
+  const second = resolve('shop.example');
+  // Longer than the name servers and the turn take.
+  await once(AbortSignal.timeout(1_000), 'abort');
+  silent.reject(Object.assign(new Error('no answer'), { code: 'EAI_AGAIN' }));
+
+  await expect(first).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+  await expect(second).rejects.toMatchObject({ code: 'ETIMEOUT' });
+  expect(lookedUp).toEqual(['silent.example']);
 });
 
 test.each(['localhost', 'localhost.', 'LocalHost', 'shop.localhost'])(
