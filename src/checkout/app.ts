@@ -9,11 +9,11 @@ import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { readAssets } from './assets.ts';
 import { createAwaitedOutcomes } from './awaited-outcome.ts';
-import { createBrowserSecrets } from './browser-secret.ts';
 import { accessCheckouts } from './checkout-access.ts';
 import { addCheckoutRoutes } from './checkout-routes.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { serveAssets } from '../platform/http/assets.ts';
+import { createBrowserSecrets } from '../platform/http/browser-secret.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
@@ -58,6 +58,9 @@ export interface CheckoutOptions {
 
 const languageCookieName = 'gatehouse_language';
 
+/** Longer than any payment session, which ends within 24 hours. */
+const browserSecretSeconds = 2 * 24 * 60 * 60;
+
 /** A page's address is sufficient to pay, so it must not reach the shop or another site as a referrer. */
 const ownHeaders = { 'referrer-policy': 'no-referrer' };
 
@@ -97,7 +100,12 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   addFormParser(app);
   addCheckoutRoutes(app, {
     checkouts: accessCheckouts(options.checkout, createUnknownLinkLimit(options.unknownLinksPerMinute)),
-    secrets: createBrowserSecrets(isSecure, options.randomBytes),
+    secrets: createBrowserSecrets({
+      name: 'gatehouse_checkout',
+      maxAgeSeconds: browserSecretSeconds,
+      secure: isSecure,
+      randomBytes: options.randomBytes,
+    }),
     awaited: createAwaitedOutcomes(isSecure),
     sendPage,
     pathOf: (token) => `${prefix()}/c/${token}`,

@@ -4,6 +4,7 @@ import formbody from '@fastify/formbody';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../platform/http/assets.ts';
+import { createBrowserSecrets } from '../platform/http/browser-secret.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
@@ -96,6 +97,9 @@ const ownHeaders = {
 /** The lifetime of a form's token. A form in a reopened browser can still be sent after signing in. */
 const csrfSeconds = 30 * 24 * 60 * 60;
 
+/** Core forgets a browser sooner, 30 days after the user's last sign-in there. */
+const browserSecretSeconds = 365 * 24 * 60 * 60;
+
 /** Several times the size of the longest form. */
 const bodyLimitBytes = 64 * 1024;
 
@@ -124,6 +128,12 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     timeZone: options.timeZone,
     now: options.now,
     randomBytes: options.randomBytes,
+    browserSecrets: createBrowserSecrets({
+      name: 'gatehouse_browser',
+      maxAgeSeconds: browserSecretSeconds,
+      secure: () => isSecure,
+      randomBytes: options.randomBytes,
+    }),
     assets,
   };
   const replyWithError = createErrorHandler(dashboard.sendPage);

@@ -1,3 +1,4 @@
+import type { BrowserSecrets } from '../platform/http/browser-secret.ts';
 import type { EnvironmentName } from './access/page-context.ts';
 import type { Assets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
@@ -20,6 +21,8 @@ export interface Dashboard {
   readonly timeZone: string;
   readonly now: () => Date;
   readonly randomBytes: (size: number) => Buffer;
+  /** Core gives tries of their own to the browsers in which a user signed in. */
+  readonly browserSecrets: BrowserSecrets;
   /** The pages' files. A page names those that only it needs. */
   readonly assets: Assets;
 }

@@ -55,7 +55,11 @@ test('over HTTPS, a browser keeps the __Host- cookies, and has no session after 
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
   const kept = inside.filter(({ name }) => name.startsWith('__Host-'));
-  expect(kept.map(({ name }) => name).sort()).toEqual(['__Host-gatehouse_csrf', '__Host-gatehouse_session']);
+  expect(kept.map(({ name }) => name).sort()).toEqual([
+    '__Host-gatehouse_browser',
+    '__Host-gatehouse_csrf',
+    '__Host-gatehouse_session',
+  ]);
   for (const cookie of kept)
     expect(cookie).toMatchObject({ secure: true, httpOnly: true, sameSite: 'Lax', path: '/' });
   expect(outside.map(({ name }) => name)).not.toContain('__Host-gatehouse_session');

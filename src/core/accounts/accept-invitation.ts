@@ -73,7 +73,7 @@ async function prove(
   signal: Leaving,
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
-  const trial = { emailKey, remoteAddress: acceptance.remoteAddress };
+  const trial = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };
   await tries.requireNetworkTries(trial);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),

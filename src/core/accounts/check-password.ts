@@ -16,6 +16,8 @@ export interface Credentials {
   readonly email: string;
   readonly password: string;
   readonly remoteAddress: string;
+  /** A secret of the user's browser; may be empty. */
+  readonly browserSecret: string;
   /** The user is signed in and confirms their identity. */
   readonly isConfirmation: boolean;
 }
@@ -27,13 +29,13 @@ export interface Credentials {
  */
 export async function checkPassword(
   parts: AccountParts,
-  { email, password, remoteAddress, isConfirmation }: Credentials,
+  { email, password, remoteAddress, browserSecret, isConfirmation }: Credentials,
   by: Actor,
   signal: Leaving,
 ): Promise<User> {
   const { database, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
-  const trial = { emailKey, remoteAddress };
+  const trial = { emailKey, remoteAddress, browserSecret };
   await tries.requireNetworkTries(trial);
   const em = database.fork();
   const found =
@@ -76,7 +78,7 @@ export async function changePassword(
   const before = await requireUser(database.fork(), userId);
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
-  const trial = { emailKey: before.emailKey, remoteAddress: '' };
+  const trial = { emailKey: before.emailKey, remoteAddress: '', browserSecret: '' };
   await tries.countPassword(trial);
   if (!(await passwords.matches(currentPassword, before.passwordHash, signal)) || before.disabledAt != null)
     throw wrongCredentials();

@@ -19,6 +19,8 @@ export interface Trial {
   readonly emailKey: string;
   /** An IP address, or empty. */
   readonly remoteAddress: string;
+  /** A secret of the browser, or empty. */
+  readonly browserSecret: string;
 }
 
 /** The inviter, the invited address and its merchant. */
@@ -33,13 +35,13 @@ export interface InvitationTry {
 /** Limits guesses of passwords and codes. No account is locked permanently, because every count expires. */
 export interface SignInTries {
   /**
-   * Refuses a network that has no tries left, and counts nothing. A flood from such a network then writes no rows.
-   * Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
+   * Refuses a network that has no tries left, unless the browser is known, and counts nothing. A flood from such a network then
+   * writes no rows. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
    */
   readonly requireNetworkTries: (trial: Trial) => Promise<void>;
   /** Counts a password before it is checked. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countPassword: (trial: Trial) => Promise<void>;
-  /** The password was correct. The count is reset, and the network is remembered as known. */
+  /** The password was correct. The count is reset, and the network and the browser are remembered as known. */
   readonly passwordWasRight: (trial: Trial) => Promise<void>;
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
   readonly passwordIsNew: (emailKey: string) => Promise<void>;
@@ -49,7 +51,7 @@ export interface SignInTries {
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countReset: (trial: Trial) => Promise<void>;
+  readonly countReset: (trial: Pick<Trial, 'emailKey' | 'remoteAddress'>) => Promise<void>;
 }
 
 const minute = 60;
@@ -79,6 +81,14 @@ const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
   return { network, known, here, wholeNetwork, account };
 };
 
+const knownBrowser = ({ emailKey, browserSecret }: Trial): string => `browser/${emailKey}/${browserSecret}`;
+
+const browserLimit = ({ emailKey, browserSecret }: Trial, renewed: number): TryLimit => ({
+  what: `in browser/${renewed}/${emailKey}/${browserSecret}`,
+  max: 5,
+  windowSeconds: 15 * minute,
+});
+
 /**
  * Three of 1,000,000 codes are valid at a time. With 40 tries a day, a 50 % chance takes 15 years, and the password is
  * needed first.
@@ -92,6 +102,9 @@ const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
  * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
  * from this network, the second this network for all accounts, and the last this account from all networks. The last limit does not apply to networks from which the
  * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
+ *
+ * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
+ * network could lock out all of its users: all customers of a mobile operator may share one address.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const refuse = (waitMs: number | undefined): void => {
@@ -101,25 +114,38 @@ export function createSignInTries(pool: Pool): SignInTries {
     });
   };
   const count = async (limit: TryLimit): Promise<void> => refuse(await countTry(pool, limit));
+  const isKnownBrowser = async (trial: Trial): Promise<boolean> =>
+    trial.browserSecret !== '' && (await isRemembered(pool, knownBrowser(trial)));
   const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
-    async requireNetworkTries({ remoteAddress }) {
-      const network = networkOf(remoteAddress);
-      if (network !== '') refuse(await waitForTry(pool, networkLimit(network)));
+    async requireNetworkTries(trial) {
+      const network = networkOf(trial.remoteAddress);
+      const waitMs = network === '' ? undefined : await waitForTry(pool, networkLimit(network));
+      if (waitMs !== undefined && !(await isKnownBrowser(trial))) refuse(waitMs);
     },
     async countPassword(trial) {
-      const { network, known, here, wholeNetwork, account } = limitsOf(trial, await renewedTimes(trial));
+      const renewed = await renewedTimes(trial);
+      if (await isKnownBrowser(trial)) {
+        await count(browserLimit(trial, renewed));
+        return;
+      }
+      const { network, known, here, wholeNetwork, account } = limitsOf(trial, renewed);
       await count(here);
       if (network !== '') await count(wholeNetwork);
       if (!(await isRemembered(pool, known))) await count(account);
     },
     async passwordWasRight(trial) {
-      const { network, known, here, wholeNetwork, account } = limitsOf(trial, await renewedTimes(trial));
-      await forgetTries(pool, here);
-      // A sign-in to one's own account gives no more tries at other accounts.
-      if (network !== '') await giveTryBack(pool, wholeNetwork);
-      if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
+      const renewed = await renewedTimes(trial);
+      const { network, known, here, wholeNetwork, account } = limitsOf(trial, renewed);
+      if (await isKnownBrowser(trial)) await forgetTries(pool, browserLimit(trial, renewed));
+      else {
+        await forgetTries(pool, here);
+        // A sign-in to one's own account gives no more tries at other accounts.
+        if (network !== '') await giveTryBack(pool, wholeNetwork);
+        if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
+      }
       if (network !== '') await remember(pool, known, knownSeconds);
+      if (trial.browserSecret !== '') await remember(pool, knownBrowser(trial), knownSeconds);
     },
     async passwordIsNew(emailKey) {
       await countTry(pool, renewals(emailKey));

@@ -18,7 +18,7 @@ const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
 
 /** The page to confirm the identity again, after which the kept form is sent. */
 export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, now, sendPage } = dashboard;
+  const { browserSecrets, clients, now, sendPage } = dashboard;
 
   app.get('/confirm', async (request, reply) => {
     const { next } = request.query as { readonly next?: unknown };
@@ -46,7 +46,10 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
     const answer = await ask(request, async (options) => {
       const trial = { ...proof, isConfirmation: true, remoteAddress: request.ip };
       if ('code' in trial) await clients.accounts.verifyTotp({ userId: viewer.userId, ...trial }, options);
-      else await clients.accounts.verifyPassword({ email: viewer.email, ...trial }, options);
+      else {
+        const browserSecret = browserSecrets.of(request);
+        await clients.accounts.verifyPassword({ email: viewer.email, ...trial, browserSecret }, options);
+      }
     });
     const words = wordsFor(request, signInWords);
     if (!answer.ok) {

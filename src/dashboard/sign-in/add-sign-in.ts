@@ -31,7 +31,7 @@ const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
 
 /** Signing in and out, and the first page. */
 export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, now } = dashboard;
+  const { browserSecrets, clients, now } = dashboard;
 
   app.get('/sign-in', async (request, reply) => {
     const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
@@ -56,8 +56,9 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     };
     const form = readForm(Credentials, request.body, shellWords[request.language].forms);
     if (!form.ok) return showSignIn(dashboard, request, reply, { form, ...after, status: 400 });
+    const browserSecret = browserSecrets.ensure(request, reply);
     const answer = await ask(request, (options) =>
-      clients.accounts.verifyPassword({ ...form.value, remoteAddress: request.ip }, options),
+      clients.accounts.verifyPassword({ ...form.value, remoteAddress: request.ip, browserSecret }, options),
     );
     if (!answer.ok) {
       const { status, notice } = refusedTry(

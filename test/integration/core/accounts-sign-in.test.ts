@@ -186,6 +186,81 @@ describe('attempts from all networks', () => {
   });
 });
 
+describe('a browser in which a user signed in', () => {
+  beforeEach(() => database.query('truncate core.account_tries'));
+
+  /** A user who has signed in once, in a browser of their own. */
+  const userWithBrowser = async () => {
+    const user = await viewer();
+    const own = { remoteAddress: newPlace(), browserSecret: `browser of ${user.email}` };
+    await signIn(user.email, own);
+    return { user, ...own };
+  };
+
+  test('still works when a stranger in its network has used the tries of all accounts', async () => {
+    const { user, ...own } = await userWithBrowser();
+    const { remoteAddress } = own;
+    for (let count = 0; count < 50; count += 10)
+      await Promise.all(
+        Array.from({ length: 10 }, (_each, index) =>
+          refusalOf(signIn(`spray-${count + index}@shop.example`, { password: wrong, remoteAddress })),
+        ),
+      );
+    expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+
+    await signIn(user.email, own);
+    await signIn(user.email, { ...own, isConfirmation: true }, 1);
+    expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+  });
+
+  test('still works when a stranger in its network has used the tries of the account', async () => {
+    const { user, ...own } = await userWithBrowser();
+    const { remoteAddress } = own;
+    for (let count = 0; count < 5; count += 1)
+      await refusalOf(signIn(user.email, { password: wrong, remoteAddress }));
+
+    await signIn(user.email, own);
+    expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+  });
+
+  test('still works in a new network when strangers have used the tries of the account', async () => {
+    const { user, browserSecret } = await userWithBrowser();
+    await tryFromEverywhere(user.email);
+
+    await signIn(user.email, { browserSecret, remoteAddress: newPlace() });
+    expect(await refusalOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+  });
+
+  test('has five tries, in whichever networks', async () => {
+    const { user, browserSecret } = await userWithBrowser();
+    const attempt = (own: object = {}) =>
+      refusalOf(signIn(user.email, { browserSecret, remoteAddress: newPlace(), ...own }));
+    for (let count = 0; count < 5; count += 1)
+      expect(await attempt({ password: wrong })).toBe('WRONG_CREDENTIALS');
+
+    expect(await attempt()).toBe('TOO_MANY_TRIES');
+    await signIn(user.email, { remoteAddress: newPlace() });
+  });
+
+  test('gives no tries at other accounts', async () => {
+    const { browserSecret, remoteAddress } = await userWithBrowser();
+    const other = await viewer();
+    for (let count = 0; count < 5; count += 1)
+      await refusalOf(signIn(other.email, { password: wrong, remoteAddress }));
+
+    expect(await refusalOf(signIn(other.email, { browserSecret, remoteAddress }))).toBe('TOO_MANY_TRIES');
+  });
+
+  test('is forgotten after 30 days without a sign-in', async () => {
+    const { user, ...own } = await userWithBrowser();
+    await database.query("update core.account_tries set ends_at = ends_at - interval '30 days'");
+    for (let count = 0; count < 5; count += 1)
+      await refusalOf(signIn(user.email, { password: wrong, remoteAddress: own.remoteAddress }));
+
+    expect(await refusalOf(signIn(user.email, own))).toBe('TOO_MANY_TRIES');
+  });
+});
+
 test('a flood of sign-ins is refused when the queue is full, and other calls are answered meanwhile', async () => {
   const emails = Array.from({ length: 300 }, (_each, count) => `flood-${count}@shop.example`);
   const flood = emails.map((email) => refusalOf(signIn(email, { remoteAddress: newPlace() })));

@@ -78,6 +78,34 @@ describe('signing in', () => {
     expect(answer.body).toMatch(/Wait \d+ (seconds?|minutes?|hours?) before you try again\./);
     expect((await visitor.post('/sign-in', { ...user })).status).toBe(429);
   });
+
+  test('and confirming work in a browser of the user, though a stranger in the network used the tries', async () => {
+    const user = await desk.users.member(merchant.id);
+    const own = await desk.signedIn(user);
+    const stranger = desk.visitor();
+    let answer = await stranger.signIn({ ...user, password: 'guess' });
+    for (let tries = 1; answer.status === 401 && tries < 50; tries += 1)
+      answer = await stranger.post('/sign-in', { email: user.email, password: `guess ${tries}` });
+
+    await own.get('/confirm');
+    const confirmed = await own.post('/confirm', { password: user.password });
+    await own.post('/sign-out');
+    const entered = await own.signIn(user);
+
+    expect((await stranger.post('/sign-in', { ...user })).status).toBe(429);
+    expect([confirmed.status, entered.status]).toEqual([303, 303]);
+  });
+
+  test('gives the browser a secret that no script reads and no other site sends along', async () => {
+    const visitor = desk.visitor();
+
+    const { headers } = await visitor.signIn(await desk.users.member(merchant.id));
+
+    const cookie = headers.getSetCookie().find((line) => line.startsWith('gatehouse_browser='));
+    expect(cookie).toMatch(
+      /^gatehouse_browser=[\w-]{43}; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+  });
 });
 
 describe('a session', () => {

@@ -19,7 +19,11 @@ const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
 type Answer = readonly number[] | keyof typeof codes | undefined;
 
 /** Resolves with a real name server that answers every question about a type in the same way. */
-async function resolveWith(answers: Readonly<Record<RecordType, Answer>>, lookUp?: Resolve, turnWithinMs?: number) {
+async function resolveWith(
+  answers: Readonly<Record<RecordType, Answer>>,
+  lookUp?: Resolve,
+  turnWithinMs?: number,
+) {
   const questions: string[] = [];
   const socket = createSocket('udp4', (message, peer) => {
     const { name, type, end } = readQuestion(message);

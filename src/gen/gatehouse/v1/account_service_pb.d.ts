@@ -890,6 +890,14 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
    * @generated from field: bool is_confirmation = 4;
    */
   isConfirmation: boolean;
+
+  /**
+   * A random secret that only the user's browser has; may be empty. A browser in which the user gave the right password within
+   * 30 days has tries of its own, which nobody else can use up.
+   *
+   * @generated from field: string browser_secret = 5;
+   */
+  browserSecret: string;
 };
 
 /**

@@ -1,10 +1,8 @@
+import type {} from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** 32 random bytes in base64url. */
 const secretForm = /^[A-Za-z0-9_-]{43}$/;
-
-/** Longer than any payment session, which ends within 24 hours. */
-const maxAgeSeconds = 2 * 24 * 60 * 60;
 
 /** The secret by which core distinguishes browsers. Scripts and other hosts cannot read it. */
 export interface BrowserSecrets {
@@ -14,15 +12,22 @@ export interface BrowserSecrets {
   readonly ensure: (request: FastifyRequest, reply: FastifyReply) => string;
 }
 
+export interface BrowserSecretsOptions {
+  /** The name of the cookie. */
+  readonly name: string;
+  readonly maxAgeSeconds: number;
+  /** Whether browsers reach the pages over https. */
+  readonly secure: () => boolean;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
 /**
- * `secure`: whether customers reach the pages over https. The `__Host-` prefix then prevents other hosts of the domain from
- * setting a secret that they know (RFC 6265bis, section 4.1.3.2).
+ * Over https, the `__Host-` prefix prevents other hosts of the domain from setting a secret that they know (RFC 6265bis,
+ * section 4.1.3.2).
  */
-export function createBrowserSecrets(
-  secure: () => boolean,
-  randomBytes: (size: number) => Buffer,
-): BrowserSecrets {
-  const cookieName = (): string => (secure() ? '__Host-gatehouse_checkout' : 'gatehouse_checkout');
+export function createBrowserSecrets(options: BrowserSecretsOptions): BrowserSecrets {
+  const { name, maxAgeSeconds, secure, randomBytes } = options;
+  const cookieName = (): string => (secure() ? `__Host-${name}` : name);
   const secretOf = (request: FastifyRequest): string => {
     const kept = request.cookies[cookieName()];
     return kept !== undefined && secretForm.test(kept) ? kept : '';
