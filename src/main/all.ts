@@ -49,7 +49,7 @@ async function run(signal: AbortSignal): Promise<void> {
     warn: (line) => console.error(`! ${line}`),
     signal,
   });
-  const { demo, stop } = gatehouse;
+  const { demo, isRecovering, stop } = gatehouse;
   console.log(
     describeRunning({
       demo,
@@ -57,6 +57,7 @@ async function run(signal: AbortSignal): Promise<void> {
       commandFolder: join(projectRoot, 'node_modules', '.bin'),
       seconds: performance.now() / 1000,
       now: new Date(),
+      isRecovering,
     }),
   );
   await new Promise((resolve) => {

@@ -5,6 +5,10 @@ import { mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
+import { RecoveryService } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import type { DemoFile } from '../../src/main/local/summary.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
@@ -26,6 +30,13 @@ const playDemo = (dataFolder: string, ...args: readonly string[]): Promise<Outco
     ...compileCache(),
     GATEHOUSE_DATA_DIR: dataFolder,
   });
+
+async function beginRecovery({ grpc, tokens }: DemoFile): Promise<void> {
+  const transport = createGrpcTransport({ addresses: [grpc], token: tokens.operator });
+  const backupTime = timestampFromMs(Date.now() - 3_600_000);
+  await createClient(RecoveryService, transport).beginRecovery({ backupTime });
+  transport.close();
+}
 
 /** Interrupts a start while one of its processes is starting. */
 async function expectInterruption(run: Run, name: string): Promise<void> {
@@ -313,10 +324,22 @@ describe('the one command, used, killed and started again', () => {
   });
 
   test('stops everything when the process that started it is killed', async () => {
+    await beginRecovery(await run.demo());
     const processes = await run.processes();
     run.process.kill('SIGKILL');
     await untilGone(processes.keys());
     expect(run.output()).toContain('Stopped. The data are kept in');
+  });
+
+  test('says after a restore that payments wait, and where to see for what', async () => {
+    run = start({ dataFolder });
+    await run.ready();
+    expect(run.output()).toMatch(
+      /The database was restored, so new payments wait [^]* gatehouse restore status$/m,
+    );
+    expect(run.output()).not.toContain('/api/v1/register');
+    run.process.kill('SIGINT');
+    expect(await run.ended).toBe(0);
   });
 
   test('stops what it has started when it is interrupted while core is starting', () =>

@@ -4,6 +4,9 @@ import { mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LocalSettings } from './settings.ts';
 import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
+import { createClient } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
+import { RecoveryService } from '../../gen/gatehouse/v1/recovery_service_pb.js';
 import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
@@ -52,6 +55,8 @@ export interface StartOptions {
 /** A Gatehouse whose processes are all running. */
 export interface Gatehouse {
   readonly demo: DemoFile;
+  /** Whether the database was restored, and payments wait until it has been compared with the wallets. */
+  readonly isRecovering: boolean;
   /** Stops the processes, clients before servers. Takes less than ten seconds, because it kills slow ones. */
   readonly stop: () => Promise<void>;
 }
@@ -120,10 +125,16 @@ async function seed(
         randomBytes,
         report,
       }),
+      isRecovering: await isRecovering(operator),
     };
   } finally {
     for (const transport of [operator, facade, dashboard, webhooks]) transport.close();
   }
+}
+
+async function isRecovering(operator: Transport): Promise<boolean> {
+  const { recovery } = await createClient(RecoveryService, operator).getRecovery({});
+  return recovery !== undefined && recovery.closedEnvironments.length > 0;
 }
 
 /**
@@ -184,7 +195,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const { merchant, users } = await seed(dataFolder, secrets, addresses, report);
+    const { merchant, users, isRecovering } = await seed(dataFolder, secrets, addresses, report);
     const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
     const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
@@ -203,7 +214,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       tokens: { operator, writer, reader },
     };
     await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);
-    return { demo, stop };
+    return { demo, isRecovering, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -36,6 +36,8 @@ export function describeRunning(options: {
   readonly seconds: number;
   /** Makes the example's order number unique. */
   readonly now: Date;
+  /** Whether the database was restored, and payments wait until it has been compared with the wallets. */
+  readonly isRecovering: boolean;
 }): string {
   const { demo, dataFolder, commandFolder } = options;
   // The command line finds the usual folder by itself.
@@ -59,6 +61,22 @@ export function describeRunning(options: {
       `    -H 'Content-Type: application/json' \\`,
       `    -d '${JSON.stringify(body)}'`,
     ].join('\n');
+  const firstOrder = `Register a first order, then verify its status:
+
+${post('/api/v1/register', order)}
+
+${post('/api/v1/verify', { order_number: orderNumber })}
+
+To print the sandbox's webhooks and forward them to your own server, run these lines in another terminal.
+The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
+
+  export PATH="${commandFolder}:$PATH"
+  ${folder}gatehouse listen --forward http://localhost:3000/hook`;
+  const recovery = `The database was restored, so new payments wait until it has been compared with the wallets.
+These lines show in another terminal what is done and what it waits for:
+
+  export PATH="${commandFolder}:$PATH"
+  ${folder}gatehouse restore status`;
   return `
 Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
 
@@ -75,17 +93,7 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Keys and tokens  ${dataFolder}/demo.json
   Logs             ${dataFolder}/logs
 
-Register a first order, then verify its status:
-
-${post('/api/v1/register', order)}
-
-${post('/api/v1/verify', { order_number: orderNumber })}
-
-To print the sandbox's webhooks and forward them to your own server, run these lines in another terminal.
-The first line adds the command "gatehouse" to that terminal. "npm link" adds it to every terminal:
-
-  export PATH="${commandFolder}:$PATH"
-  ${folder}gatehouse listen --forward http://localhost:3000/hook
+${options.isRecovering ? recovery : firstOrder}
 
 Ctrl-C stops everything and keeps the data.
 `;
