@@ -1,10 +1,10 @@
-import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId } from '../../../contract/public-id.ts';
-import type { Order, OrderFacts, OrderStatus } from '../../domain/order.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { Order, OrderFacts } from '../../domain/order.ts';
 import { registerOrder } from '../../domain/order.ts';
 import { answerRegistration } from '../../domain/taken-order-number.ts';
-import type { AskedRegistration, DiffersFromOrder } from '../../domain/taken-order-number.ts';
+import type { AskedRegistration } from '../../domain/taken-order-number.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { payableIssues } from '../../domain/merchant-terms.ts';
@@ -17,6 +17,14 @@ import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
+import {
+  addPaidOrder,
+  findByNumber,
+  findTaken,
+  issueOfDifferent,
+  issueOfEnded,
+  orderNumberTaken,
+} from './taken-order.ts';
 
 export interface Registered {
   readonly order: Order;
@@ -46,7 +54,8 @@ export interface RegisterOrderParts {
  * Registers an order for the hosted checkout. A repeat with the same values returns the order while it is PENDING or
  * COMPLETED. So a merchant that lost the answer can send the request again, even if the merchant's terms have changed
  * since. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's
- * terms or because no wallet takes the money, ORDER_NUMBER_TAKEN, OVERLOADED, RECOVERING for an unknown order while the gateway recovers from a restore.
+ * terms or because no wallet takes the money, ORDER_NUMBER_TAKEN, OVERLOADED, RECOVERING for an unknown order while the
+ * gateway recovers from a restore.
  */
 export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
   const { changes, claims, findOrder, findMerchant, gate, wallets, newId, now } = parts;
@@ -59,32 +68,30 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
       createdAt,
       expiresAt: new Date(createdAt.getTime() + (sessionLifetimeMs ?? terms.sessionLifetimeMs)),
     };
-    const issues = payableIssues(terms, registration.environment, registration.amount, wallets);
     const asked = { facts, sessionLifetimeMs };
-    const isOpen = gate.isOpen(facts.environment);
-    if (issues.length > 0 || !isOpen) {
-      const { merchantId, environment, orderNumber: value } = facts;
-      const earlier = await findOrder({ merchantId, environment, by: 'order_number', value }, scope);
-      if (
-        issues.length > 0 &&
-        (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
-      )
-        throw invalidFields(issues);
-      // The order may be one of those that the database has lost, and that a wallet has charged.
-      if (earlier === undefined) throw recovering();
-      return repeatedOrThrow(earlier, asked);
-    }
+    const issues = payableIssues(terms, facts.environment, facts.amount, wallets);
+    if (issues.length > 0 || !gate.isOpen(facts.environment))
+      return answerWithoutAdding(await findByNumber(findOrder, facts, scope), asked, issues);
+
     const changed = registerOrder(facts);
-    // The order was paid before it was lost. It gets its payment before its answer.
-    if (await claims.isPaid(facts)) {
-      await changes.add(changed, scope);
-      const order = await findTaken(findOrder, facts, scope);
-      await claims.claim(order, scope.requestId);
-    }
+    if (await claims.isPaid(facts)) await addPaidOrder(parts, changed, scope);
     const registered = { order: changed.order, repeated: false };
-    if ((await changes.add(changed, scope, commitOf(keyed, registered))) === 'added') return registered;
-    return repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);
+    const added = await changes.add(changed, scope, commitOf(keyed, registered));
+    return added === 'added' ? registered : repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);
   };
+}
+
+/** The answer to a registration that may not add an order: by the merchant's terms, or while the gateway recovers. */
+function answerWithoutAdding(
+  earlier: Order | undefined,
+  asked: AskedRegistration,
+  issues: readonly Issue[],
+): Registered {
+  if (issues.length > 0 && (earlier === undefined || answerRegistration(earlier, asked).type === 'differs'))
+    throw invalidFields(issues);
+  // The order may be one of those that the database has lost, and that a wallet has charged.
+  if (earlier === undefined) throw recovering();
+  return repeatedOrThrow(earlier, asked);
 }
 
 /** The existing order if the registration repeats it. @throws ORDER_NUMBER_TAKEN */
@@ -99,32 +106,3 @@ function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
       throw orderNumberTaken(issueOfDifferent(order, answer));
   }
 }
-
-/** The order that holds a taken order_number. It exists, because orders are never deleted. */
-export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: CallScope): Promise<Order> {
-  const { merchantId, environment, orderNumber } = facts;
-  const existing = await findOrder(
-    { merchantId, environment, by: 'order_number', value: orderNumber },
-    scope,
-  );
-  if (existing === undefined) throw new Error(`the order_number is taken, but no order has it: ${facts.id}`);
-  return existing;
-}
-
-export const orderNumberTaken = (issue: string): Error =>
-  rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
-
-/** The error text for an order_number whose order has ended. */
-export const issueOfEnded = (status: OrderStatus): string =>
-  `belongs to an order that is ${status}; use a new order_number`;
-
-/** The error text for an order_number whose order differs from the request. */
-export function issueOfDifferent(order: Order, { fields }: DiffersFromOrder): string {
-  const advice = 'use a new order_number, or send the same values to repeat the first request';
-  if (!fields.includes('payment_type')) return `was used with another ${listOf(fields)}; ${advice}`;
-  const what = order.paymentType === 'DIRECT' ? 'a direct payment' : `an order of type ${order.paymentType}`;
-  return `belongs to ${what}; use a new order_number`;
-}
-
-const listOf = (fields: readonly string[]): string =>
-  [fields.slice(0, -1).join(', '), ...fields.slice(-1)].filter((part) => part !== '').join(' and ');

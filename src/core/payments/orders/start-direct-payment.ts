@@ -2,7 +2,14 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
-import type { Changed, Order, OrderFacts, OrderInFull, PaymentAttempt } from '../../domain/order.ts';
+import type {
+  AttemptId,
+  Changed,
+  Order,
+  OrderFacts,
+  OrderInFull,
+  PaymentAttempt,
+} from '../../domain/order.ts';
 import { followedBy, registerOrder } from '../../domain/order.ts';
 import { answerDirectPayment } from '../../domain/taken-order-number.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -27,7 +34,14 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
-import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
+import {
+  addPaidOrder,
+  findByNumber,
+  findTaken,
+  issueOfDifferent,
+  issueOfEnded,
+  orderNumberTaken,
+} from './taken-order.ts';
 
 export interface StartedPayment {
   readonly order: Order;
@@ -58,150 +72,183 @@ export interface StartDirectPaymentParts {
   readonly now: () => Date;
 }
 
+/** A direct payment, and the call that asks for it. */
+interface PaymentCall {
+  readonly payment: DirectPayment;
+  readonly scope: CallScope;
+  readonly keyed: KeyedCall<StartedPayment> | undefined;
+}
+
 /**
  * Commits a payment attempt on a new DIRECT order. If a PENDING order with this order_number, amount and currency
  * exists and nothing is in flight, the attempt belongs to that order. A repeat returns the attempt of the first call
  * and the order's present state. Errors: those of registering an order; INVALID_FIELDS for an option outside the
- * merchant's terms, or whose wallet does not take the money; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT; RECOVERING for a
- * new attempt while the gateway recovers from a restore.
+ * merchant's terms, or whose wallet does not take the money; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE;
+ * PHONE_BUSY, PHONE_LIMIT; RECOVERING for a new attempt while the gateway recovers from a restore.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { changes, attemptIds, claims, findOrder, findMerchant, phoneLimit, fairly, gate, wallets } = parts;
-  const { newId, now } = parts;
-
-  /** The attempt on an existing order. Without `start`, it only finds a repeat. */
-  const startOn = async (
-    existing: Order,
-    payment: DirectPayment,
-    start: StartPayment | undefined,
-    { requestId, signal }: CallScope,
-    keyed: KeyedCall<StartedPayment> | undefined,
-  ): Promise<Result<StartedPayment, StartRefusal>> => {
-    // Most of these calls need no lock, because the order's answer to a call never changes back.
-    const known = answerDirectPayment(existing, [], payment);
-    if (known.type === 'repeat') return ok({ order: existing, attempt: known.attempt, repeated: true });
-    if (known.type === 'differs') return err({ type: 'differs', issue: issueOfDifferent(existing, known) });
-    const lock = orderOfId(existing);
-    const locked: LockOrder = async (em) => {
-      await keyed?.claim(executeIn(em));
-      return lock(em);
-    };
-    const change = () =>
-      changes.change(locked, {
-        requestId,
-        read: () => undefined,
-        decide: (order, _context, now) =>
-          decideStart(
-            order,
-            payment,
-            start === undefined
-              ? undefined
-              : { ...start, attemptId: attemptIds.next(order, order.attemptCount + 1, now) },
-            now,
-          ),
-        async write(em, { changed, repeat }) {
-          const result = repeat ?? { ...attemptOn(changed.order), repeated: false };
-          await keyed?.store(executeIn(em), result);
-          return result;
-        },
-      });
-    // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
-    // payment of the phone.
-    const started = await fairly(`${existing.environment} ${existing.merchantId}`, signal, () =>
-      start === undefined ? change() : phoneLimit.inTurn(phoneOf(payment), change),
-    );
-    if (started.ok) return started;
-    if (started.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
-    return err(started.error);
-  };
-
+  const { attemptIds, claims, findMerchant, phoneLimit, gate, wallets, newId, now } = parts;
   return async (payment, scope, keyed) => {
-    const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
-    const { merchantId, environment, orderNumber } = payment;
-    const findExisting = () =>
-      findOrder({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
+    const { merchantId, environment, amount, paymentOption } = payment;
+    const call = { payment, scope, keyed };
+    const terms = await requireMerchant(findMerchant, merchantId, environment);
     const issues = [
-      ...optionIssues(terms, environment, payment.paymentOption),
-      ...payableIssues(terms, environment, payment.amount, wallets, payment.paymentOption),
+      ...optionIssues(terms, environment, paymentOption),
+      ...payableIssues(terms, environment, amount, wallets, paymentOption),
     ];
-    const refused = (): Error => (issues.length > 0 ? invalidFields(issues) : recovering());
-    if (issues.length > 0 || !gate.isOpen(environment)) {
-      const existing = await findExisting();
-      if (existing === undefined || answerDirectPayment(existing, [], payment).type === 'differs')
-        throw refused();
-      const repeat = await startOn(existing, payment, undefined, scope, keyed);
-      if (!repeat.ok) throw refused();
-      return repeat.value;
-    }
+    if (issues.length > 0) return repeatOrThrow(parts, call, invalidFields(issues));
+    if (!gate.isOpen(environment)) return repeatOrThrow(parts, call, recovering());
+
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
-    const start: StartPayment = {
-      type: 'start_payment',
-      attemptId: attemptIds.next(facts, 1, createdAt),
-      origin: 'DIRECT',
-      paymentOption: payment.paymentOption,
-      phone: payment.phone,
-    };
-
-    // The order was paid before it was lost. It gets its payment, and this call is then a repeat.
-    if (await claims.isPaid(facts)) {
-      await changes.add(registerOrder(facts), scope);
-      await claims.claim(await findTaken(findOrder, facts, scope), scope.requestId);
-    }
-    const inserted = await phoneLimit.inTurn(phoneOf(payment), async () => {
-      const created = startOnNewOrder(facts, start, createdAt);
-      const { attempt } = attemptOn(created.order);
-      const first = { order: created.order, attempt, repeated: false };
-      const added = await changes.addPaying(created, attempt, scope, commitOf(keyed, first));
-      if (added === 'added') return first;
-
-      // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
-      const existing = added === 'taken' ? await findTaken(findOrder, facts, scope) : await findExisting();
-      if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
-      return { existing };
-    });
-    if (!('existing' in inserted)) return inserted;
-    const started = await startOn(inserted.existing, payment, start, scope, keyed);
-    if (started.ok) return started.value;
-    throw started.error.type === 'new_call' ? notThere(facts) : refusal(started.error);
+    if (await claims.isPaid(facts)) await addPaidOrder(parts, registerOrder(facts), scope);
+    const created = startOnNewOrder(facts, startOf(payment, attemptIds.next(facts, 1, createdAt)));
+    const first = newlyStarted(created.order);
+    const existing = await phoneLimit.inTurn(phoneOf(payment), () =>
+      addUnlessTaken(parts, call, created, first),
+    );
+    return existing === undefined ? first : startOnExisting(parts, call, existing);
   };
 }
 
+/** The answer to the repeat of an earlier call. @throws `refused` for any other call, which may not start a payment */
+async function repeatOrThrow(
+  parts: StartDirectPaymentParts,
+  call: PaymentCall,
+  refused: Error,
+): Promise<StartedPayment> {
+  const { payment, scope } = call;
+  const existing = await findByNumber(parts.findOrder, payment, scope);
+  if (existing === undefined) throw refused;
+  const known = answerDirectPayment(existing, [], payment);
+  if (known.type === 'repeat') return repeated(existing, known.attempt);
+  if (known.type === 'differs') throw refused;
+  const found = await parts.fairly(shareOf(payment), scope.signal, () =>
+    decideLocked(parts.changes, call, existing, (order) => decideRepeat(order, payment)),
+  );
+  if (!found.ok) throw refused;
+  return found.value;
+}
+
+/** Adds the order with its attempt. Returns the order that holds its order_number instead, if there is one. */
+async function addUnlessTaken(
+  { changes, findOrder, phoneLimit }: StartDirectPaymentParts,
+  { payment, scope, keyed }: PaymentCall,
+  created: Changed,
+  first: StartedPayment,
+): Promise<Order | undefined> {
+  const added = await changes.addPaying(created, first.attempt, scope, commitOf(keyed, first));
+  if (added === 'added') return undefined;
+  if (added === 'taken') return findTaken(findOrder, created.order, scope);
+  // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
+  const existing = await findByNumber(findOrder, payment, scope);
+  if (existing === undefined) throw phoneLimit.refusal(added);
+  return existing;
+}
+
+/** Starts the payment on an existing order. The answer to a repeat is the attempt that the first call started. */
+async function startOnExisting(
+  parts: StartDirectPaymentParts,
+  call: PaymentCall,
+  existing: Order,
+): Promise<StartedPayment> {
+  const { payment, scope } = call;
+  // Most of these calls need no lock, because the order's answer to a call never changes back.
+  const known = answerDirectPayment(existing, [], payment);
+  if (known.type === 'repeat') return repeated(existing, known.attempt);
+  if (known.type === 'differs') throw orderNumberTaken(issueOfDifferent(existing, known));
+  const start = () =>
+    decideLocked(parts.changes, call, existing, (order, now) =>
+      decideStart(parts.attemptIds, order, payment, now),
+    );
+  // The share comes before the phone's turn, so that a payment that waits for its merchant's share delays no other merchant's
+  // payment of the phone.
+  const started = await parts.fairly(shareOf(payment), scope.signal, () =>
+    parts.phoneLimit.inTurn(phoneOf(payment), start),
+  );
+  if (!started.ok) throw refusal(started.error);
+  return started.value;
+}
+
+const shareOf = ({ environment, merchantId }: DirectPayment): string => `${environment} ${merchantId}`;
+
 const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
-  ...{ merchantId, environment, phone: phone.e164, network: null },
+  merchantId,
+  environment,
+  phone: phone.e164,
+  network: null,
 });
 
-type StartPayment = CommandOf<'start_payment'>;
-type StartRejection = RejectionOf<'start_payment'>;
+/** Decides under the order's lock. The answer of a keyed call is committed with the decision. */
+async function decideLocked<Refusal>(
+  changes: Pick<OrderChanges, 'change'>,
+  { scope, keyed }: PaymentCall,
+  existing: Order,
+  decide: (order: OrderInFull, now: Date) => Result<DecidedStart, Refusal>,
+): Promise<Result<StartedPayment, Refusal>> {
+  const lockOrder = orderOfId(existing);
+  const lock: LockOrder = async (em) => {
+    await keyed?.claim(executeIn(em));
+    return lockOrder(em);
+  };
+  const decided = await changes.change(lock, {
+    requestId: scope.requestId,
+    read: () => undefined,
+    decide: (order, _context, now) => decide(order, now),
+    async write(em, { changed, repeat }) {
+      const result = repeat ?? newlyStarted(changed.order);
+      await keyed?.store(executeIn(em), result);
+      return result;
+    },
+  });
+  if (decided.ok) return decided;
+  if (decided.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
+  return err(decided.error);
+}
+
 type StartRefusal =
-  | StartRejection
+  | RejectionOf<'start_payment'>
   /** The order_number belongs to an order with other values. */
-  | { readonly type: 'differs'; readonly issue: string }
-  /** The call is not a repeat, and starting a payment was not allowed. */
-  | { readonly type: 'new_call' };
+  | { readonly type: 'differs'; readonly issue: string };
 type DecidedStart =
   | { readonly changed: Changed; readonly repeat?: undefined }
   | { readonly changed: undefined; readonly repeat: StartedPayment };
 
 function decideStart(
+  attemptIds: AttemptIds,
   order: OrderInFull,
   payment: DirectPayment,
-  start: StartPayment | undefined,
   now: Date,
 ): Result<DecidedStart, StartRefusal> {
   const answer = answerDirectPayment(order, order.earlierAttempts, payment);
   switch (answer.type) {
     case 'repeat':
-      return ok({ changed: undefined, repeat: { order, attempt: answer.attempt, repeated: true } });
+      return ok({ changed: undefined, repeat: repeated(order, answer.attempt) });
     case 'differs':
       return err({ type: 'differs', issue: issueOfDifferent(order, answer) });
-    case 'start':
-      return start === undefined ? err({ type: 'new_call' }) : decisionOf(transition(order, start, now));
+    case 'start': {
+      const attemptId = attemptIds.next(order, order.attemptCount + 1, now);
+      return decisionOf(transition(order, startOf(payment, attemptId), now));
+    }
   }
 }
 
-const notThere = ({ id }: OrderFacts): Error =>
-  new Error(`order ${id} could not be inserted, and no other explains it`);
+function decideRepeat(order: OrderInFull, payment: DirectPayment): Result<DecidedStart, 'new_call'> {
+  const answer = answerDirectPayment(order, order.earlierAttempts, payment);
+  if (answer.type !== 'repeat') return err('new_call');
+  return ok({ changed: undefined, repeat: repeated(order, answer.attempt) });
+}
+
+const startOf = (
+  { paymentOption, phone }: DirectPayment,
+  attemptId: AttemptId,
+): CommandOf<'start_payment'> => ({
+  type: 'start_payment',
+  attemptId,
+  origin: 'DIRECT',
+  paymentOption,
+  phone,
+});
 
 /** The facts of a direct payment's order. It has no page, so it needs no reason and no return URL. */
 function directOrderFacts(
@@ -227,19 +274,25 @@ function directOrderFacts(
   };
 }
 
-function startOnNewOrder(facts: OrderFacts, start: StartPayment, now: Date): Changed {
+function startOnNewOrder(facts: OrderFacts, start: CommandOf<'start_payment'>): Changed {
   const registered = registerOrder(facts);
-  const started = transition(registered.order, start, now);
+  const started = transition(registered.order, start, facts.createdAt);
   if (!started.ok) throw new Error(`a new order refused its first payment: ${started.error.type}`);
   return followedBy(registered, started.value);
 }
 
-function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
+function newlyStarted(order: Order): StartedPayment {
   if (order.latestAttempt === null) throw new Error(`order ${order.id} has no attempt`);
-  return { order, attempt: order.latestAttempt };
+  return { order, attempt: order.latestAttempt, repeated: false };
 }
 
-function refusal(rejection: Exclude<StartRefusal, { readonly type: 'new_call' }>): Error {
+const repeated = (order: Order, attempt: PaymentAttempt): StartedPayment => ({
+  order,
+  attempt,
+  repeated: true,
+});
+
+function refusal(rejection: StartRefusal): Error {
   const refuse = (
     reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
     issue: string,
