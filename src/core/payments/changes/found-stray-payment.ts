@@ -6,14 +6,7 @@ import type { NewId, PublicId, StoredId } from '../../../contract/public-id.ts';
 import { isReturnable } from '../../domain/wallet-outcome.ts';
 import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import { beginReversal, parkReversal } from '../../domain/reversal.ts';
-import type { Reversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
-
-/** The reversal of found money: due at once, or parked. */
-export function reversalOfMoney(name: StoredId<'stp'>, money: FoundMoney, now: Date): Reversal {
-  const reversal = beginReversal(name, now);
-  return isReturnable(money) ? reversal : parkReversal(reversal, now);
-}
 
 /** The public id of the stray payment that recorded a transaction of an attempt. */
 export async function findStrayPayment(
@@ -39,19 +32,36 @@ export async function recordStrayPayment(
 ): Promise<PublicId<'stp'>> {
   const known = await findStrayPayment(em, attempt, money);
   if (known !== undefined) return known;
-  const { merchantId, id: paymentAttemptId } = attempt;
+  const { merchantId, environment, orderId, id: paymentAttemptId, paymentOption } = attempt;
+  const origin = { merchantId, environment, orderId, paymentAttemptId, payerPaymentId: null, paymentOption };
+  return addStrayPayment(em, newId, origin, kind, money, now);
+}
+
+/** The payment that brought stray money. */
+export interface StrayOrigin extends Pick<StrayPaymentRow, 'merchantId' | 'environment' | 'paymentOption'> {
+  readonly orderId: StoredId<'ord'> | null;
+  readonly paymentAttemptId: StoredId<'pat'> | null;
+  readonly payerPaymentId: StoredId<'ppm'> | null;
+}
+
+/** Adds money that pays no order. Its reversal is due at once, or parked if the money cannot be returned. Returns its public id. */
+export function addStrayPayment(
+  em: EntityManager,
+  newId: NewId,
+  origin: StrayOrigin,
+  kind: StrayPaymentKind,
+  money: FoundMoney,
+  now: Date,
+): PublicId<'stp'> {
   const id = newId('stp', now);
   const stored = storedId('stp', id);
+  const reversal = beginReversal(stored, now);
   em.create(StrayPaymentRow, {
-    merchantId,
+    ...origin,
     id: stored,
-    environment: attempt.environment,
-    orderId: attempt.orderId,
-    paymentAttemptId,
-    paymentOption: attempt.paymentOption,
     ...money,
     kind,
-    ...reversalColumns(reversalOfMoney(stored, money, now)),
+    ...reversalColumns(isReturnable(money) ? reversal : parkReversal(reversal, now)),
     createdAt: now,
   });
   return id;

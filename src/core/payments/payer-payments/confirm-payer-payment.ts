@@ -3,7 +3,7 @@ import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow, StrayPaymentRow } from '../../database/order-entities.ts';
+import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { StrayPaymentKind } from '../../database/order-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
@@ -19,8 +19,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
-import { reversalOfMoney } from '../changes/found-stray-payment.ts';
-import { reversalColumns } from '../changes/reversal-row.ts';
+import { addStrayPayment } from '../changes/found-stray-payment.ts';
 import { findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
 import { belongToAttempt, end, exchangeOwner, lockPayerPayment, waitForNext } from './payer-payment-row.ts';
@@ -29,7 +28,8 @@ import type { PayerPayment } from './payer-payment-row.ts';
 /** The wallet's answer to our query about a payment that its payer started. */
 export type ConfirmationOutcome =
   | { readonly type: 'pending'; readonly providerReference: string }
-  | ({ readonly type: 'completed' } & FoundMoney)
+  /** The transaction is the reported one, about which the wallet was asked. */
+  | { readonly type: 'completed'; readonly amount: string; readonly currency: string }
   | { readonly type: 'declined' }
   | { readonly type: 'unknown'; readonly detail: string };
 
@@ -57,200 +57,231 @@ export interface ConfirmPayerPaymentParts {
   readonly onDue: () => void;
 }
 
-/** The result for confirmed money, and the change of its order. */
-interface Settled {
-  readonly changed: Changed | undefined;
-  readonly settlement:
-    | PayerSettlement
-    | { readonly type: 'known'; readonly receipt: WalletReceiptRow }
-    /** The lease has already reported. */
-    | { readonly type: 'repeat' };
-}
+type Completed = Extract<ConfirmationOutcome, { readonly type: 'completed' }>;
+type Recorded = Result<PayerPayment, 'not_found' | 'lease_lost'>;
+type OrderKey = Pick<Order, 'merchantId' | 'environment' | 'id'>;
 
 export function createConfirmPayerPayment(parts: ConfirmPayerPaymentParts): ConfirmPayerPayment {
-  const { database, changes, wallets, newId, onDue } = parts;
-
-  /** Stores the exchanges of a report. They are decisive if the report ended the payment. */
-  const keep = (em: EntityManager, row: PayerPaymentRow, report: ConfirmationReport, at: Date) => {
-    const { exchanges } = report;
-    return keepExchanges(em, exchangeOwner(row), {
-      exchanges,
-      areDecisive: row.status !== 'OPEN',
-      newId,
-      at,
-    });
-  };
-
-  const recordOpen = (row: PayerPaymentRow, outcome: ConfirmationOutcome, at: Date): void => {
-    if (outcome.type === 'declined') {
-      end(row, 'NO_PAYMENT', at);
-      return;
-    }
-    if (outcome.type === 'pending' && outcome.providerReference !== '')
-      row.providerReference = outcome.providerReference;
-    row.detail = outcome.type === 'unknown' ? outcome.detail : '';
-    if (isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
-    else waitForNext(row, at);
-  };
-
-  const recordStray = (
-    em: EntityManager,
-    row: PayerPaymentRow,
-    money: FoundMoney,
-    found: {
-      readonly kind: StrayPaymentKind;
-      readonly order: Pick<Order, 'id' | 'merchantId' | 'amount'> | undefined;
-    },
-    at: Date,
-  ): void => {
-    const terms = termsOf(wallets, row);
-    const merchantId = storedId('mer', found.order?.merchantId ?? terms?.merchantId ?? noMerchantId);
-    const id = storedId('stp', newId('stp', at));
-    useReceipt(em, row, undefined);
-    em.create(StrayPaymentRow, {
-      merchantId,
-      id,
-      environment: row.environment,
-      orderId: found.order === undefined ? null : storedId('ord', found.order.id),
-      paymentAttemptId: null,
-      payerPaymentId: row.id,
-      paymentOption: row.paymentOption,
-      ...money,
-      kind: found.kind,
-      ...reversalColumns(reversalOfMoney(id, money, at)),
-      createdAt: at,
-    });
-    const orderId = found.order === undefined ? null : storedId('ord', found.order.id);
-    Object.assign(row, { merchantId, orderId, strayPaymentId: id, paymentAttemptId: null });
-    end(row, 'STRAY', at);
-  };
-
-  const recordWithoutOrder = (report: ConfirmationReport) =>
-    database.fork().transactional(async (em) => {
-      const row = await lockPayerPayment(em, report.payerPaymentId);
-      if (row === null) return err('not_found' as const);
-      if (row.leaseId !== report.leaseId) return err('lease_lost' as const);
-      if (row.leasedUntil == null) return ok({ ...row });
-      const at = await readClock(em);
-      const { outcome } = report;
-      row.leasedUntil = null;
-      if (outcome.type === 'completed') {
-        takeMoney(row, outcome);
-        const receipt = await findReceipt(em, row);
-        if (receipt === null) recordStray(em, row, moneyOf(row), { kind: 'NO_ORDER', order: undefined }, at);
-        else belongToAttempt(row, receipt, at);
-      } else recordOpen(row, outcome, at);
-      await keep(em, row, report, at);
-      return ok({ ...row });
-    });
-
-  const recordForOrder = (
-    report: ConfirmationReport,
-    money: FoundMoney,
-    order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
-  ) =>
-    changes.change(orderOfId(order), {
-      requestId: report.requestId,
-      async read(em) {
-        const row = await lockPayerPayment(em, report.payerPaymentId);
-        if (row === null) throw new TypeError(`the payment ${report.payerPaymentId} is gone`);
-        const at = await readClock(em);
-        return { row, receipt: await findReceipt(em, row), attemptId: newId('pat', at), at };
-      },
-      decide(inFull, { row, receipt, attemptId, at }): Result<Settled, 'lease_lost'> {
-        if (row.leaseId !== report.leaseId) return err('lease_lost');
-        if (row.leasedUntil == null) return ok({ changed: undefined, settlement: { type: 'repeat' } });
-        if (receipt !== null) return ok({ changed: undefined, settlement: { type: 'known', receipt } });
-        const settlement = settlePayerPayment(inFull, { ...row, attemptId }, money, at);
-        return ok({
-          changed: settlement.type === 'order_paid' ? settlement.changed : undefined,
-          settlement,
-        });
-      },
-      async write(
-        em,
-        { settlement },
-        { context: { row, attemptId, at }, order: before },
-      ): Promise<PayerPayment> {
-        if (settlement.type === 'repeat') return { ...row };
-        row.leasedUntil = null;
-        takeMoney(row, money);
-        switch (settlement.type) {
-          case 'known':
-            belongToAttempt(row, settlement.receipt, at);
-            break;
-          case 'stray':
-            recordStray(em, row, money, { kind: settlement.kind, order: before }, at);
-            break;
-          case 'wait':
-            row.detail = 'confirmed; a payment attempt of its order is not decided yet';
-            Object.assign(row, linksTo(before));
-            waitForNext(row, at);
-            break;
-          case 'order_paid': {
-            const key = { merchantId: storedId('mer', before.merchantId), id: storedId('pat', attemptId) };
-            Object.assign(row, linksTo(before), { paymentAttemptId: key.id });
-            end(row, 'ORDER_PAID', at);
-            useReceipt(em, row, key);
-            const attempt = await em.findOneOrFail(PaymentAttemptRow, key);
-            attempt.providerTransactionId = row.providerTransactionId;
-            break;
-          }
-          default:
-            unreachable(settlement);
-        }
-        await keep(em, row, report, at);
-        if (row.status === 'ORDER_PAID') await moveExchanges(em, row);
-        return { ...row };
-      },
-    });
-
   return async (report) => {
-    const em = database.fork();
-    const row = await em.findOne(PayerPaymentRow, { id: storedId('ppm', report.payerPaymentId) });
-    if (row === null) return err('not_found');
     const { outcome } = report;
-    const order =
-      outcome.type !== 'completed' || row.leaseId !== report.leaseId || row.leasedUntil == null
-        ? undefined
-        : await orderOf(em, wallets, row);
-    const recorded: Result<PayerPayment, 'not_found' | 'lease_lost'> =
-      order === undefined || outcome.type !== 'completed'
-        ? await recordWithoutOrder(report)
-        : await recordForOrder(report, { ...outcome, ...transactionOf(row) }, order);
-    if (recorded.ok && recorded.value.status === 'STRAY') onDue();
+    const order = outcome.type === 'completed' ? await findPaidOrder(parts, report) : undefined;
+    const recorded =
+      outcome.type === 'completed' && order !== undefined
+        ? await recordForOrder(parts, report, outcome, order)
+        : await recordWithoutOrder(parts, report);
+    if (recorded.ok && recorded.value.status === 'STRAY') parts.onDue();
     return recorded;
   };
 }
 
-/** The terms of the account that was paid. */
-const termsOf = (wallets: readonly Wallet[], { wallet, environment }: PayerPaymentRow) =>
-  wallets.find(({ id }) => id === wallet)?.payerStarted?.[environment];
-
-/** The order that the payment is for: that of the attempt that its reference names, or the one with this order_number. */
-function orderOf(em: EntityManager, wallets: readonly Wallet[], row: PayerPaymentRow) {
+/**
+ * The order that the payment is for: that of the attempt that its reference names, or the one with this order_number. Undefined
+ * without such an order, and for a report that changes nothing.
+ */
+async function findPaidOrder(
+  { database, wallets }: ConfirmPayerPaymentParts,
+  { payerPaymentId, leaseId }: ConfirmationReport,
+): Promise<OrderKey | undefined> {
+  const em = database.fork();
+  const row = await em.findOne(PayerPaymentRow, { id: storedId('ppm', payerPaymentId) });
+  if (row === null || row.leaseId !== leaseId || row.leasedUntil == null) return undefined;
   const { environment, merchantId, orderId, reference } = row;
   if (merchantId != null && orderId != null)
     return { merchantId: publicId('mer', merchantId), environment, id: publicId('ord', orderId) };
-  return findNamedOrder(em, environment, reference, termsOf(wallets, row)?.merchantId ?? null);
+  return findNamedOrder(em, environment, reference, merchantOfAccount(wallets, row));
 }
 
-const transactionOf = ({ providerTransactionId }: PayerPaymentRow) => ({ providerTransactionId });
-const moneyOf = ({ providerTransactionId, amount, currency }: PayerPaymentRow): FoundMoney => ({
-  providerTransactionId,
-  amount,
-  currency,
-});
+/** Records a report that changes no order. */
+function recordWithoutOrder(parts: ConfirmPayerPaymentParts, report: ConfirmationReport): Promise<Recorded> {
+  const { payerPaymentId, leaseId, outcome } = report;
+  return parts.database.fork().transactional(async (em) => {
+    const row = await lockPayerPayment(em, payerPaymentId);
+    if (row === null) return err('not_found');
+    if (row.leaseId !== leaseId) return err('lease_lost');
+    if (row.leasedUntil == null) return ok({ ...row });
+    const at = await readClock(em);
+    row.leasedUntil = null;
+    if (outcome.type === 'completed') await recordMoneyWithoutOrder(parts, em, row, outcome, at);
+    else recordUnconfirmed(row, outcome, at);
+    await keepReported(parts, em, row, report, at);
+    return ok({ ...row });
+  });
+}
+
+async function recordMoneyWithoutOrder(
+  parts: ConfirmPayerPaymentParts,
+  em: EntityManager,
+  row: PayerPaymentRow,
+  confirmed: Completed,
+  at: Date,
+): Promise<void> {
+  const money = takeMoney(row, confirmed);
+  const receipt = await findReceipt(em, row);
+  if (receipt === null) recordStray(parts, em, row, { money, kind: 'NO_ORDER', order: undefined }, at);
+  else belongToAttempt(row, receipt, at);
+}
+
+function recordUnconfirmed(
+  row: PayerPaymentRow,
+  outcome: Exclude<ConfirmationOutcome, Completed>,
+  at: Date,
+): void {
+  if (outcome.type === 'declined') {
+    end(row, 'NO_PAYMENT', at);
+    return;
+  }
+  if (outcome.type === 'pending' && outcome.providerReference !== '')
+    row.providerReference = outcome.providerReference;
+  row.detail = outcome.type === 'unknown' ? outcome.detail : '';
+  if (isAbandoned(row.createdAt, at)) end(row, 'ABANDONED', at);
+  else waitForNext(row, at);
+}
+
+/** What a report changes. */
+interface Settled {
+  readonly changed: Changed | undefined;
+  /** Undefined when the lease has reported before, so that nothing changes. */
+  readonly settlement:
+    | PayerSettlement
+    | { readonly type: 'known'; readonly receipt: WalletReceiptRow }
+    | undefined;
+}
+
+/** Records confirmed money, and pays the order with it if the order can accept it. */
+function recordForOrder(
+  parts: ConfirmPayerPaymentParts,
+  report: ConfirmationReport,
+  confirmed: Completed,
+  order: OrderKey,
+): Promise<Recorded> {
+  const { payerPaymentId, leaseId, requestId } = report;
+  return parts.changes.change(orderOfId(order), {
+    requestId,
+    async read(em) {
+      const row = await lockPayerPayment(em, payerPaymentId);
+      if (row === null) throw new TypeError(`the payment ${payerPaymentId} is gone`);
+      const at = await readClock(em);
+      return { row, receipt: await findReceipt(em, row), attemptId: parts.newId('pat', at), at };
+    },
+    decide(inFull, { row, receipt, attemptId, at }): Result<Settled, 'lease_lost'> {
+      if (row.leaseId !== leaseId) return err('lease_lost');
+      if (row.leasedUntil == null) return ok({ changed: undefined, settlement: undefined });
+      if (receipt !== null) return ok({ changed: undefined, settlement: { type: 'known', receipt } });
+      const { paymentOption } = row;
+      const settlement = settlePayerPayment(
+        inFull,
+        { attemptId, paymentOption },
+        moneyOf(row, confirmed),
+        at,
+      );
+      return ok({
+        changed: settlement.type === 'order_paid' ? settlement.changed : undefined,
+        settlement,
+      });
+    },
+    async write(em, { settlement }, { context, order: before }): Promise<PayerPayment> {
+      const { row, at } = context;
+      if (settlement === undefined) return { ...row };
+      row.leasedUntil = null;
+      const money = takeMoney(row, confirmed);
+      switch (settlement.type) {
+        case 'known':
+          belongToAttempt(row, settlement.receipt, at);
+          break;
+        case 'stray':
+          recordStray(parts, em, row, { money, kind: settlement.kind, order: before }, at);
+          break;
+        case 'wait':
+          row.detail = 'confirmed; a payment attempt of its order is not decided yet';
+          Object.assign(row, storedOrder(before));
+          waitForNext(row, at);
+          break;
+        case 'order_paid':
+          await recordPaid(em, row, before, context);
+          break;
+        default:
+          unreachable(settlement);
+      }
+      await keepReported(parts, em, row, report, at);
+      if (row.status === 'ORDER_PAID') await moveExchanges(em, row);
+      return { ...row };
+    },
+  });
+}
+
+/** Ends the payment with the attempt that it gave the order. */
+async function recordPaid(
+  em: EntityManager,
+  row: PayerPaymentRow,
+  order: OrderKey,
+  { attemptId, at }: { readonly attemptId: PublicId<'pat'>; readonly at: Date },
+): Promise<void> {
+  const { merchantId, orderId } = storedOrder(order);
+  const key = { merchantId, id: storedId('pat', attemptId) };
+  Object.assign(row, { merchantId, orderId, paymentAttemptId: key.id });
+  end(row, 'ORDER_PAID', at);
+  useReceipt(em, row, key);
+  const attempt = await em.findOneOrFail(PaymentAttemptRow, key);
+  attempt.providerTransactionId = row.providerTransactionId;
+}
+
+/** Money that pays no order. `order` is the one that it was for. */
+interface StrayMoney {
+  readonly money: FoundMoney;
+  readonly kind: StrayPaymentKind;
+  readonly order: OrderKey | undefined;
+}
+
+/** Ends the payment with a stray payment, whose reversal becomes due. */
+function recordStray(
+  { wallets, newId }: ConfirmPayerPaymentParts,
+  em: EntityManager,
+  row: PayerPaymentRow,
+  { money, kind, order }: StrayMoney,
+  at: Date,
+): void {
+  const { environment, paymentOption } = row;
+  const links =
+    order === undefined
+      ? { merchantId: storedId('mer', merchantOfAccount(wallets, row) ?? noMerchantId), orderId: null }
+      : storedOrder(order);
+  const origin = { ...links, environment, paymentOption, paymentAttemptId: null, payerPaymentId: row.id };
+  const id = addStrayPayment(em, newId, origin, kind, money, at);
+  useReceipt(em, row, undefined);
+  Object.assign(row, { ...links, paymentAttemptId: null, strayPaymentId: storedId('stp', id) });
+  end(row, 'STRAY', at);
+}
+
+/** The only merchant of the account that was paid; null when merchants share it. */
+const merchantOfAccount = (wallets: readonly Wallet[], { wallet, environment }: PayerPaymentRow) =>
+  wallets.find(({ id }) => id === wallet)?.payerStarted?.[environment]?.merchantId ?? null;
+
+const moneyOf = (
+  { providerTransactionId }: PayerPaymentRow,
+  { amount, currency }: Completed,
+): FoundMoney => ({ providerTransactionId, amount, currency });
 
 /** The amount that the wallet confirmed replaces the one that its message claimed. */
-const takeMoney = (row: PayerPaymentRow, { amount, currency }: FoundMoney): void => {
-  Object.assign(row, { amount, currency });
-};
+function takeMoney(row: PayerPaymentRow, confirmed: Completed): FoundMoney {
+  const money = moneyOf(row, confirmed);
+  Object.assign(row, money);
+  return money;
+}
 
-const linksTo = ({ merchantId, id }: Pick<Order, 'merchantId' | 'id'>) => ({
+const storedOrder = ({ merchantId, id }: OrderKey) => ({
   merchantId: storedId('mer', merchantId),
   orderId: storedId('ord', id),
 });
+
+/** Stores the exchanges of a report. They are decisive if the report ended the payment. */
+const keepReported = (
+  { newId }: ConfirmPayerPaymentParts,
+  em: EntityManager,
+  row: PayerPaymentRow,
+  { exchanges }: ConfirmationReport,
+  at: Date,
+): Promise<void> =>
+  keepExchanges(em, exchangeOwner(row), { exchanges, areDecisive: row.status !== 'OPEN', newId, at });
 
 /** From now on the exchanges are shown with the attempt. */
 async function moveExchanges(em: EntityManager, row: PayerPaymentRow): Promise<void> {

@@ -245,13 +245,8 @@ function parseOutcome({ outcome }: RecordPayerPaymentOutcomeRequest): Result<Con
         providerReference: walletText(outcome.value.providerReference, maxReference),
       });
     case 'completed': {
-      const { providerTransactionId, amount, currency } = outcome.value;
-      return ok({
-        type: 'completed',
-        providerTransactionId: walletText(providerTransactionId, maxReference),
-        amount: cut(amount),
-        currency: cut(currency),
-      });
+      const { amount, currency } = outcome.value;
+      return ok({ type: 'completed', amount: cut(amount), currency: cut(currency) });
     }
     case 'declined':
       return ok({ type: 'declined' });
