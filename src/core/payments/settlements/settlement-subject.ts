@@ -23,8 +23,8 @@ export type SettledSubject =
   | { readonly kind: 'stray'; readonly id: PublicId<'stp'> }
   | { readonly kind: 'refund'; readonly id: PublicId<'rfd'> };
 
-/** The locked row of a subject. */
-export type SubjectRows =
+/** A subject that only this transaction can change, with its row. */
+export type LockedSubject =
   | {
       readonly kind: 'attempt';
       readonly row: PaymentAttemptRow;
@@ -87,7 +87,7 @@ type SubjectKey = Pick<SettlementRow, 'merchantId' | 'paymentAttemptId' | 'stray
  * Reads and locks the row of a subject, under its order's lock.
  * @throws INVALID_FIELDS when the transaction of a payment is recorded for another payment.
  */
-export async function readSubject(em: EntityManager, key: SubjectKey): Promise<SubjectRows> {
+export async function readSubject(em: EntityManager, key: SubjectKey): Promise<LockedSubject> {
   const { merchantId, paymentAttemptId, strayPaymentId, refundId } = key;
   const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   if (paymentAttemptId != null) {
@@ -130,7 +130,7 @@ export interface SettledAs {
  */
 export function settle(
   order: OrderInFull | undefined,
-  subject: SubjectRows,
+  subject: LockedSubject,
   { id, outcome, providerReference }: SettledAs,
   now: Date,
 ): Result<Settled, 'decided'> {

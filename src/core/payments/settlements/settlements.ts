@@ -17,18 +17,22 @@ import { proposalLifeMs } from '../../domain/settlement.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settle } from './settlement-subject.ts';
-import type { Settled, SettledSubject, SubjectLock, SubjectRows } from './settlement-subject.ts';
+import type { LockedSubject, Settled, SettledSubject, SubjectLock } from './settlement-subject.ts';
 
 /** A stored settlement, with stored ids. */
 export type Settlement = Omit<SettlementRow, symbol>;
 
-/** An outcome to propose, with public ids. */
-export interface Proposal {
-  readonly merchantId: PublicId<'mer'>;
-  readonly subject: SettledSubject;
+/** What is proposed, apart from the subject that it settles. */
+interface ProposedTerms {
   readonly outcome: SettlementOutcome;
   readonly reason: string;
   readonly providerReference: string;
+}
+
+/** An outcome to propose, with public ids. */
+export interface Proposal extends ProposedTerms {
+  readonly merchantId: PublicId<'mer'>;
+  readonly subject: SettledSubject;
 }
 
 /** Outcomes that two operators decide. Each function is one transaction. They throw the errors of the contract. */
@@ -45,7 +49,178 @@ export interface SettlementsParts {
   readonly now: () => Date;
 }
 
-type Refusal = 'decided' | 'open' | 'not_open' | 'same_operator';
+export function createSettlements(parts: SettlementsParts): Settlements {
+  return {
+    propose: (proposal, helper) => propose(parts, proposal, helper),
+    confirm: (id, helper) => confirm(parts, id, helper),
+    withdraw: (id, helper) => withdraw(parts, id, helper),
+  };
+}
+
+type Refusal = 'decided' | 'open' | 'not_open';
+
+async function propose(
+  parts: SettlementsParts,
+  { merchantId, subject, ...terms }: Proposal,
+  helper: Helper,
+): Promise<Settlement> {
+  const key = { merchantId: storedId('mer', merchantId), ...subjectColumns(subject) };
+  const lock = await lockOf(parts.database.fork(), merchantId, subject);
+  const proposed = await changeUnder(parts, lock, helper.by.requestId, {
+    async read(em) {
+      const operator = await requireOperator(em, helper);
+      // An expired proposal keeps its status, so the latest one counts.
+      const latest = await em.findOne(
+        SettlementRow,
+        { ...key, status: 'PROPOSED' },
+        { orderBy: { id: 'desc' } },
+      );
+      return { operator, latest, locked: await readSubject(em, { ...key, ...terms }) };
+    },
+    decide(
+      order,
+      { operator, latest, locked },
+      at,
+    ): Result<{ readonly changed: undefined; readonly repeated: SettlementRow | undefined }, Refusal> {
+      if (operator !== undefined) requireAge(operator, at);
+      if (latest !== null && latest.expiresAt > at)
+        return isProposedBy(latest, terms, helper)
+          ? ok({ changed: undefined, repeated: latest })
+          : err('open');
+      const possible = settle(order, locked, { ...terms, id: 'stl_proposed' }, at);
+      return possible.ok ? ok({ changed: undefined, repeated: undefined }) : possible;
+    },
+    write(em, { repeated }, { locked: { row: settled } }, at) {
+      if (repeated !== undefined) return { ...repeated };
+      const id = parts.newId('stl', at);
+      const row = em.create(SettlementRow, {
+        id: storedId('stl', id),
+        environment: settled.environment,
+        orderId: settled.orderId ?? null,
+        ...key,
+        ...terms,
+        status: 'PROPOSED',
+        proposedBy: helper.by.actor,
+        proposedByUserId: helper.userId === undefined ? null : storedId('usr', helper.userId),
+        createdAt: at,
+        expiresAt: new Date(at.getTime() + proposalLifeMs),
+      });
+      recordAudit(em, parts.newId, at, helper.by, {
+        action: 'settlement.propose',
+        merchantId,
+        targetId: id,
+        details: detailsOf(subject.id, terms),
+      });
+      return { ...row };
+    },
+  });
+  if (proposed.ok) return proposed.value;
+  throw proposed.error === 'not_found' ? subjectNotFound(subject) : refusalOf(proposed.error);
+}
+
+const isProposedBy = (row: SettlementRow, terms: ProposedTerms, { by }: Helper): boolean =>
+  row.proposedBy === by.actor &&
+  row.outcome === terms.outcome &&
+  row.reason === terms.reason &&
+  row.providerReference === terms.providerReference;
+
+const confirm = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): Promise<Settlement> =>
+  changeSettlement(parts, id, helper, {
+    check: (em, row, confirmer) => requireSecondOperator(em, row, confirmer, parts.now()),
+    decide(
+      row,
+      locked,
+      order,
+      at,
+    ): Result<Settled | { readonly changed: undefined; readonly write?: undefined }, Refusal> {
+      // This operator has confirmed it before.
+      if (row.status === 'CONFIRMED' && row.decidedBy === helper.by.actor) return ok({ changed: undefined });
+      if (row.status !== 'PROPOSED' || row.expiresAt <= at) return err('not_open');
+      return settle(order, locked, { ...row, id: publicId('stl', row.id) }, at);
+    },
+    write(em, { write }, row, at) {
+      if (write === undefined) return;
+      write(em);
+      em.assign(row, { status: 'CONFIRMED', decidedBy: helper.by.actor, decidedAt: at });
+      recordAudit(em, parts.newId, at, helper.by, {
+        action: 'settlement.confirm',
+        merchantId: publicId('mer', row.merchantId),
+        targetId: id,
+        details: { proposed_by: row.proposedBy, ...detailsOf(subjectIdOf(row), row) },
+      });
+    },
+  });
+
+/** @throws SECOND_OPERATOR_NEEDED, OPERATOR_TOO_NEW */
+async function requireSecondOperator(
+  em: EntityManager,
+  { proposedByUserId }: SettlementRow,
+  confirmer: UserRow | undefined,
+  at: Date,
+): Promise<void> {
+  const proposer = proposedByUserId == null ? undefined : await em.findOne(UserRow, proposedByUserId);
+  if (proposer?.id === confirmer?.id)
+    throw rpcError(
+      'SECOND_OPERATOR_NEEDED',
+      'another operator has to confirm this; all holders of an operator service token count as one operator',
+    );
+  for (const operator of [proposer, confirmer]) if (operator != null) requireAge(operator, at);
+}
+
+const withdraw = (parts: SettlementsParts, id: PublicId<'stl'>, helper: Helper): Promise<Settlement> =>
+  changeSettlement(parts, id, helper, {
+    decide: (row): Result<{ readonly changed: undefined }, Refusal> =>
+      row.status === 'CONFIRMED' ? err('not_open') : ok({ changed: undefined }),
+    write(em, _decided, row, at) {
+      if (row.status !== 'PROPOSED') return;
+      em.assign(row, { status: 'WITHDRAWN', decidedBy: helper.by.actor, decidedAt: at });
+      recordAudit(em, parts.newId, at, helper.by, {
+        action: 'settlement.withdraw',
+        merchantId: publicId('mer', row.merchantId),
+        targetId: id,
+        details: detailsOf(subjectIdOf(row), row),
+      });
+    },
+  });
+
+/** The steps of a change of a settlement, under the lock of its subject. */
+interface SettlementChange<Decided extends Decision> {
+  /** Checks a proposal that was not decided before. */
+  readonly check?: (em: EntityManager, row: SettlementRow, operator: UserRow | undefined) => Promise<void>;
+  readonly decide: (
+    row: SettlementRow,
+    locked: LockedSubject,
+    order: OrderInFull | undefined,
+    at: Date,
+  ) => Result<Decided, Refusal>;
+  readonly write: (em: EntityManager, decided: Decided, row: SettlementRow, at: Date) => void;
+}
+
+async function changeSettlement<Decided extends Decision>(
+  parts: SettlementsParts,
+  id: PublicId<'stl'>,
+  helper: Helper,
+  steps: SettlementChange<Decided>,
+): Promise<Settlement> {
+  const key = { id: storedId('stl', id) };
+  const found = await parts.database.fork().findOne(SettlementRow, key);
+  if (found === null) throw settlementNotFound(id);
+  const changed = await changeUnder(parts, lockOfSettlement(found), helper.by.requestId, {
+    async read(em) {
+      const operator = await requireOperator(em, helper);
+      const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (row.status === 'PROPOSED') await steps.check?.(em, row, operator);
+      return { row, locked: await readSubject(em, row) };
+    },
+    decide: (order, { row, locked }, at) => steps.decide(row, locked, order, at),
+    write(em, decided, { row }, at) {
+      steps.write(em, decided, row, at);
+      return { ...row };
+    },
+  });
+  if (changed.ok) return changed.value;
+  throw changed.error === 'not_found' ? settlementNotFound(id) : refusalOf(changed.error);
+}
 
 /** The steps of a change under the lock of a subject. `order` is undefined for a stray payment without an order. */
 interface SubjectChange<Context, Decided extends Decision> {
@@ -54,181 +229,35 @@ interface SubjectChange<Context, Decided extends Decision> {
   readonly write: (em: EntityManager, decided: Decided, context: Context, at: Date) => Settlement;
 }
 
-export function createSettlements({ database, changes, newId, now }: SettlementsParts): Settlements {
-  const findSettlement = async (id: PublicId<'stl'>): Promise<SettlementRow> => {
-    const row = await database.fork().findOne(SettlementRow, { id: storedId('stl', id) });
-    if (row === null) throw settlementNotFound(id);
-    return row;
-  };
-  /** Decides and writes under the lock of the order, or of the stray payment that has no order. */
-  const changeUnder = async <Context, Decided extends Decision>(
-    lock: SubjectLock,
-    requestId: string,
-    { read, decide, write }: SubjectChange<Context, Decided>,
-  ): Promise<Result<Settlement, Refusal | 'not_found'>> => {
-    if ('order' in lock)
-      return changes.change(lock.order, {
-        requestId,
-        read,
-        decide,
-        write: (em, decided, { context, now: at }) => write(em, decided, context, at),
-      });
-    return database.fork().transactional(async (em) => {
-      await em.findOneOrFail(StrayPaymentRow, lock.strayPayment, { lockMode: LockMode.PESSIMISTIC_WRITE });
-      const context = await read(em);
-      const at = now();
-      const decided = decide(undefined, context, at);
-      return decided.ok ? ok(write(em, decided.value, context, at)) : decided;
+/** Decides and writes under the lock of the order, or of the stray payment that has no order. */
+async function changeUnder<Context, Decided extends Decision>(
+  { database, changes, now }: SettlementsParts,
+  lock: SubjectLock,
+  requestId: string,
+  { read, decide, write }: SubjectChange<Context, Decided>,
+): Promise<Result<Settlement, Refusal | 'not_found'>> {
+  if ('order' in lock)
+    return changes.change(lock.order, {
+      requestId,
+      read,
+      decide,
+      write: (em, decided, { context, now: at }) => write(em, decided, context, at),
     });
-  };
-  /** Changes a settlement under the lock of its subject. */
-  const change = <Decided extends Decision>(
-    settlement: SettlementRow,
-    helper: Helper,
-    steps: {
-      readonly decide: (
-        row: SettlementRow,
-        rows: SubjectRows,
-        order: Parameters<typeof settle>[0],
-        at: Date,
-      ) => Result<Decided, Refusal>;
-      readonly write: (em: EntityManager, decided: Decided, row: SettlementRow, at: Date) => void;
-      readonly check?: (em: EntityManager, row: SettlementRow) => Promise<void>;
-    },
-  ) =>
-    changeUnder(lockOfSettlement(settlement), helper.by.requestId, {
-      async read(em) {
-        await requireOperator(em, helper);
-        const key = { id: settlement.id };
-        const row = await em.findOneOrFail(SettlementRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        if (row.status === 'PROPOSED') await steps.check?.(em, row);
-        return { row, rows: await readSubject(em, row) };
-      },
-      decide: (order, { row, rows }, at) => steps.decide(row, rows, order, at),
-      write(em, decided, { row }, at) {
-        steps.write(em, decided, row, at);
-        return { ...row };
-      },
-    });
-
-  return {
-    async propose({ merchantId, subject, ...proposal }, helper) {
-      const lock = await lockOf(database.fork(), merchantId, subject);
-      const proposed = await changeUnder(lock, helper.by.requestId, {
-        async read(em) {
-          const operator = await requireOperator(em, helper);
-          const key = { merchantId: storedId('mer', merchantId), ...subjectColumns(subject) };
-          // An expired proposal keeps its status, so the latest one counts.
-          const open = await em.findOne(
-            SettlementRow,
-            { ...key, status: 'PROPOSED' },
-            { orderBy: { id: 'desc' } },
-          );
-          const rows = await readSubject(em, { ...key, ...proposal });
-          return { operator, open, rows, key };
-        },
-        decide(
-          order,
-          { operator, open, rows },
-          at,
-        ): Result<{ readonly changed: undefined; readonly isRepeat: boolean }, Refusal> {
-          if (operator !== undefined) requireAge(operator, at);
-          if (open !== null && open.expiresAt > at) {
-            const isRepeat =
-              open.proposedBy === helper.by.actor &&
-              open.outcome === proposal.outcome &&
-              open.reason === proposal.reason &&
-              open.providerReference === proposal.providerReference;
-            return isRepeat ? ok({ changed: undefined, isRepeat }) : err('open');
-          }
-          const possible = settle(order, rows, { ...proposal, id: 'stl_proposed' }, at);
-          return possible.ok ? ok({ changed: undefined, isRepeat: false }) : possible;
-        },
-        write(em, { isRepeat }, { open, key, rows }, at) {
-          if (isRepeat && open !== null) return { ...open };
-          const id = newId('stl', at);
-          const row = em.create(SettlementRow, {
-            id: storedId('stl', id),
-            environment: rows.row.environment,
-            orderId: rows.row.orderId ?? null,
-            ...key,
-            ...proposal,
-            status: 'PROPOSED',
-            proposedBy: helper.by.actor,
-            proposedByUserId: helper.userId === undefined ? null : storedId('usr', helper.userId),
-            createdAt: at,
-            expiresAt: new Date(at.getTime() + proposalLifeMs),
-          });
-          recordAudit(em, newId, at, helper.by, {
-            action: 'settlement.propose',
-            merchantId,
-            targetId: id,
-            details: detailsOf(subject.id, proposal),
-          });
-          return { ...row };
-        },
-      });
-      if (proposed.ok) return proposed.value;
-      throw proposed.error === 'not_found' ? subjectNotFound(subject) : refusalOf(proposed.error);
-    },
-
-    async confirm(id, helper) {
-      const settled = await change(await findSettlement(id), helper, {
-        async check(em, row) {
-          const confirmer = await requireOperator(em, helper);
-          const proposer =
-            row.proposedByUserId == null ? undefined : await em.findOne(UserRow, row.proposedByUserId);
-          if (proposer?.id === confirmer?.id) throw refusalOf('same_operator');
-          for (const operator of [proposer, confirmer]) if (operator != null) requireAge(operator, now());
-        },
-        decide(row, rows, order, at): Result<Settled & { readonly isRepeat: boolean }, Refusal> {
-          if (row.status === 'CONFIRMED' && row.decidedBy === helper.by.actor)
-            return ok({ changed: undefined, write: () => undefined, isRepeat: true });
-          if (row.status !== 'PROPOSED' || row.expiresAt <= at) return err('not_open');
-          const decided = settle(order, rows, { ...row, id: publicId('stl', row.id) }, at);
-          return decided.ok ? ok({ ...decided.value, isRepeat: false }) : decided;
-        },
-        write(em, { write, isRepeat }, row, at) {
-          if (isRepeat) return;
-          write(em);
-          em.assign(row, { status: 'CONFIRMED', decidedBy: helper.by.actor, decidedAt: at });
-          recordAudit(em, newId, at, helper.by, {
-            action: 'settlement.confirm',
-            merchantId: publicId('mer', row.merchantId),
-            targetId: id,
-            details: { proposed_by: row.proposedBy, ...detailsOf(subjectIdOf(row), row) },
-          });
-        },
-      });
-      if (settled.ok) return settled.value;
-      throw settled.error === 'not_found' ? settlementNotFound(id) : refusalOf(settled.error);
-    },
-
-    async withdraw(id, helper) {
-      const withdrawn = await change(await findSettlement(id), helper, {
-        decide: (row): Result<{ readonly changed: undefined }, Refusal> =>
-          row.status === 'CONFIRMED' ? err('not_open') : ok({ changed: undefined }),
-        write(em, _decided, row, at) {
-          if (row.status !== 'PROPOSED') return;
-          em.assign(row, { status: 'WITHDRAWN', decidedBy: helper.by.actor, decidedAt: at });
-          recordAudit(em, newId, at, helper.by, {
-            action: 'settlement.withdraw',
-            merchantId: publicId('mer', row.merchantId),
-            targetId: id,
-            details: detailsOf(subjectIdOf(row), row),
-          });
-        },
-      });
-      if (withdrawn.ok) return withdrawn.value;
-      throw withdrawn.error === 'not_found' ? settlementNotFound(id) : refusalOf(withdrawn.error);
-    },
-  };
+  return database.fork().transactional(async (em) => {
+    await em.findOneOrFail(StrayPaymentRow, lock.strayPayment, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    const context = await read(em);
+    const at = now();
+    const decided = decide(undefined, context, at);
+    return decided.ok ? ok(write(em, decided.value, context, at)) : decided;
+  });
 }
 
-const detailsOf = (
-  subject: string,
-  { outcome, reason, providerReference }: Pick<Proposal, 'outcome' | 'reason' | 'providerReference'>,
-) => ({ subject, outcome: outcome.toLowerCase(), reason, provider_reference: providerReference });
+const detailsOf = (subject: string, { outcome, reason, providerReference }: ProposedTerms) => ({
+  subject,
+  outcome: outcome.toLowerCase(),
+  reason,
+  provider_reference: providerReference,
+});
 
 const subjectColumns = ({ kind, id }: SettledSubject) => ({
   paymentAttemptId: kind === 'attempt' ? storedId('pat', id) : null,
@@ -276,11 +305,6 @@ function refusalOf(refusal: Refusal): Error {
       return rpcError(
         'SETTLEMENT_NOT_OPEN',
         'the proposal was confirmed, was withdrawn or has expired; read it again, and propose anew if needed',
-      );
-    case 'same_operator':
-      return rpcError(
-        'SECOND_OPERATOR_NEEDED',
-        'another operator has to confirm this; all holders of an operator service token count as one operator',
       );
   }
 }
