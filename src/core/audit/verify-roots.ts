@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import { readRoots } from './close-days.ts';
+import type { DayRoot } from './close-days.ts';
 import { growRoot } from './day-root.ts';
 import type { ChainHead, GrowingRoot, RootSigner } from './day-root.ts';
 import { isSame } from './event-commitment.ts';
@@ -30,47 +31,13 @@ export interface RootCheckParts {
   readonly merchantId: string | undefined;
 }
 
-interface ComparedDay {
-  readonly day: string;
-  readonly end: Date;
-  readonly kept: KeptRoot | undefined;
-  readonly expected: Uint8Array;
-  readonly growing: GrowingRoot;
-  /** The merchants of the kept root that were not seen yet. */
-  readonly unseen: Set<string>;
-  differs: boolean;
-}
-
-const dayMs = 86_400_000;
-const startOf = (day: string): Date => new Date(`${day}T00:00:00Z`);
-const endOf = (day: string): Date => new Date(startOf(day).getTime() + dayMs);
-
 export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck> {
   const { client, signer, keptRoots, lost, merchantId: only } = parts;
   const stored = only === undefined ? await readRoots(client) : [];
-  const days: ComparedDay[] = [
-    ...stored.map((root) => ({ ...root, kept: undefined })),
-    ...keptRoots.map((kept) => ({ ...kept, kept })),
-  ]
-    .map(({ day, previousRoot, root, kept }) => ({
-      day,
-      end: endOf(day),
-      kept,
-      expected: root,
-      growing: growRoot(day, previousRoot),
-      unseen: new Set(kept?.chains.keys()),
-      differs: false,
-    }))
-    .sort((a, b) => a.end.getTime() - b.end.getTime());
-  const explains = (day: string): boolean =>
-    lost.some(({ from, until }) => from < endOf(day) && until >= startOf(day));
-  const differing = ({ day, kept }: ComparedDay, merchantId?: string): Finding => ({
-    kind: 'ROOT_DIFFERS',
-    day,
-    isKeptRoot: kept !== undefined,
-    isExplained: explains(day),
-    ...(merchantId === undefined ? {} : { merchantId }),
-  });
+  const days = [
+    ...stored.map((root) => comparedDay(root, undefined)),
+    ...keptRoots.map((root) => comparedDay(root, root)),
+  ].sort((a, b) => a.end.getTime() - b.end.getTime());
 
   let newest: ChainHead | undefined;
   let nextDay = 0;
@@ -78,13 +45,10 @@ export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck>
   /** The current merchant has `newest` at the end of the day. */
   const endDay = (day: ComparedDay, merchantId: string): void => {
     if (newest !== undefined) day.growing.add(newest);
-    const kept = day.kept?.chains.get(merchantId);
     day.unseen.delete(merchantId);
-    if (day.kept === undefined || day.kept.chains.size === 0) return;
-    const isEqual = kept?.number === newest?.number && isSame(kept?.hash ?? noBytes, newest?.hash ?? noBytes);
-    if (isEqual) return;
+    if (day.kept === undefined || isHeadKept(day.kept, merchantId, newest)) return;
     day.differs = true;
-    found.push(differing(day, merchantId));
+    found.push(differing(day, lost, merchantId));
   };
   return {
     addBlock(head, sealedAt) {
@@ -102,26 +66,71 @@ export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck>
     },
     *finish(summary) {
       summary.roots = days.length;
-      for (const day of days) {
-        for (const merchantId of only === undefined ? day.unseen : []) {
-          day.differs = true;
-          yield differing(day, merchantId);
-        }
-        if (only === undefined && !day.differs && !isSame(day.growing.finish(), day.expected))
-          yield differing(day);
-      }
-      let before: { readonly day: string; readonly root: Uint8Array } | undefined;
-      for (const { day, previousRoot, root, signature } of stored) {
-        if (!signer.isSigned(day, root, signature)) yield { kind: 'ROOT_FORGED', day };
-        if (
-          before !== undefined &&
-          (endOf(before.day).getTime() !== startOf(day).getTime() || !isSame(before.root, previousRoot))
-        )
-          yield { kind: 'ROOT_DELETED', day };
-        before = { day, root };
-      }
+      if (only !== undefined) return;
+      for (const day of days) yield* finishDay(day, lost);
+      yield* faultsOfStored(stored, signer);
     },
   };
 }
 
+/** A stored or kept root, and the root that the chains give for its day. */
+interface ComparedDay {
+  readonly day: string;
+  readonly end: Date;
+  readonly kept: KeptRoot | undefined;
+  readonly expected: Uint8Array;
+  readonly growing: GrowingRoot;
+  /** The merchants of the kept root that were not seen yet. */
+  readonly unseen: Set<string>;
+  /** Whether a merchant differs, so that the root says nothing more. */
+  differs: boolean;
+}
+
+const comparedDay = (
+  { day, previousRoot, root }: Pick<KeptRoot, 'day' | 'previousRoot' | 'root'>,
+  kept: KeptRoot | undefined,
+): ComparedDay => ({
+  day,
+  end: endOf(day),
+  kept,
+  expected: root,
+  growing: growRoot(day, previousRoot),
+  unseen: new Set(kept?.chains.keys()),
+  differs: false,
+});
+
+/** Whether the merchant has the newest block that the kept root names. A root without chains names none. */
+function isHeadKept({ chains }: KeptRoot, merchantId: string, newest: ChainHead | undefined): boolean {
+  if (chains.size === 0) return true;
+  const kept = chains.get(merchantId);
+  return kept?.number === newest?.number && isSame(kept?.hash ?? noBytes, newest?.hash ?? noBytes);
+}
+
+/** The differences of a day after all merchants were added: merchants without chains, and the root itself. */
+function* finishDay(day: ComparedDay, lost: readonly LostTime[]): Generator<Finding> {
+  for (const merchantId of day.unseen) yield differing(day, lost, merchantId);
+  if (day.differs || day.unseen.size > 0) return;
+  if (!isSame(day.growing.finish(), day.expected)) yield differing(day, lost);
+}
+
+function differing({ day, kept }: ComparedDay, lost: readonly LostTime[], merchantId?: string): Finding {
+  const isExplained = lost.some(({ from, until }) => from < endOf(day) && until >= startOf(day));
+  const of = merchantId === undefined ? {} : { merchantId };
+  return { kind: 'ROOT_DIFFERS', day, isKeptRoot: kept !== undefined, isExplained, ...of };
+}
+
+/** Stored roots that the gateway has not signed, and days without a root before them. */
+function* faultsOfStored(stored: readonly DayRoot[], signer: RootSigner): Generator<Finding> {
+  for (const [index, { day, previousRoot, root, signature }] of stored.entries()) {
+    if (!signer.isSigned(day, root, signature)) yield { kind: 'ROOT_FORGED', day };
+    const before = stored[index - 1];
+    if (before === undefined) continue;
+    const isNextDay = endOf(before.day).getTime() === startOf(day).getTime();
+    if (!isNextDay || !isSame(before.root, previousRoot)) yield { kind: 'ROOT_DELETED', day };
+  }
+}
+
+const dayMs = 86_400_000;
+const startOf = (day: string): Date => new Date(`${day}T00:00:00Z`);
+const endOf = (day: string): Date => new Date(startOf(day).getTime() + dayMs);
 const noBytes = new Uint8Array();
