@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
@@ -14,6 +13,7 @@ import type { Issue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import type { Changed, Environment, OrderInFull } from '../../domain/order.ts';
 import { refundLimitOf } from '../../domain/refund-limits.ts';
+import type { RefundingRole } from '../../domain/refund-limits.ts';
 import { createRefund } from '../../domain/refund.ts';
 import type { Refund } from '../../domain/refund-record.ts';
 import { differingFields, needsApproval, refundAmount, refundable } from '../../domain/refundable.ts';
@@ -21,14 +21,16 @@ import type { NotRefundable, RefundBasis } from '../../domain/refundable.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Wallet } from '../../domain/wallet.ts';
-import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId, orderOfNumber } from '../changes/read-order.ts';
+import type { LockOrder } from '../changes/read-order.ts';
 import { executeIn } from '../idempotency/keyed-calls.ts';
 import type { KeyedCall } from '../idempotency/keyed-calls.ts';
 import { addRefund, refundOf } from '../changes/refund-row.ts';
 import { readRefundBasis } from './read-refund-basis.ts';
+import type { StoredRefundBasis } from './read-refund-basis.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
 
 /** A request for a refund. */
@@ -52,7 +54,8 @@ export interface CreatedRefund {
 
 /**
  * Creates a refund under the order's lock. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED,
- * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE, RECOVERING. With `keyed`, the answer is stored with the refund.
+ * ORDER_NOT_FOUND, INVALID_FIELDS, REFUND_NUMBER_TAKEN, ORDER_NOT_REFUNDABLE, RECOVERING. With `keyed`, the answer is stored
+ * with the refund.
  */
 export type CreateRefund = (
   request: RefundRequest,
@@ -69,12 +72,75 @@ export interface CreateRefundParts {
   readonly newId: NewId;
 }
 
-type Refusal =
-  | { readonly type: 'invalid'; readonly issue: Issue }
-  | { readonly type: 'taken'; readonly fields: readonly string[]; readonly refund: Refund }
-  | { readonly type: NotRefundable; readonly status: OrderInFull['status'] }
-  /** The refund may be one that the database has lost, and that the wallet has paid. */
-  | { readonly type: 'recovering' };
+/** A request, with the facts about its merchant and its caller that decide who must approve. */
+interface RefundCall {
+  readonly request: RefundRequest;
+  readonly by: Actor;
+  readonly terms: MerchantTerms;
+  readonly role: RefundingRole | undefined;
+}
+
+export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
+  const { changes, findMerchant, findRole, gate } = parts;
+  return async (request, by, keyed) => {
+    const { merchantId, environment, refundNumber } = request;
+    const terms = await requireMerchant(findMerchant, merchantId, environment);
+    const call: RefundCall = { request, by, terms, role: await findRole(merchantId, by) };
+    const created = await changes.change(lockOf(request, keyed), {
+      requestId: by.requestId,
+      async read(em, { row }): Promise<KnownRefunds> {
+        const key = { merchantId: storedId('mer', merchantId), environment, refundNumber };
+        const existing = await em.findOne(RefundRow, key);
+        return {
+          existing: existing === null ? undefined : refundOf(existing),
+          basis: await readRefundBasis(em, row),
+        };
+      },
+      decide: (order, known, now) => decide(parts, call, order, known, now),
+      async write(em, { refund, repeated, erasesAgain }, { now }): Promise<CreatedRefund> {
+        await keyed?.store(executeIn(em), { refund, repeated });
+        if (repeated) return { refund, repeated };
+        addRefund(em, refund);
+        if (erasesAgain) await eraseAgain(em, { merchantId, environment, id: refund.orderId });
+        recordAudit(em, parts.newId, now, by, {
+          action: 'refund.create',
+          merchantId,
+          targetId: refund.id,
+          details: auditDetails(refund),
+        });
+        return { refund, repeated };
+      },
+    });
+    if (created.ok) return created.value;
+    if (created.error === 'not_found' && !gate.isOpen(environment)) throw recovering();
+    throw refusal(created.error, request);
+  };
+}
+
+/** Locks the idempotency key, the refund_number and the order. */
+function lockOf(
+  { merchantId, environment, refundNumber, order: { by, value } }: RefundRequest,
+  keyed: KeyedCall<CreatedRefund> | undefined,
+): LockOrder {
+  const lockOrder =
+    by === 'id'
+      ? orderOfId({ merchantId, environment, id: value })
+      : orderOfNumber({ merchantId, environment, orderNumber: value });
+  return async (em) => {
+    await keyed?.claim(executeIn(em));
+    // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
+    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+      `refund:${merchantId}:${environment}:${refundNumber}`,
+    ]);
+    return lockOrder(em);
+  };
+}
+
+interface KnownRefunds {
+  /** The refund that has the refund_number. */
+  readonly existing: Refund | undefined;
+  readonly basis: StoredRefundBasis;
+}
 
 interface Decided {
   readonly changed: Changed | undefined;
@@ -85,121 +151,92 @@ interface Decided {
   readonly erasesAgain: boolean;
 }
 
-export function createCreateRefund({
-  changes,
-  findMerchant,
-  findRole,
-  gate,
-  wallets,
-  newId,
-}: CreateRefundParts): CreateRefund {
-  return async (request, by, keyed) => {
-    const { merchantId, environment, refundNumber, reason } = request;
-    const terms = await requireMerchant(findMerchant, merchantId, environment);
-    const role = await findRole(merchantId, by);
-    const key = { merchantId: storedId('mer', merchantId), environment, refundNumber };
-    const lock = lockOf(request);
-    const created = await changes.change(
-      async (em) => {
-        await keyed?.claim(executeIn(em));
-        // Two requests with one refund_number may name different orders, whose locks do not exclude each other.
-        await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
-          `refund:${merchantId}:${environment}:${refundNumber}`,
-        ]);
-        return lock(em);
-      },
-      {
-        requestId: by.requestId,
-        async read(em: EntityManager, { row }) {
-          const existing = await em.findOne(RefundRow, key);
-          return {
-            existing: existing === null ? undefined : refundOf(existing),
-            ...(await readRefundBasis(em, row)),
-          };
-        },
-        decide(order, { existing, ...known }, now): Result<Decided, Refusal> {
-          const { currency } = order.amount;
-          const amount =
-            request.amount === undefined ? ok(undefined) : Money.parse(request.amount, 'amount', currency);
-          if (!amount.ok) return err({ type: 'invalid', issue: amount.error });
-          if (existing !== undefined) {
-            const fields = differingFields(existing, { orderId: order.id, amount: amount.value, reason });
-            if (fields.length > 0) return err({ type: 'taken', fields, refund: existing });
-            return ok({
-              changed: undefined,
-              makesDue: undefined,
-              refund: existing,
-              repeated: true,
-              erasesAgain: false,
-            });
-          }
-          if (!gate.isOpen(environment)) return err({ type: 'recovering' });
-          const basis: RefundBasis = { ...known, order, wallet: walletOf(wallets, order) };
-          const possible = refundable(basis);
-          if (!possible.ok) return err({ type: possible.error, status: order.status });
-          const minorUnits = refundAmount(basis, possible.value, amount.value);
-          if (!minorUnits.ok) return err({ type: 'invalid', issue: minorUnits.error });
-          const { latestAttempt } = order;
-          // A COMPLETED order has the attempt that paid it.
-          if (latestAttempt === null) throw new TypeError(`${order.id} is COMPLETED without an attempt`);
-          const facts = {
-            id: newId('rfd', now),
-            merchantId,
-            environment,
-            refundNumber,
-            orderId: order.id,
-            orderNumber: order.orderNumber,
-            attemptId: latestAttempt.id,
-            paymentOption: latestAttempt.paymentOption,
-            providerTransactionId: known.providerTransactionId,
-            minorUnits: minorUnits.value,
-            currency,
-            isAmountGiven: amount.value !== undefined,
-            reason,
-            requestedBy: by.actor,
-            createdAt: now,
-          };
-          const limit = refundLimitOf(terms, role, currency.code);
-          const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
-          return ok({
-            ...createRefund(order, facts, isHeld),
-            makesDue: isHeld ? undefined : 'refund',
-            repeated: false,
-            erasesAgain: isErased(order),
-          });
-        },
-        async write(em, { refund, repeated, erasesAgain }, { now }): Promise<CreatedRefund> {
-          await keyed?.store(executeIn(em), { refund, repeated });
-          if (repeated) return { refund, repeated };
-          addRefund(em, refund);
-          if (erasesAgain) await eraseAgain(em, { merchantId, environment, id: refund.orderId });
-          recordAudit(em, newId, now, by, {
-            action: 'refund.create',
-            merchantId,
-            targetId: refund.id,
-            details: {
-              refund_number: refundNumber,
-              order_number: refund.orderNumber,
-              amount: Money.formatMinorUnits(refund.minorUnits, refund.currency),
-              currency: refund.currency.code,
-              reason,
-              awaits_approval: refund.progress.status === 'AWAITING_APPROVAL',
-            },
-          });
-          return { refund, repeated };
-        },
-      },
-    );
-    if (created.ok) return created.value;
-    if (created.error === 'not_found' && !gate.isOpen(environment)) throw recovering();
-    throw refusal(created.error, request);
-  };
+type Refusal =
+  | { readonly type: 'invalid'; readonly issue: Issue }
+  | { readonly type: 'taken'; readonly fields: readonly string[] }
+  | { readonly type: NotRefundable; readonly status: OrderInFull['status'] }
+  /** The refund may be one that the database has lost, and that the wallet has paid. */
+  | { readonly type: 'recovering' };
+
+function decide(
+  parts: CreateRefundParts,
+  call: RefundCall,
+  order: OrderInFull,
+  { existing, basis }: KnownRefunds,
+  now: Date,
+): Result<Decided, Refusal> {
+  const { amount: text, reason, environment } = call.request;
+  const amount = text === undefined ? ok(undefined) : Money.parse(text, 'amount', order.amount.currency);
+  if (!amount.ok) return err({ type: 'invalid', issue: amount.error });
+  if (existing !== undefined) {
+    const fields = differingFields(existing, { orderId: order.id, amount: amount.value, reason });
+    if (fields.length > 0) return err({ type: 'taken', fields });
+    return ok({
+      changed: undefined,
+      makesDue: undefined,
+      refund: existing,
+      repeated: true,
+      erasesAgain: false,
+    });
+  }
+  if (!parts.gate.isOpen(environment)) return err({ type: 'recovering' });
+  return decideNew(parts, call, order, basis, amount.value, now);
 }
 
-const lockOf = ({ merchantId, environment, order: { by, value } }: RefundRequest) =>
-  by === 'id'
-    ? orderOfId({ merchantId, environment, id: value })
-    : orderOfNumber({ merchantId, environment, orderNumber: value });
+/** Without `amount`, whatever is left is refunded. */
+function decideNew(
+  { wallets, newId }: CreateRefundParts,
+  { request, by, terms, role }: RefundCall,
+  order: OrderInFull,
+  stored: StoredRefundBasis,
+  amount: Money | undefined,
+  now: Date,
+): Result<Decided, Refusal> {
+  const basis: RefundBasis = { ...stored, order, wallet: walletOf(wallets, order) };
+  const possible = refundable(basis);
+  if (!possible.ok) return err({ type: possible.error, status: order.status });
+  const minorUnits = refundAmount(basis, possible.value, amount);
+  if (!minorUnits.ok) return err({ type: 'invalid', issue: minorUnits.error });
+  const { latestAttempt } = order;
+  // A COMPLETED order has the attempt that paid it.
+  if (latestAttempt === null) throw new TypeError(`${order.id} is COMPLETED without an attempt`);
+  const { merchantId, environment, refundNumber, reason } = request;
+  const { currency } = order.amount;
+  const facts = {
+    id: newId('rfd', now),
+    merchantId,
+    environment,
+    refundNumber,
+    orderId: order.id,
+    orderNumber: order.orderNumber,
+    attemptId: latestAttempt.id,
+    paymentOption: latestAttempt.paymentOption,
+    providerTransactionId: stored.providerTransactionId,
+    minorUnits: minorUnits.value,
+    currency,
+    isAmountGiven: amount !== undefined,
+    reason,
+    requestedBy: by.actor,
+    createdAt: now,
+  };
+  const limit = refundLimitOf(terms, role, currency.code);
+  const isHeld = needsApproval(basis, minorUnits.value, limit.amount);
+  return ok({
+    ...createRefund(order, facts, isHeld),
+    makesDue: isHeld ? undefined : 'refund',
+    repeated: false,
+    erasesAgain: isErased(order),
+  });
+}
+
+const auditDetails = ({ refundNumber, orderNumber, minorUnits, currency, reason, progress }: Refund) => ({
+  refund_number: refundNumber,
+  order_number: orderNumber,
+  amount: Money.formatMinorUnits(minorUnits, currency),
+  currency: currency.code,
+  reason,
+  awaits_approval: progress.status === 'AWAITING_APPROVAL',
+});
 
 /** The configured wallet that was paid. */
 export const walletOf = (
