@@ -95,95 +95,14 @@ export interface CheckoutParts {
   readonly findPaybills: FindPaybills;
 }
 
-const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
-const notOffered = () =>
-  invalidFields([
-    {
-      field: 'payment_option',
-      issue: 'is not an option that this merchant offers; choose one of those on the page',
-    },
-  ]);
-const notFound = () =>
-  rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
-
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, findPaybills, phoneLimit, fairly } = parts;
+  const { database, changes, tokens, phoneLimit, fairly } = parts;
 
-  const open = (token: string): TokenSubject => {
+  const subjectOf = (token: string): TokenSubject => {
     const subject = tokens.open(token);
     if (subject === undefined) throw notFound();
     return subject;
   };
-  const rowKey = ({ environment, merchantId, orderId }: TokenSubject) => ({
-    environment,
-    merchantId: storedId('mer', merchantId),
-    id: storedId('ord', orderId),
-  });
-  /** An order may have been paid before the database was restored. Then it gets that payment, and no other starts. */
-  const claimLost = async (subject: TokenSubject, requestId: string): Promise<void> => {
-    const { merchantId, environment, orderId: id } = subject;
-    if (!parts.gate.hasUnclaimed(environment)) return;
-    const row = await database.fork().findOne(OrderRow, rowKey(subject));
-    if (row !== null)
-      await parts.claims.claim({ id, merchantId, environment, orderNumber: row.orderNumber }, requestId);
-  };
-  const describe = async (
-    order: OrderInFull,
-    seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
-  ): Promise<Checkout> => {
-    const find = order.status === 'PENDING' ? findMerchant : parts.rememberMerchant;
-    const merchant = await find(order.merchantId);
-    if (merchant === undefined) throw notFound();
-    const { environment } = order;
-    const paymentOptions = optionsThatTake(
-      parts.wallets,
-      allowedOptions(merchant, environment, parts.wallets),
-      order.amount,
-    );
-    const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
-    // An order that another browser pays, or that has an attempt under way, is not paid in a second way.
-    const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
-    return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
-  };
-
-  const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) => ({
-    environment,
-    merchantId,
-    id,
-  });
-  const answer = async (
-    changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
-  ): Promise<Checkout> => {
-    if (!changed.ok) throw refusal(changed.error);
-    const { order, boundHere } = changed.value;
-    // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
-    return describe(order, { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' });
-  };
-
-  /** Starts a payment of an order that this browser may use, and binds the order to the browser. */
-  const startPayment = async (
-    subject: TokenSubject,
-    { browserSecret, requestId, network }: PayingCall,
-    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<'start_payment'> | 'not_offered'>,
-  ): Promise<Checkout> =>
-    answer(
-      await changes.change(orderOfId(nameOf(subject)), {
-        requestId,
-        network,
-        read: (_em, { row }) => isUsableBy(row, browserSecret),
-        decide: (
-          order,
-          isUsable,
-          now,
-        ): Result<Decision, RejectionOf<'start_payment'> | 'in_use' | 'not_offered'> =>
-          isUsable ? decide(order, now) : err('in_use'),
-        write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
-          row.checkoutBrowserHash ??= hashOf(browserSecret);
-          return { order: changed?.order ?? order, boundHere: true };
-        },
-      }),
-    );
-
   const cancel = changes.share({
     orders: byOrderId,
     nameOf: ({ subject }: CancellingCall) => nameOf(subject),
@@ -203,7 +122,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
 
   return {
     async get(token, browserSecret, signal) {
-      const subject = open(token);
+      const subject = subjectOf(token);
       // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
       return fairly(`checkout ${subject.orderId}`, signal, async () => {
         const em = database.fork();
@@ -211,7 +130,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         if (row === null) throw notFound();
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
-        return describe(await readOrder(em, row), {
+        return describe(parts, await readOrder(em, row), {
           usableHere,
           boundHere,
           // Only the payer's own browser may carry it out.
@@ -221,48 +140,33 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       });
     },
 
-    async pay(token, browserSecret, { customerNetwork, paymentOption, phone }, requestId) {
-      const subject = open(token);
-      const { environment } = subject;
-      parts.gate.requireOpen(environment);
-      const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
-      const allowed = allowedOptions(merchant, environment, parts.wallets);
-      if (!allowed.includes(paymentOption)) throw notOffered();
-      await claimLost(subject, requestId);
+    async pay(token, browserSecret, payment, requestId) {
+      const subject = subjectOf(token);
+      parts.gate.requireOpen(subject.environment);
+      await requireAllowed(parts, subject, payment.paymentOption);
+      await claimLost(parts, subject, requestId);
+      const { customerNetwork, phone } = payment;
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
-      return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
-        startPayment(subject, { browserSecret, requestId, network }, (order, now) => {
-          if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
-          if (optionsThatTake(parts.wallets, [paymentOption], order.amount).length === 0)
-            return err('not_offered');
-          const start: CommandOf<'start_payment'> = {
-            type: 'start_payment',
-            attemptId: parts.attemptIds.next(order, order.attemptCount + 1, now),
-            origin: 'CHECKOUT',
-            paymentOption,
-            phone,
-          };
-          return decisionOf(transition(order, start, now));
-        }),
+      const startPayment = () =>
+        changes.change(orderOfId(nameOf(subject)), {
+          requestId,
+          network,
+          read: (_em, { row }) => isUsableBy(row, browserSecret),
+          decide: (order, isUsable, now): Result<Decision, PaymentRefusal | 'in_use'> =>
+            isUsable ? decidePayment(parts, payment, order, now) : err('in_use'),
+          write(_em, { changed }, { taken: { row }, order }): ChangedCheckout {
+            row.checkoutBrowserHash ??= hashOf(browserSecret);
+            return { order: changed?.order ?? order, boundHere: true };
+          },
+        });
+      return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, async () =>
+        answer(parts, await startPayment()),
       );
     },
 
     cancel: async (token, browserSecret, requestId) =>
-      answer(await cancel({ subject: open(token), browserSecret, requestId })),
+      answer(parts, await cancel({ subject: subjectOf(token), browserSecret, requestId })),
   };
-}
-
-/** An order after a change, and whether it is bound to the browser that asked for the change. */
-interface ChangedCheckout {
-  readonly order: OrderInFull;
-  readonly boundHere: boolean;
-}
-
-/** The browser and the call that pay a checkout, with the customer's network. */
-interface PayingCall {
-  readonly browserSecret: string;
-  readonly requestId: string;
-  readonly network: string;
 }
 
 /** The browser and the call that cancel a checkout. */
@@ -271,6 +175,90 @@ interface CancellingCall {
   readonly browserSecret: string;
   readonly requestId: string;
 }
+
+/** An order after a change, and whether it is bound to the browser that asked for the change. */
+interface ChangedCheckout {
+  readonly order: OrderInFull;
+  readonly boundHere: boolean;
+}
+
+async function answer(
+  parts: CheckoutParts,
+  changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
+): Promise<Checkout> {
+  if (!changed.ok) throw refusal(changed.error);
+  const { order, boundHere } = changed.value;
+  // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
+  const seen = { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };
+  return describe(parts, order, seen);
+}
+
+async function describe(
+  { wallets, findMerchant, rememberMerchant, findPaybills }: CheckoutParts,
+  order: OrderInFull,
+  seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
+): Promise<Checkout> {
+  const find = order.status === 'PENDING' ? findMerchant : rememberMerchant;
+  const merchant = await find(order.merchantId);
+  if (merchant === undefined) throw notFound();
+  const allowed = allowedOptions(merchant, order.environment, wallets);
+  const paymentOptions = optionsThatTake(wallets, allowed, order.amount);
+  const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
+  // An order that another browser pays, or that has an attempt under way, is not paid in a second way.
+  const paybills = seen.usableHere ? await findPaybills(order, paymentOptions) : [];
+  return { ...seen, order, merchant, attemptsLeft, paymentOptions, paybills };
+}
+
+/** @throws MERCHANT_SUSPENDED, INVALID_FIELDS for an option that the merchant does not offer */
+async function requireAllowed(
+  { findMerchant, wallets }: CheckoutParts,
+  { merchantId, environment }: TokenSubject,
+  option: PaymentOption,
+): Promise<void> {
+  const merchant = await requireMerchant(findMerchant, merchantId, environment);
+  if (!allowedOptions(merchant, environment, wallets).includes(option)) throw notOffered();
+}
+
+/** An order may have been paid before the database was restored. Then it gets that payment, and no other starts. */
+async function claimLost(
+  { gate, database, claims }: CheckoutParts,
+  subject: TokenSubject,
+  requestId: string,
+): Promise<void> {
+  if (!gate.hasUnclaimed(subject.environment)) return;
+  const row = await database.fork().findOne(OrderRow, rowKey(subject));
+  if (row !== null) await claims.claim({ ...nameOf(subject), orderNumber: row.orderNumber }, requestId);
+}
+
+type PaymentRefusal = RejectionOf<'start_payment'> | 'not_offered';
+
+function decidePayment(
+  { wallets, attemptIds }: CheckoutParts,
+  { paymentOption, phone }: CheckoutPayment,
+  order: OrderInFull,
+  now: Date,
+): Result<Decision, PaymentRefusal> {
+  if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+  if (optionsThatTake(wallets, [paymentOption], order.amount).length === 0) return err('not_offered');
+  const start: CommandOf<'start_payment'> = {
+    type: 'start_payment',
+    attemptId: attemptIds.next(order, order.attemptCount + 1, now),
+    origin: 'CHECKOUT',
+    paymentOption,
+    phone,
+  };
+  return decisionOf(transition(order, start, now));
+}
+
+const nameOf = ({ environment, merchantId, orderId: id }: TokenSubject) => ({ environment, merchantId, id });
+
+const rowKey = ({ environment, merchantId, orderId }: TokenSubject) => ({
+  environment,
+  merchantId: storedId('mer', merchantId),
+  id: storedId('ord', orderId),
+});
+
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): boolean {
   if (checkoutBrowserHash == null) return true;
@@ -297,9 +285,18 @@ function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }
   return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
 }
 
-function refusal(
-  rejection: RejectionOf<'start_payment' | 'cancel'> | 'in_use' | 'not_offered' | 'not_found',
-) {
+const notFound = () =>
+  rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid; ask the shop for a new one');
+
+const notOffered = () =>
+  invalidFields([
+    {
+      field: 'payment_option',
+      issue: 'is not an option that this merchant offers; choose one of those on the page',
+    },
+  ]);
+
+function refusal(rejection: PaymentRefusal | RejectionOf<'cancel'> | 'in_use' | 'not_found') {
   if (rejection === 'not_found') return notFound();
   if (rejection === 'not_offered') return notOffered();
   if (rejection === 'in_use')
