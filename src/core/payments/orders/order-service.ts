@@ -1,5 +1,5 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import { OrderEventSchema, OrderSchema } from '../../../gen/gatehouse/v1/order_pb.js';
+import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
 import {
   GetOrderResponseSchema,
   OrderService,
@@ -57,6 +57,7 @@ import {
   parseRegistration,
   readForTerms,
 } from './order-requests.ts';
+import type { Registration } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { fingerprintOf } from '../idempotency/keyed-calls.ts';
@@ -136,29 +137,42 @@ export function orderService(parts: OrderServiceParts): RpcService {
       await parts.checkRequest(registration, readForTerms(request, parts.currencies));
       return create(RegisterOrderResponseSchema);
     }
-    const { merchantId, environment } = registration.value;
     const ownScope = scopeFor(request, scope);
     const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
-    if (key === undefined) {
-      const registered = await parts.registerOrder(registration.value, ownScope);
-      const { order, repeated } = registered;
-      return create(RegisterOrderResponseSchema, {
-        order: orderIdOnly ? { orderId: order.id } : orderMessage(order),
-        repeated,
-        checkoutUrl: parts.checkoutUrlOf(order),
-      });
-    }
-    const response = await parts.answerOnce({
+    if (key !== undefined) return registerKeyed(request, registration.value, key, ownScope, orderIdOnly);
+    const { order, repeated } = await parts.registerOrder(registration.value, ownScope);
+    return create(RegisterOrderResponseSchema, {
+      order: orderIdOnly ? { orderId: order.id } : orderMessage(order),
+      repeated,
+      checkoutUrl: parts.checkoutUrlOf(order),
+    });
+  };
+  /** The stored answer has no checkout URL, because the URL is a secret. */
+  const registerKeyed = async (
+    request: RegisterOrderRequest,
+    registration: Registration,
+    key: string,
+    scope: CallScope,
+    orderIdOnly: boolean,
+  ): Promise<RegisterOrderResponse> => {
+    const { merchantId, environment } = registration;
+    const { order, repeated } = await parts.answerOnce({
       name: { merchantId, environment, operation: 'REGISTER_ORDER', key },
       fingerprint: fingerprintOf(RegisterOrderRequestSchema, request),
       response: RegisterOrderResponseSchema,
       responseOf: (registered: Registered) =>
-        create(RegisterOrderResponseSchema, registeredFields(registered)),
-      run: (keyed) => parts.registerOrder(registration.value, ownScope, keyed),
+        create(RegisterOrderResponseSchema, {
+          order: orderMessage(registered.order),
+          repeated: registered.repeated,
+        }),
+      run: (keyed) => parts.registerOrder(registration, scope, keyed),
     });
-    const id = valuesOrThrow(parseId('ord', response.order?.orderId ?? '', 'order_id'));
-    if (orderIdOnly) response.order = create(OrderSchema, { orderId: id });
-    return { ...response, checkoutUrl: parts.checkoutUrlOf({ id, merchantId, environment }) };
+    const id = valuesOrThrow(parseId('ord', order?.orderId ?? '', 'order_id'));
+    return create(RegisterOrderResponseSchema, {
+      order: orderIdOnly ? { orderId: id } : order,
+      repeated,
+      checkoutUrl: parts.checkoutUrlOf({ id, merchantId, environment }),
+    });
   };
   const startOne = async (
     request: StartDirectPaymentRequest,
@@ -344,8 +358,6 @@ export function orderService(parts: OrderServiceParts): RpcService {
     },
   );
 }
-
-const registeredFields = ({ order, repeated }: Registered) => ({ order: orderMessage(order), repeated });
 
 const startedMessage = ({ order, attempt, repeated }: StartedPayment) =>
   create(StartDirectPaymentResponseSchema, {
