@@ -27,6 +27,7 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Wallet } from '../domain/wallet.ts';
+import { wordOf } from '../rpc/enum-words.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
 import { readStatementName } from './statement-key.ts';
@@ -62,13 +63,6 @@ const entryStatuses = {
   REVERSED: EntryStatusMessage.REVERSED,
   OTHER: EntryStatusMessage.OTHER,
 } as const satisfies Record<StatementEntryStatus, EntryStatusMessage>;
-
-function wordOf<Word extends string>(
-  table: Readonly<Record<Word, number>>,
-  number: number,
-): Word | undefined {
-  return (Object.keys(table) as Word[]).find((word) => table[word] === number);
-}
 
 /** Parses a required wallet's id. Issue: absent, or not in the form of one. */
 export function parseWallet(wallet: string): Result<string, Issue> {

@@ -22,6 +22,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { apiEndpoints, apiRequestMessage } from '../rpc/api-request-message.ts';
+import { wordOf } from '../rpc/enum-words.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
@@ -90,8 +91,7 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
   );
 }
 
-const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined =>
-  (Object.keys(apiEndpoints) as ApiEndpoint[]).find((word) => apiEndpoints[word] === number);
+const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined => wordOf(apiEndpoints, number);
 
 /** PostgreSQL cannot store NUL, and no legitimate request contains it. */
 const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);

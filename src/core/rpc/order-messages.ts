@@ -28,6 +28,7 @@ import type {
   PaymentOption,
   PaymentType,
 } from '../domain/order.ts';
+import { wordOf } from './enum-words.ts';
 import { environmentNumbers } from './environment.ts';
 import { refundMessage } from './refund-message.ts';
 
@@ -72,13 +73,6 @@ const eventTypes = {
   REFUND_FAILED: OrderEventTypeMessage.REFUND_FAILED,
   STRAY_PAYMENT_SETTLED: OrderEventTypeMessage.STRAY_PAYMENT_SETTLED,
 } as const satisfies Record<OrderEventType, OrderEventTypeMessage>;
-
-function wordOf<Word extends string>(
-  table: Readonly<Record<Word, number>>,
-  number: number,
-): Word | undefined {
-  return (Object.keys(table) as Word[]).find((word) => table[word] === number);
-}
 
 /** The domain value; undefined for UNSPECIFIED and for numbers unknown to this version. */
 export const statusOf = (number: OrderStatusMessage): OrderStatus | undefined => wordOf(statuses, number);

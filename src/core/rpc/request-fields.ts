@@ -8,9 +8,7 @@ import type { Result } from '../domain/result.ts';
 /** The values of a parsed request. @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
 export function valuesOrThrow<T>(result: Result<T, Issue | readonly Issue[]>): T {
   if (result.ok) return result.value;
-  throw invalidFields(
-    Array.isArray(result.error) ? (result.error as readonly Issue[]) : [result.error as Issue],
-  );
+  throw invalidFields([result.error].flat());
 }
 
 /** Parses a public id. */

@@ -26,6 +26,7 @@ import type { PaymentOption } from '../../domain/order.ts';
 import type { PayerPaymentDecision, PayerPaymentStatus } from '../../domain/payer-payment.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { parseEnumWords } from '../../rpc/enum-words.ts';
 import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseLease, parseLeaseLimit } from '../../rpc/lease-fields.ts';
 import { paymentOptionOf } from '../../rpc/order-messages.ts';
@@ -263,20 +264,10 @@ function parseFilter(request: ListPayerPaymentsRequest) {
     combine({
       environment: parseOptionalEnvironment(request.environment),
       wallet: request.wallet === '' ? ok('') : parseWallet(request.wallet),
-      statuses: parseStatuses(request),
+      statuses: parseEnumWords(statuses, request.statuses, 'statuses'),
       beforeId: parsePageToken(request.pageToken, 'ppm', key),
       limit: parsePageSize(request.pageSize),
     }),
   );
   return { filter, key };
-}
-
-function parseStatuses(request: ListPayerPaymentsRequest): Result<PayerPaymentStatus[], Issue> {
-  const words = Object.keys(statuses) as PayerPaymentStatus[];
-  const known = request.statuses
-    .map((number) => words.find((word) => statuses[word] === number))
-    .filter((word) => word !== undefined);
-  return known.length < request.statuses.length
-    ? err({ field: 'statuses', issue: `must be ${words.join(', ')}` })
-    : ok(known);
 }

@@ -10,11 +10,11 @@ import type { Issue } from '../../domain/issue.ts';
 import { requiredIssue } from '../../domain/issue.ts';
 import { Money } from '../../domain/money.ts';
 import { OrderNumber } from '../../domain/order-number.ts';
-import type { RefundStatus } from '../../domain/refund.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import { parseText } from '../../domain/text.ts';
+import { parseEnumWords } from '../../rpc/enum-words.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { refundStatuses } from '../../rpc/refund-message.ts';
@@ -96,7 +96,7 @@ export function parseRefundFilter(request: ListRefundsRequest): {
       merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
       environment: parseOptionalEnvironment(request.environment),
       orderId: parseOptionalId('ord', request.orderId, 'order_id'),
-      statuses: parseStatuses(request),
+      statuses: parseEnumWords(refundStatuses, request.statuses, 'statuses'),
       createdFrom: parseTime(request.createTimeFrom, 'create_time_from'),
       createdTo: parseTime(request.createTimeTo, 'create_time_to'),
       beforeId: parsePageToken(request.pageToken, 'rfd', key),
@@ -104,16 +104,6 @@ export function parseRefundFilter(request: ListRefundsRequest): {
     }),
   );
   return { filter, key };
-}
-
-function parseStatuses(request: ListRefundsRequest): Result<RefundStatus[], Issue> {
-  const words = Object.keys(refundStatuses) as RefundStatus[];
-  const known = request.statuses
-    .map((number) => words.find((word) => refundStatuses[word] === number))
-    .filter((word) => word !== undefined);
-  if (known.length < request.statuses.length)
-    return err({ field: 'statuses', issue: `must be ${words.join(', ')}` });
-  return ok(known);
 }
 
 /** The wallet's answer to a reversal or a refund. Texts are cut to what the database keeps. */

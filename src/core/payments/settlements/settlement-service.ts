@@ -5,7 +5,6 @@ import { isPublicId, publicId, storedId, uuidOfId } from '../../../contract/publ
 import type { PublicId } from '../../../contract/public-id.ts';
 import { SettlementService, UnsettledSchema } from '../../../gen/gatehouse/v1/settlement_service_pb.js';
 import type {
-  ListSettlementsRequest,
   ProposeSettlementRequest,
   Settlement as SettlementMessage,
 } from '../../../gen/gatehouse/v1/settlement_service_pb.js';
@@ -23,6 +22,7 @@ import { Money } from '../../domain/money.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { parseText } from '../../domain/text.ts';
+import { parseEnumWords } from '../../rpc/enum-words.ts';
 import { environmentNumbers } from '../../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -90,7 +90,7 @@ export function settlementService({ database, settlements, now }: SettlementServ
           combine({
             merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
             orderId: parseOptionalId('ord', request.orderId, 'order_id'),
-            states: parseStates(request),
+            states: parseEnumWords(settlementStates, request.statuses, 'statuses'),
             beforeId: parsePageToken(request.pageToken, 'stl', key),
             limit: parsePageSize(request.pageSize),
           }),
@@ -251,13 +251,3 @@ const whyAlone = ({ case: kind }: ProposeSettlementRequest['subject']): string =
   kind === 'strayPaymentId'
     ? ': stray money belongs to no order, so nobody can keep it. Return it outside of the wallet first. A payer who still wants to buy pays a new order'
     : '';
-
-function parseStates({ statuses }: ListSettlementsRequest): Result<SettlementState[], Issue> {
-  const words = Object.keys(settlementStates) as SettlementState[];
-  const known = statuses
-    .map((number) => words.find((word) => settlementStates[word] === number))
-    .filter((word) => word !== undefined);
-  return known.length < statuses.length
-    ? err({ field: 'statuses', issue: `must be ${words.join(', ')}` })
-    : ok(known);
-}

@@ -11,10 +11,8 @@ import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
 import { publicId } from '../../../contract/public-id.ts';
 import { combine } from '../../domain/combine.ts';
-import type { Issue } from '../../domain/issue.ts';
-import type { StrayPaymentStatus } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
-import type { Result } from '../../domain/result.ts';
+import { parseEnumWords } from '../../rpc/enum-words.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { nothingDueFor, parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
@@ -161,21 +159,10 @@ function parseFilter(request: ListStrayPaymentsRequest) {
       merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
       orderId: parseOptionalId('ord', request.orderId, 'order_id'),
       environment: parseOptionalEnvironment(request.environment),
-      statuses: parseStatuses(request),
+      statuses: parseEnumWords(statuses, request.statuses, 'statuses'),
       beforeId: parsePageToken(request.pageToken, 'stp', key),
       limit: parsePageSize(request.pageSize),
     }),
   );
   return { filter, key };
-}
-
-function parseStatuses(request: ListStrayPaymentsRequest): Result<StrayPaymentStatus[], Issue> {
-  const words = Object.keys(statuses) as StrayPaymentStatus[];
-  const known = request.statuses
-    .map((number) => words.find((word) => statuses[word] === number))
-    .filter((word) => word !== undefined);
-  if (known.length < request.statuses.length) {
-    return err({ field: 'statuses', issue: `must be ${words.join(', ')}` });
-  }
-  return ok(known);
 }

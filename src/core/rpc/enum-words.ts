@@ -1,0 +1,23 @@
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+
+/** The contract's number of each word of the domain. */
+type Numbers<Word extends string> = Readonly<Record<Word, number>>;
+
+const wordsOf = <Word extends string>(numbers: Numbers<Word>): Word[] => Object.keys(numbers) as Word[];
+
+/** The word of a number; undefined for UNSPECIFIED and for numbers unknown to this version. */
+export const wordOf = <Word extends string>(numbers: Numbers<Word>, number: number): Word | undefined =>
+  wordsOf(numbers).find((word) => numbers[word] === number);
+
+/** Parses the numbers of a filter. Issue: one of them has no word. */
+export function parseEnumWords<Word extends string>(
+  numbers: Numbers<Word>,
+  given: readonly number[],
+  field: string,
+): Result<Word[], Issue> {
+  const known = given.map((number) => wordOf(numbers, number)).filter((word) => word !== undefined);
+  if (known.length === given.length) return ok(known);
+  return err({ field, issue: `must be ${wordsOf(numbers).join(', ')}` });
+}
