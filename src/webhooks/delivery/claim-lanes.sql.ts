@@ -25,7 +25,7 @@ export interface ClaimedLane {
   /** Whether the endpoint has ever answered 2xx. */
   readonly isProven: boolean;
   readonly heads: readonly OutgoingDelivery[];
-  /** Whether the limit was reached, so that more lanes may be due. */
+  /** Whether as many deliveries were read as were asked for, so that more may be due. */
   readonly isFilled: boolean;
 }
 

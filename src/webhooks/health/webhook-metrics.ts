@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import { deprecatedHelp } from '../../platform/metrics.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { AttemptMetrics } from '../delivery/lane-runner.ts';
+import type { AttemptMetrics } from '../delivery/lane-writes.ts';
 import type { AttemptResult } from '../domain/delivery.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 

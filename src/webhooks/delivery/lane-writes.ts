@@ -1,0 +1,111 @@
+import type { Logger } from '../../platform/logger.ts';
+import type { Span } from '../../platform/tracing/span.ts';
+import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
+import { logAttempt } from './attempt-delivery.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { HeldLane, PostEvent } from './held-lane.ts';
+import { laneFields } from './lane-arrays.ts';
+import type { Lane, LeaseState } from './lane-machine.ts';
+import type { LaneReleaseTerms, Settled, Settlement } from './settle-lanes.ts';
+import { settleWithRetries } from './settle-with-retries.ts';
+import type { EndedAttempt } from './write-attempts.sql.ts';
+
+/** Counts every attempt whose result was recorded. */
+export interface AttemptMetrics {
+  readonly attempted: (
+    delivery: Pick<OutgoingDelivery, 'environment' | 'body' | 'attemptNumber'>,
+    report: Pick<AttemptReport, 'result' | 'durationMs' | 'startedAt'>,
+    span: Span | undefined,
+  ) => void;
+}
+
+/** Writes the outcomes and releases of held lanes. The end of each write is an event of its lane. */
+export interface LaneWrites {
+  /** `isRelease`: the lane is released in the same transaction. */
+  readonly record: (held: HeldLane, attempt: EndedAttempt, isRelease: boolean) => Promise<void>;
+  /** `abandonExpired`: deliveries that outlived their schedule are abandoned first. */
+  readonly release: (held: HeldLane, abandonExpired: boolean) => Promise<void>;
+  /** Whether every write has ended. */
+  readonly areDone: () => boolean;
+}
+
+export interface LaneWritesParts {
+  readonly store: Pick<DeliveryStore, 'settle' | 'abandonExpired'>;
+  readonly metrics: AttemptMetrics;
+  readonly logger: Logger;
+  /** Called when a lane may be due. */
+  readonly onLanesDue: () => void;
+  /** Stops the retries of writes. */
+  readonly abandon: AbortSignal;
+  readonly isStopping: () => boolean;
+  readonly post: PostEvent;
+}
+
+const expiredPerStatement = 1_000;
+const expiredStatements = 20;
+
+export function createLaneWrites(parts: LaneWritesParts): LaneWrites {
+  const { store, metrics, logger, onLanesDue, abandon, post } = parts;
+  /** The number of settlements without a result from the database. */
+  let unsettled = 0;
+
+  const settle = async (
+    { key: lane, leaseId }: HeldLane,
+    what: Pick<Settlement, 'attempt' | 'release'>,
+  ): Promise<Settled | undefined> => {
+    unsettled += 1;
+    const settled = await settleWithRetries(store, { lane, leaseId, ...what }, { logger, abandon });
+    unsettled -= 1;
+    return settled;
+  };
+
+  return {
+    async record(held, attempt, isRelease) {
+      const release = isRelease ? { release: releaseOf(held.state) } : {};
+      const settled = await settle(held, { attempt, ...release });
+      const isRecorded = settled?.isHeld === true;
+      logAttempt(logger, attempt, isRecorded);
+      if (isRecorded) metrics.attempted(attempt.delivery, attempt.report, attempt.span);
+      const deliveryId = attempt.delivery.id;
+      post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
+      if (isRecorded && settled.isDue) onLanesDue();
+    },
+    async release(held, abandonExpired) {
+      if (abandonExpired) await abandonOutlived(held, parts);
+      const settled = await settle(held, { release: releaseOf(held.state) });
+      post(held, { type: 'released' });
+      if (settled?.isHeld === true && settled.isDue) onLanesDue();
+    },
+    areDone: () => unsettled === 0,
+  };
+}
+
+async function abandonOutlived(
+  { key: lane, leaseId }: HeldLane,
+  { store, logger, isStopping }: LaneWritesParts,
+): Promise<void> {
+  try {
+    for (let round = 0; round < expiredStatements && !isStopping(); round += 1) {
+      const count = await store.abandonExpired({ lane, leaseId }, expiredPerStatement);
+      if (count > 0)
+        logger.warn({ ...laneFields(lane), count }, 'webhooks abandoned: their endpoint did not answer');
+      if (count < expiredPerStatement) return;
+    }
+  } catch (error) {
+    logger.warn(
+      { err: error, ...laneFields(lane) },
+      'expired webhooks could not be abandoned; trying again at the next probe of the endpoint',
+    );
+  }
+}
+
+const releaseOf = ({ releaseDelayMs: delayMs, awaitsSecret }: Lane): LaneReleaseTerms => ({
+  delayMs,
+  awaitsSecret,
+});
+
+/** After a failed write, the lease is not extended. It expires, and the delivery is sent again. */
+const leaseAfter = (settled: Settled | undefined): LeaseState => {
+  if (settled?.isHeld !== true) return 'over';
+  return settled.isPaused ? 'paused' : 'held';
+};
