@@ -1,4 +1,4 @@
-const defaultEveryMs = 60_000;
+const everyMs = 60_000;
 
 interface Held<Facts> {
   /** How many times it happened since the last line. */
@@ -13,10 +13,7 @@ export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
  * Limits log lines about what outsiders can cause as often as they like. The first of a kind is logged at once. Later ones are counted,
  * and logged together at most once a minute, with the latest facts and their number.
  */
-export function limitLines<Facts>(
-  log: (facts: Facts, count: number) => void,
-  everyMs = defaultEveryMs,
-): LogLimited<Facts> {
+export function limitLines<Facts>(log: (facts: Facts, count: number) => void): LogLimited<Facts> {
   const kinds = new Map<string, Held<Facts>>();
   const logHeld = (kind: string, held: Held<Facts>): void => {
     if (held.count === 0) {

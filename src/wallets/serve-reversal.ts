@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RecordReversalOutcomeRequestSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CallbackTokens } from './callback-token.ts';
 import type { Failure } from './connector/failure-reason.ts';
-import type { ReversalOutcome } from './connector/outcomes.ts';
+import type { Acknowledgement, Recovery, ReversalOutcome } from './connector/outcomes.ts';
 import type { Answer, RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
 import type { ReversalTask } from './reversal-task.ts';
@@ -40,11 +40,12 @@ export async function serveReversal(
 ): Promise<ServedReversal> {
   const exchanges: RawExchange[] = [];
   let isWell = true;
-  const keep = <T extends { readonly kind: string }>({ result, exchanges: made }: Answer<T>): T => {
+  const keep = <T extends Acknowledgement | ReversalOutcome | Recovery>({
+    result,
+    exchanges: made,
+  }: Answer<T>): T => {
     exchanges.push(...made);
-    const isTroubled =
-      'why' in result && result.kind === 'unknown' && isUnwell(result.why as Parameters<typeof isUnwell>[0]);
-    if (isTroubled || result.kind === 'not_sent') isWell = false;
+    if (result.kind === 'not_sent' || (result.kind === 'unknown' && isUnwell(result.why))) isWell = false;
     return result;
   };
   const { connector, tokens, now } = parts;

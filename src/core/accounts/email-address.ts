@@ -22,7 +22,8 @@ const form =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*(?![0-9]+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /** Parses an e-mail address. Issue: empty, longer than 254 characters, or not of the form name@host. */
-export function parseEmail(text: string, field = 'email'): Result<EmailAddress, Issue> {
+export function parseEmail(text: string): Result<EmailAddress, Issue> {
+  const field = 'email';
   if (text === '') return err({ field, issue: requiredIssue });
   if (text.length > maxLength || !form.test(text))
     return err({

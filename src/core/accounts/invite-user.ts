@@ -66,7 +66,6 @@ export async function inviteUser(
       emailKey: email.key,
       merchantId,
       role: membership?.role ?? null,
-      removesTotp: false,
       createdAt: at,
       expiresAt,
     });

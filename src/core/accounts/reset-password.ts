@@ -65,7 +65,6 @@ export function addResetLink(
     kind: 'RESET',
     email,
     emailKey,
-    removesTotp: false,
     createdAt: at,
     expiresAt,
   });

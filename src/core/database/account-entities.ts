@@ -67,7 +67,6 @@ export const AccountLinkRow = defineEntity({
     /** Null for an operator, and for a reset. */
     merchantId: idOf<'mer'>().nullable(),
     role: role().nullable(),
-    removesTotp: p.boolean(),
     createdAt: time(),
     expiresAt: time(),
   },

@@ -13,18 +13,6 @@ const environment = () => p.string().columnType('webhooks.environment').$type<En
 const deliveryState = () => p.string().columnType('webhooks.delivery_state').$type<DeliveryState>();
 const attemptResult = () => p.string().columnType('webhooks.attempt_result').$type<AttemptResult>();
 
-export const EventReaderRow = defineEntity({
-  name: 'EventReaderRow',
-  tableName: 'event_readers',
-  schema,
-  properties: {
-    reader: p.text().primary(),
-    cursor: p.text(),
-    readAt: time(),
-  },
-});
-export type EventReaderRow = InferEntity<typeof EventReaderRow>;
-
 export const LaneRow = defineEntity({
   name: 'LaneRow',
   tableName: 'lanes',
@@ -84,46 +72,6 @@ export const DeliveryRow = defineEntity({
 });
 export type DeliveryRow = InferEntity<typeof DeliveryRow>;
 
-export const DeliveryAttemptRow = defineEntity({
-  name: 'DeliveryAttemptRow',
-  tableName: 'delivery_attempts',
-  schema,
-  properties: {
-    merchantId: p.text().primary(),
-    deliveryId: p.text().primary(),
-    number: p.integer().primary(),
-    startedAt: time(),
-    durationMs: p.integer(),
-    result: attemptResult(),
-    statusCode: p.smallint(),
-    detail: p.text(),
-    remoteAddress: p.text(),
-    responseBody: p.blob(),
-    retryAfter: p.text(),
-  },
-});
-export type DeliveryAttemptRow = InferEntity<typeof DeliveryAttemptRow>;
-
-export const SigningSecretRow = defineEntity({
-  name: 'SigningSecretRow',
-  tableName: 'signing_secrets',
-  schema,
-  properties: {
-    merchantId: p.text().primary(),
-    environment: environment().primary(),
-    id: p.text().primary(),
-    endpointId: p.text().default(''),
-    isCurrent: p.boolean(),
-    keyId: p.text(),
-    sealed: p.blob(),
-    ending: p.text(),
-    shown: p.boolean(),
-    createdAt: time(),
-    promoteAt: time().nullable(),
-  },
-});
-export type SigningSecretRow = InferEntity<typeof SigningSecretRow>;
-
 export const WebhookEndpointRow = defineEntity({
   name: 'WebhookEndpointRow',
   tableName: 'webhook_endpoints',
@@ -142,39 +90,6 @@ export const WebhookEndpointRow = defineEntity({
 });
 export type WebhookEndpointRow = InferEntity<typeof WebhookEndpointRow>;
 
-export const WebhookEndpointTypeRow = defineEntity({
-  name: 'WebhookEndpointTypeRow',
-  tableName: 'webhook_endpoint_types',
-  schema,
-  properties: {
-    merchantId: p.text().primary(),
-    endpointId: p.text().primary(),
-    eventType: p.text().primary(),
-    since: time(),
-  },
-});
-export type WebhookEndpointTypeRow = InferEntity<typeof WebhookEndpointTypeRow>;
-
-export const RedeliveryRow = defineEntity({
-  name: 'RedeliveryRow',
-  tableName: 'redeliveries',
-  schema,
-  properties: {
-    merchantId: p.text().primary(),
-    id: p.text().primary(),
-    environment: environment(),
-    createdFrom: time(),
-    createdTo: time(),
-    states: p.array<DeliveryState>().columnType('webhooks.delivery_state[]'),
-    afterId: p.text(),
-    redeliveredCount: p.bigint().default(0),
-    workedAt: time().nullable(),
-    createdAt: time(),
-    endedAt: time().nullable(),
-  },
-});
-export type RedeliveryRow = InferEntity<typeof RedeliveryRow>;
-
 export const AuditOutboxRow = defineEntity({
   name: 'AuditOutboxRow',
   tableName: 'audit_outbox',
@@ -192,33 +107,4 @@ export const AuditOutboxRow = defineEntity({
 });
 export type AuditOutboxRow = InferEntity<typeof AuditOutboxRow>;
 
-export const FindingRow = defineEntity({
-  name: 'FindingRow',
-  tableName: 'findings',
-  schema,
-  properties: {
-    id: p.text().primary(),
-    foundAt: time(),
-    merchantId: p.text(),
-    orderId: p.text(),
-    isRepaired: p.boolean(),
-    detail: p.text(),
-    code: p.text().default(''),
-    eventId: p.text().default(''),
-    facts: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
-  },
-});
-export type FindingRow = InferEntity<typeof FindingRow>;
-
-export const entities = [
-  EventReaderRow,
-  LaneRow,
-  DeliveryRow,
-  DeliveryAttemptRow,
-  SigningSecretRow,
-  WebhookEndpointRow,
-  WebhookEndpointTypeRow,
-  RedeliveryRow,
-  AuditOutboxRow,
-  FindingRow,
-];
+export const entities = [LaneRow, DeliveryRow, WebhookEndpointRow, AuditOutboxRow];
