@@ -1,3 +1,4 @@
+import type { StoredId } from '../../contract/public-id.ts';
 import type { DifferingField, OrderDifference } from './order-differences.ts';
 
 export type FindingKind =
@@ -14,11 +15,11 @@ export type FindingKind =
   | 'ROW_DELETED'
   | 'ROW_INSERTED';
 
-/** What differs from the chains. Ids are stored ids. */
+/** What differs from the chains. */
 export interface Finding {
   readonly kind: FindingKind;
-  readonly merchantId?: string;
-  readonly orderId?: string;
+  readonly merchantId?: StoredId<'mer'>;
+  readonly orderId?: StoredId<'ord'>;
   readonly orderNumber?: string;
   readonly object?: { readonly subject: OrderDifference['subject']; readonly id: string };
   readonly sequence?: number;

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { noHash } from './event-commitment.ts';
 import { growRoot } from './day-root.ts';
@@ -51,7 +52,7 @@ async function closeDay(client: PoolClient, signer: RootSigner, day: string): Pr
 
 /** The newest block of each merchant at the end of the day, in the order of a root. */
 export async function headsOf(client: Pool | PoolClient, day: string): Promise<ChainHead[]> {
-  const rows = await runStatement<{ merchant_id: string; number: string; hash: Buffer }>(client, {
+  const rows = await runStatement<{ merchant_id: StoredId<'mer'>; number: string; hash: Buffer }>(client, {
     text: `
 select c.merchant_id, b.number::text as number, b.hash
 from core.event_chains c

@@ -1,10 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** The newest block of a merchant's chain at the end of a day. */
 export interface ChainHead {
-  /** The stored id. */
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly number: bigint;
   readonly hash: Uint8Array;
 }

@@ -11,7 +11,7 @@ import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { Finding, FindingKind, VerifySummary } from './audit-finding.ts';
 import { headsOf, readRoots } from './close-days.ts';
 import { hashBytes } from './event-commitment.ts';
@@ -65,7 +65,7 @@ export function eventChainMethods(parts: EventChainParts) {
           ...root,
           publicKey: parts.signer.publicKey,
           chains: chains.map(({ merchantId, number, hash }) => ({
-            merchantId: publicId('mer', merchantId as StoredId<'mer'>),
+            merchantId: publicId('mer', merchantId),
             blockNumber: number,
             blockHash: Uint8Array.from(hash),
           })),
@@ -91,7 +91,7 @@ function parseVerify({ merchantId, keptRoots }: VerifyEventsRequest) {
     combine({ merchant: parseOptionalId('mer', merchantId, 'merchant_id'), tooMany }),
   );
   return {
-    merchantId: merchant === undefined ? undefined : (storedId('mer', merchant) as string),
+    merchantId: merchant === undefined ? undefined : storedId('mer', merchant),
     keptRoots: keptRoots.map((root, index) => parseRoot(root, `kept_roots[${index}]`)),
   };
 }
@@ -107,14 +107,10 @@ function parseRoot({ day, previousRoot, root, chains }: AuditRoot, field: string
     }),
   );
   const heads = chains.map(({ merchantId, blockNumber, blockHash }, index) => {
-    const name = `${field}.chains[${index}].merchant_id`;
-    const { merchant } = valuesOrThrow(combine({ merchant: parseOptionalId('mer', merchantId, name) }));
-    return [
-      merchant === undefined ? '' : storedId('mer', merchant),
-      { number: blockNumber, hash: blockHash },
-    ] as const;
+    const merchant = valuesOrThrow(parseId('mer', merchantId, `${field}.chains[${index}].merchant_id`));
+    return [storedId('mer', merchant), { number: blockNumber, hash: blockHash }] as const;
   });
-  return { ...values, chains: new Map<string, { number: bigint; hash: Uint8Array }>(heads) };
+  return { ...values, chains: new Map(heads) };
 }
 
 const kinds = {
@@ -138,8 +134,8 @@ const columnNames = new Map<string, string>(
 
 const findingMessage = (finding: Finding) => ({
   kind: kinds[finding.kind],
-  merchantId: finding.merchantId === undefined ? '' : publicId('mer', finding.merchantId as StoredId<'mer'>),
-  orderId: finding.orderId === undefined ? '' : publicId('ord', finding.orderId as StoredId<'ord'>),
+  merchantId: finding.merchantId === undefined ? '' : publicId('mer', finding.merchantId),
+  orderId: finding.orderId === undefined ? '' : publicId('ord', finding.orderId),
   orderNumber: finding.orderNumber ?? '',
   objectId: objectIdOf(finding),
   sequence: BigInt(finding.sequence ?? 0),

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { blockHashOf, blockSealOf, isSame, noHash } from './event-commitment.ts';
 import type { Finding, VerifySummary } from './audit-finding.ts';
@@ -16,7 +17,7 @@ interface BlockRow {
 }
 
 export interface BlocksParts {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly sealKey: Buffer;
   readonly roots: RootCheck;
   readonly summary: VerifySummary;

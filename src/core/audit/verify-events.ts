@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
@@ -25,8 +26,8 @@ export interface VerifyParts {
 }
 
 export interface VerifyRequest {
-  /** The stored id; undefined for all merchants. */
-  readonly merchantId: string | undefined;
+  /** Undefined for all merchants. */
+  readonly merchantId: StoredId<'mer'> | undefined;
   readonly keptRoots: readonly KeptRoot[];
 }
 
@@ -72,7 +73,10 @@ async function readLostTimes(client: PoolClient): Promise<LostTime[]> {
 }
 
 /** Every merchant with an event, a block or a row, in the order of a root. */
-async function readMerchants(client: PoolClient, only: string | undefined): Promise<string[]> {
+async function readMerchants(
+  client: PoolClient,
+  only: StoredId<'mer'> | undefined,
+): Promise<StoredId<'mer'>[]> {
   if (only !== undefined) return [only];
   const skipScan = (table: string) => `
 select merchant_id from (
@@ -84,7 +88,7 @@ select merchant_id from (
   )
   select merchant_id from next where merchant_id is not null
 ) ${table}`;
-  const rows = await runStatement<{ id: string }>(client, {
+  const rows = await runStatement<{ id: StoredId<'mer'> }>(client, {
     text: `select merchant_id as id from (
 select id as merchant_id from core.merchants union ${skipScan('order_events')} union ${skipScan('event_blocks')}
 ) every order by merchant_id`,
@@ -93,7 +97,7 @@ select id as merchant_id from core.merchants union ${skipScan('order_events')} u
 }
 
 interface Row {
-  readonly order_id: string;
+  readonly order_id: StoredId<'ord'>;
   readonly sequence: number;
   readonly id: string | null;
   readonly environment: string;
@@ -129,7 +133,7 @@ from stored full join sealed using (order_id, sequence)
 order by order_id, sequence, sealed.number`;
 
 interface EventsParts {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly erasureKey: Buffer;
   readonly lost: readonly LostTime[];
   readonly summary: VerifySummary;
@@ -154,7 +158,7 @@ async function* verifyMerchantEvents(client: PoolClient, parts: EventsParts): As
     if (isLast) break;
   }
   await client.query('close audited_events');
-  const without = await runStatement<{ id: string; order_number: string }>(client, {
+  const without = await runStatement<{ id: StoredId<'ord'>; order_number: string }>(client, {
     text: `
 select id, order_number from core.orders o
 where merchant_id = $1 and not exists (
@@ -178,7 +182,7 @@ const rowKinds = { CHANGED: 'ROW_CHANGED', DELETED: 'ROW_DELETED', INSERTED: 'RO
 
 async function* verifyOrders(
   client: PoolClient,
-  orders: ReadonlyMap<string, readonly Row[]>,
+  orders: ReadonlyMap<StoredId<'ord'>, readonly Row[]>,
   { merchantId, erasureKey, lost, summary }: EventsParts,
 ): AsyncGenerator<Finding> {
   const storedOf = await readStoredOrders(client, merchantId, [...orders.keys()]);

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { readRoots } from './close-days.ts';
 import type { DayRoot } from './close-days.ts';
 import { growRoot } from './day-root.ts';
@@ -6,19 +7,19 @@ import type { ChainHead, GrowingRoot, RootSigner } from './day-root.ts';
 import { isSame } from './event-commitment.ts';
 import type { Finding, LostTime, VerifySummary } from './audit-finding.ts';
 
-/** A root that the verifier has kept outside of the gateway. Chains by stored merchant id. */
+/** A root that the verifier has kept outside of the gateway, with the newest block of each merchant. */
 export interface KeptRoot {
   readonly day: string;
   readonly previousRoot: Uint8Array;
   readonly root: Uint8Array;
-  readonly chains: ReadonlyMap<string, { readonly number: bigint; readonly hash: Uint8Array }>;
+  readonly chains: ReadonlyMap<StoredId<'mer'>, { readonly number: bigint; readonly hash: Uint8Array }>;
 }
 
 /** Compares the chains with stored and kept roots. Merchants are added in the order of a root. */
 export interface RootCheck {
   /** Adds the next block of the current merchant. */
   readonly addBlock: (head: ChainHead, sealedAt: Date) => void;
-  readonly endChain: (merchantId: string) => Iterable<Finding>;
+  readonly endChain: (merchantId: StoredId<'mer'>) => Iterable<Finding>;
   readonly finish: (summary: VerifySummary) => Iterable<Finding>;
 }
 
@@ -28,7 +29,7 @@ export interface RootCheckParts {
   readonly keptRoots: readonly KeptRoot[];
   readonly lost: readonly LostTime[];
   /** Defined when only one merchant is compared, so that the roots of all cannot be. */
-  readonly merchantId: string | undefined;
+  readonly merchantId: StoredId<'mer'> | undefined;
 }
 
 export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck> {
@@ -43,7 +44,7 @@ export async function createRootCheck(parts: RootCheckParts): Promise<RootCheck>
   let nextDay = 0;
   const found: Finding[] = [];
   /** The current merchant has `newest` at the end of the day. */
-  const endDay = (day: ComparedDay, merchantId: string): void => {
+  const endDay = (day: ComparedDay, merchantId: StoredId<'mer'>): void => {
     if (newest !== undefined) day.growing.add(newest);
     day.unseen.delete(merchantId);
     if (day.kept === undefined || isHeadKept(day.kept, merchantId, newest)) return;
@@ -81,7 +82,7 @@ interface ComparedDay {
   readonly expected: Uint8Array;
   readonly growing: GrowingRoot;
   /** The merchants of the kept root that were not seen yet. */
-  readonly unseen: Set<string>;
+  readonly unseen: Set<StoredId<'mer'>>;
   /** Whether a merchant differs, so that the root says nothing more. */
   differs: boolean;
 }
@@ -100,7 +101,11 @@ const comparedDay = (
 });
 
 /** Whether the merchant has the newest block that the kept root names. A root without chains names none. */
-function isHeadKept({ chains }: KeptRoot, merchantId: string, newest: ChainHead | undefined): boolean {
+function isHeadKept(
+  { chains }: KeptRoot,
+  merchantId: StoredId<'mer'>,
+  newest: ChainHead | undefined,
+): boolean {
   if (chains.size === 0) return true;
   const kept = chains.get(merchantId);
   return kept?.number === newest?.number && isSame(kept?.hash ?? noBytes, newest?.hash ?? noBytes);
@@ -113,7 +118,11 @@ function* finishDay(day: ComparedDay, lost: readonly LostTime[]): Generator<Find
   if (!isSame(day.growing.finish(), day.expected)) yield differing(day, lost);
 }
 
-function differing({ day, kept }: ComparedDay, lost: readonly LostTime[], merchantId?: string): Finding {
+function differing(
+  { day, kept }: ComparedDay,
+  lost: readonly LostTime[],
+  merchantId?: StoredId<'mer'>,
+): Finding {
   const isExplained = lost.some(({ from, until }) => from < endOf(day) && until >= startOf(day));
   const of = merchantId === undefined ? {} : { merchantId };
   return { kind: 'ROOT_DIFFERS', day, isKeptRoot: kept !== undefined, isExplained, ...of };

@@ -315,6 +315,17 @@ describe('the chains of events', () => {
     expect(wordsOf(await verify({ keptRoots }))).toEqual([]);
     expect((await verify({ keptRoots })).summary.rootCount).toBe(2n);
 
+    const day = dayOf(at);
+    const nameless = {
+      day,
+      previousRoot: randomBytes(32),
+      root: randomBytes(32),
+      chains: [{ blockNumber: 1n }],
+    };
+    await expect(verify({ keptRoots: [nameless] })).rejects.toThrow(
+      'kept_roots[0].chains[0].merchant_id must be an id of the form mer_…',
+    );
+
     // Without core's key the seal is wrong. With it, the roots differ.
     const withoutKey = await tampering([], async () => {
       await rewriteChains(randomBytes(32), at);
