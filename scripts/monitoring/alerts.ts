@@ -39,6 +39,14 @@ export const alerts: readonly Alert[] = [
     summary: 'The database was restored, and requests for erasure since its backup must be repeated.',
   },
   {
+    name: 'GatehouseRestoreUnanswered',
+    expr: 'max by (question) (gatehouse_recovery_unanswered) == 1',
+    for: '10m',
+    severity: 'page',
+    summary:
+      'The database was restored, and {{ $labels.question }} of the lost time may be missing. Their customers could be charged twice.',
+  },
+  {
     name: 'GatehouseCertificateExpires',
     expr: 'gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 900',
     for: '1m',

@@ -120,21 +120,32 @@ export function addMerchantCommands(
     .description('create an active merchant')
     .requiredOption('--name <name>', 'shown to customers at checkout')
     .option('--production', 'accept its live keys from the start', false)
+    .option(
+      '--merchant <merchant_id>',
+      'the id of a merchant that a restore lost, so that its rebuilt orders belong to it again',
+    )
     .addOption(
       durationOption(
         '--session-lifetime <time>',
         'how long customers have to pay, such as 30m (the default)',
       ),
     )
-    .action((options: { name: string; production: boolean; sessionLifetime?: Duration }) =>
+    .action((options: CreateOptions) =>
       run(async ({ merchants }) => {
         const reply = await merchants.createMerchant({
           name: options.name,
           productionActivated: options.production,
+          merchantId: options.merchant ?? '',
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
         const created = answered(reply.merchant);
-        return describe(created, `Create its first key: gatehouse key issue ${created.merchantId}`);
+        const issueKey = `gatehouse key issue ${created.merchantId}`;
+        return describe(
+          created,
+          options.merchant === undefined
+            ? `Create its first key: ${issueKey}`
+            : `Its rebuilt orders belong to it again. Its keys, users, terms and wallet accounts are lost. Issue a key: ${issueKey}`,
+        );
       }),
     );
 
@@ -161,6 +172,13 @@ export function addMerchantCommands(
       }),
     );
   }
+}
+
+interface CreateOptions {
+  readonly name: string;
+  readonly production: boolean;
+  readonly merchant?: string;
+  readonly sessionLifetime?: Duration;
 }
 
 async function list(merchants: Merchants, options: PageOptions): Promise<Output> {

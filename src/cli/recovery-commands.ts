@@ -43,6 +43,7 @@ interface AcceptOptions {
   readonly conflicts?: true;
   readonly erasures?: true;
   readonly accounts?: true;
+  readonly merchants?: true;
   readonly reason: string;
 }
 
@@ -80,7 +81,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, accounts added again, or erasures repeated',
+      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, merchants or accounts added again, or erasures repeated',
     )
     .addOption(walletOption())
     .addOption(environmentOption())
@@ -95,6 +96,10 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .option(
       '--accounts',
       'record that every wallet account that a merchant added or changed in the lost time was added again, or that there was none',
+    )
+    .option(
+      '--merchants',
+      'record that every merchant that was created in the lost time was created again under its id, or that there was none',
     )
     .requiredOption(
       '--reason <text>',
@@ -167,11 +172,12 @@ function showOrders(page: {
   };
 }
 
-function subjectOf({ wallet, environment, conflicts, accounts, erasures }: AcceptOptions) {
-  const given = [conflicts, accounts, erasures, wallet].filter((each) => each !== undefined);
+function subjectOf({ wallet, environment, conflicts, accounts, merchants, erasures }: AcceptOptions) {
+  const given = [conflicts, accounts, merchants, erasures, wallet].filter((each) => each !== undefined);
   if (given.length === 1) {
     if (conflicts === true) return { case: 'conflicts', value: true } as const;
     if (accounts === true) return { case: 'accounts', value: true } as const;
+    if (merchants === true) return { case: 'merchants', value: true } as const;
     if (erasures === true) return { case: 'erasures', value: true } as const;
     if (wallet !== undefined && environment !== undefined)
       return { case: 'wallet', value: { wallet, environment } } as const;
@@ -179,7 +185,7 @@ function subjectOf({ wallet, environment, conflicts, accounts, erasures }: Accep
   throw new CliError(
     exitCodes.invalidInput,
     'the subject of the decision is missing',
-    'Give either --wallet and --environment, or --conflicts, or --accounts, or --erasures.',
+    'Give either --wallet and --environment, or --conflicts, or --accounts, or --merchants, or --erasures.',
   );
 }
 
@@ -232,9 +238,9 @@ function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
 }
 
 /** Whether nothing tells which accounts merchants added or changed in the lost time, and whether an operator has answered for them. */
-function lacksAccounts({ stream, accountsAcceptedBy }: Recovery): 'no' | 'not answered' | 'answered' {
-  if (stream !== RecoveryStream.PARTIAL && stream !== RecoveryStream.LOST) return 'no';
-  return accountsAcceptedBy === '' ? 'not answered' : 'answered';
+function lacksAccounts(recovery: Recovery): 'no' | 'not answered' | 'answered' {
+  if (recovery.accountsLostFromTime !== undefined) return 'not answered';
+  return recovery.accountsAcceptedBy === '' ? 'no' : 'answered';
 }
 
 const answerAccounts =
@@ -247,8 +253,33 @@ function accountsText(recovery: Recovery): string {
     case 'answered':
       return `an operator says that those of the lost time were added again: ${recovery.accountsAcceptedBy}`;
     case 'not answered':
-      return `those that merchants added or changed in the lost time are not known; ${answerAccounts}`;
+      return `those that merchants added or changed since ${showTime(recovery.accountsLostFromTime)} are not known; ${answerAccounts}`;
   }
+}
+
+const createAgain = (merchantId: string): string =>
+  `gatehouse merchant create --merchant ${merchantId} --name <name>`;
+const answerMerchants = 'gatehouse restore accept --merchants --reason <text>';
+
+/** Which merchants the backup lacks, and what to do about them. */
+function merchantsText(recovery: Recovery): string {
+  const { stream, missingMerchants, merchantsLostFromTime, merchantsAcceptedBy } = recovery;
+  const missing = missingMerchants.map(
+    ({ merchantId, orderCount }) =>
+      `the backup lacks ${merchantId}, which has ${orderCount} rebuilt orders; create it again under its id: ${createAgain(merchantId)}`,
+  );
+  if (merchantsLostFromTime === undefined)
+    return [
+      ...missing,
+      ...(merchantsAcceptedBy === '' ? [] : [`an operator has answered for them: ${merchantsAcceptedBy}`]),
+    ].join('\n');
+  const unknown =
+    stream === RecoveryStream.COMPLETE && missing.length > 0
+      ? `if none of them is to come back, settle their payments, then: ${answerMerchants}`
+      : stream === RecoveryStream.WAITING
+        ? `those that were created since ${showTime(merchantsLostFromTime)} are not known yet`
+        : `those that were created since ${showTime(merchantsLostFromTime)} are not known; create each again under its old id: ${createAgain('<merchant_id>')}. Under another id, its customers could be charged twice. When all are here, or if there were none: ${answerMerchants}`;
+  return [...missing, unknown].join('\n');
 }
 
 /** What to do about an account that payments of the lost time may have used. */
@@ -296,6 +327,7 @@ export function showRecovery(recovery: Recovery | undefined): Output {
     ['Events of the broker', streamText(recovery)],
     ['Rebuilt', `${recovery.rebuiltOrderCount} orders, ${recovery.rebuiltEventCount} events`],
     ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
+    ['Merchants', merchantsText(recovery)],
     ["Merchants' accounts", accountsText(recovery)],
     ['Erasures', erasuresText(recovery)],
     ['Finished', showTime(recovery.finishTime)],

@@ -55,6 +55,11 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'Certify the receiver and integration of the merchant in the sandbox, and record the results. docs/certification.md says how:',
       `gatehouse certify --webhook-url <url> --record <merchant_id>`,
     ].join('\n'),
+    MERCHANTS_LOST: [
+      'To see which merchants the restore lost, and how to create them again: gatehouse restore status',
+      'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
+    ].join('\n'),
+    MERCHANT_NOT_LOST: 'To list merchants: gatehouse merchant list',
     USER_NOT_FOUND: [
       `To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
       'A person with an open invitation has no account yet. For a new link, invite that address again.',

@@ -157,12 +157,25 @@ function recoveryText({
   closedEnvironments,
   unclaimedPaymentCount,
   erasuresLostFromTime,
+  accountsLostFromTime,
+  merchantsLostFromTime,
 }: Facts<'recovery'>): Text {
   if (closedEnvironments.length > 0)
     return [
       `the database was restored, and ${closedEnvironments.length === 1 ? 'one environment takes' : 'both environments take'} no payments yet`,
       'see what Gatehouse waits for: gatehouse restore status',
     ];
+  const since = merchantsLostFromTime ?? accountsLostFromTime;
+  if (since !== undefined) {
+    const lost = [
+      ...(merchantsLostFromTime === undefined ? [] : ['merchants']),
+      ...(accountsLostFromTime === undefined ? [] : ["merchants' wallet accounts"]),
+    ];
+    return [
+      `the database was restored, and ${lost.join(' and ')} that were added since ${timestampDate(since).toISOString()} may be missing. Their customers could be charged twice`,
+      'see which, and how to add them again: gatehouse restore status',
+    ];
+  }
   if (erasuresLostFromTime !== undefined)
     return [
       `the database was restored, and requests for erasure since ${timestampDate(erasuresLostFromTime).toISOString()} are lost`,

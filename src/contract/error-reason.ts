@@ -24,6 +24,8 @@ export const errorReasons = {
   PRODUCTION_NOT_ACTIVATED: permissionDenied,
   MERCHANT_NOT_FOUND: notFound,
   CERTIFICATION_REQUIRED: failedPrecondition,
+  MERCHANTS_LOST: failedPrecondition,
+  MERCHANT_NOT_LOST: failedPrecondition,
   API_KEY_NOT_FOUND: notFound,
   ORDER_NOT_FOUND: notFound,
   ORDER_NUMBER_TAKEN: alreadyExists,

@@ -100,6 +100,8 @@ export interface Stack {
   readonly createMerchant: (options?: {
     productionActivated?: boolean;
     signsWebhooks?: boolean;
+    /** The id of a merchant that a restore lost. */
+    merchantId?: string;
   }) => Promise<TestMerchant>;
   /** Starts another `wallets` process. */
   readonly startWallets: () => Promise<GatehouseProcess>;
@@ -310,8 +312,16 @@ function createMerchantWith(
   apiKeys: Client<typeof ApiKeyService>,
   webhooks: () => Client<typeof WebhookService>,
 ) {
-  return async ({ productionActivated = true, signsWebhooks = false } = {}): Promise<TestMerchant> => {
-    const { merchant } = await merchants.createMerchant({ name: 'Test Shop', productionActivated });
+  return async ({
+    productionActivated = true,
+    signsWebhooks = false,
+    merchantId = '',
+  } = {}): Promise<TestMerchant> => {
+    const { merchant } = await merchants.createMerchant({
+      name: 'Test Shop',
+      productionActivated,
+      merchantId,
+    });
     const id = merchant?.merchantId ?? '';
     const [test, live] = await Promise.all([
       apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }),

@@ -41,6 +41,7 @@ import { Migration044SevenDigits } from './migrations/migration-044-seven-digits
 import { Migration045OwnAccountRecovery } from './migrations/migration-045-own-account-recovery.ts';
 import { Migration046AccountChanges } from './migrations/migration-046-account-changes.ts';
 import { Migration047EndedOrdersVersion } from './migrations/migration-047-ended-orders-version.ts';
+import { Migration048LostMerchants } from './migrations/migration-048-lost-merchants.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -91,6 +92,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration045OwnAccountRecovery,
         Migration046AccountChanges,
         Migration047EndedOrdersVersion,
+        Migration048LostMerchants,
       ],
       migrationLock: 7_142_001,
     },

@@ -26,6 +26,8 @@ export const RecoveryRow = defineEntity({
     erasuresAcceptedBy: p.text().default(''),
     /** Who says that accounts which merchants added in the lost time were added again. */
     accountsAcceptedBy: p.text().default(''),
+    /** Who says that merchants which were created in the lost time were created again. */
+    merchantsAcceptedBy: p.text().default(''),
     closed: p.array().columnType('text[]').$type<Environment[]>(),
     finishedAt: time().nullable(),
   },

@@ -20,13 +20,13 @@ import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { approvalLimitMessages } from '../rpc/refund-policy-message.ts';
-import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { certificationMessage, parseCertification, partMessagesOf } from './certification-messages.ts';
 import { refuseUncertified } from './certifications.ts';
 import type { CertificationStore } from './certifications.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
 import { contactOf, termsOf } from './merchant-store.ts';
-import type { Merchant, MerchantStore, StandingAction } from './merchant-store.ts';
+import type { CreateRefusal, Merchant, MerchantStore, StandingAction } from './merchant-store.ts';
 
 const suspensionReasonLength = 255;
 
@@ -62,12 +62,15 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
           combine({
             name: parseText(request.name, 'name', { max: nameLength, required: true }),
             sessionLifetimeSeconds: parseSessionLifetime(request.sessionLifetime),
+            lostId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
           }),
         );
         const { productionActivated } = request;
         const refusal = productionActivated ? refuseUncertified(requiredCertification, []) : undefined;
         if (refusal !== undefined) throw refusal;
-        const merchant = await store.create({ ...values, productionActivated }, actorOf(context));
+        const created = await store.create({ ...values, productionActivated }, actorOf(context));
+        if (!created.ok) throw creationRefused(created.error, request.merchantId);
+        const merchant = created.value;
         annotate(context, { merchant_id: merchant.id });
         return { merchant: merchantMessage(merchant) };
       },
@@ -145,6 +148,20 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
       getCertifications: ['dashboard', 'operator', 'reader'],
     },
   );
+}
+
+function creationRefused(refusal: CreateRefusal, merchantId: string): Error {
+  switch (refusal) {
+    case 'may_be_lost':
+      return rpcError(
+        'MERCHANTS_LOST',
+        'a restore may have lost this merchant, and under another id its customers could be charged twice; read the state of the recovery, create lost merchants under their ids, and record that there are no others',
+      );
+    case 'not_lost':
+      return rpcError('MERCHANT_NOT_LOST', `no restore can have lost a merchant ${merchantId}; leave its id out`);
+    case 'here':
+      return rpcError('MERCHANT_NOT_LOST', `the merchant ${merchantId} is here already`);
+  }
 }
 
 const requireId = (merchantId: string): PublicId<'mer'> =>

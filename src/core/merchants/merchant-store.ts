@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
@@ -17,6 +18,7 @@ import {
 import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { MerchantContact, MerchantTerms } from './find-merchant.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
+import { mayBeLost, wasLost } from './lost-merchant.sql.ts';
 
 /** The state of a merchant, with its public id. */
 export type Merchant = Omit<MerchantRow, symbol | 'id'> & { readonly id: PublicId<'mer'> };
@@ -25,7 +27,15 @@ export interface NewMerchant {
   readonly name: string;
   readonly productionActivated: boolean;
   readonly sessionLifetimeSeconds: number;
+  /** The id of a merchant that a restore lost; undefined for a new merchant. */
+  readonly lostId: PublicId<'mer'> | undefined;
 }
+
+/**
+ * `may_be_lost`: it may be a merchant that a restore lost, and its customers could be charged again under another id. `not_lost`: no restore
+ * can have lost a merchant of that id. `here`: the merchant of that id is here.
+ */
+export type CreateRefusal = 'may_be_lost' | 'not_lost' | 'here';
 
 /** The commands that change a merchant's standing, by their names in the audit log. */
 const standingCommands = {
@@ -48,7 +58,7 @@ export interface MerchantUpdate {
 }
 
 export interface MerchantStore {
-  readonly create: (merchant: NewMerchant, by: Actor) => Promise<Merchant>;
+  readonly create: (merchant: NewMerchant, by: Actor) => Promise<Result<Merchant, CreateRefusal>>;
   readonly find: (merchantId: PublicId<'mer'>) => Promise<Merchant | undefined>;
   readonly terms: (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
   /** Newest first, older than `beforeId`. */
@@ -104,14 +114,18 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     });
 
   return {
-    async create({ name, productionActivated, sessionLifetimeSeconds }, by) {
+    async create({ name, productionActivated, sessionLifetimeSeconds, lostId }, by) {
       const at = now();
-      const id = newId('mer', at);
+      const id = lostId ?? newId('mer', at);
       return database.fork().transactional(async (em) => {
+        const refusal = await refuseCreation(em, lostId);
+        if (refusal !== undefined) return err(refusal);
         const row = em.create(MerchantRow, {
           id: storedId('mer', id),
           name,
           ...beginStanding(productionActivated),
+          // Facades may remember orders of the merchant that was lost.
+          ...(lostId === undefined ? {} : { endedOrdersVersion: storedId('mer', newId('mer', at)) }),
           sessionLifetimeSeconds,
           largestAmounts: {},
           refundApprovalLimits: {},
@@ -119,9 +133,13 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
           createdAt: at,
           updatedAt: at,
         });
-        const details = { name, production_activated: productionActivated };
+        const details = {
+          name,
+          production_activated: productionActivated,
+          ...(lostId === undefined ? {} : { restored: true }),
+        };
         recordAudit(em, newId, at, by, { action: 'merchant.create', merchantId: id, targetId: id, details });
-        return merchantOf(row);
+        return ok(merchantOf(row));
       });
     },
     find,
@@ -158,6 +176,16 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
         updateMerchant(merchant, set, expectedAt, at),
       ),
   };
+}
+
+async function refuseCreation(
+  em: EntityManager,
+  lostId: PublicId<'mer'> | undefined,
+): Promise<CreateRefusal | undefined> {
+  if (lostId === undefined) return (await mayBeLost(em)) ? 'may_be_lost' : undefined;
+  const id = storedId('mer', lostId);
+  if ((await em.findOne(MerchantRow, { id })) !== null) return 'here';
+  return (await wasLost(em, id)) ? undefined : 'not_lost';
 }
 
 export const contactOf = ({ contactPhone, contactEmail }: Merchant): MerchantContact => ({

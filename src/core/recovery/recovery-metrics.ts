@@ -2,6 +2,8 @@ import { Gauge } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { openQuestions } from '../database/open-questions.sql.ts';
+import type { OpenQuestions } from '../database/open-questions.sql.ts';
 import type { PaymentGate } from '../database/payment-gate.ts';
 
 export interface RecoveryMetricsParts {
@@ -13,7 +15,7 @@ const environments = ['SANDBOX', 'PRODUCTION'] as const;
 
 /**
  * Adds whether each environment takes payments, which it does not while a restored database is compared with the wallets. Also adds
- * whether an operator must repeat requests for erasure that a restore lost.
+ * what only an operator can answer: whether requests for erasure, merchants or their wallet accounts were lost.
  */
 export function addRecoveryMetrics(
   metrics: Metrics,
@@ -32,17 +34,23 @@ export function addRecoveryMetrics(
       return Promise.resolve();
     };
   });
-  metrics.addReading('lost erasures', (registry) => {
+  metrics.addReading('questions after a restore', (registry) => {
     const lost = new Gauge({
       name: 'gatehouse_recovery_erasures_lost',
       help: 'Whether requests for erasure may have been lost by a restore, and no operator has repeated them: 1 or 0.',
       registers: [registry],
     });
+    const unknown = new Gauge({
+      name: 'gatehouse_recovery_unanswered',
+      help: 'Whether a restore may have lost merchants or wallet accounts of merchants, and no operator has answered: 1 or 0.',
+      labelNames: ['question'],
+      registers: [registry],
+    });
     return async () => {
-      const [row] = await runStatement<{ lost: number }>(pool, {
-        text: `select exists (select from core.recoveries where erasures_accepted_by = '')::integer as lost`,
-      });
-      lost.set(row?.lost ?? 0);
+      const [row] = await runStatement<OpenQuestions>(pool, { text: openQuestions });
+      lost.set(row?.erasuresLostFrom == null ? 0 : 1);
+      unknown.set({ question: 'accounts' }, row?.accountsLostFrom == null ? 0 : 1);
+      unknown.set({ question: 'merchants' }, row?.merchantsLostFrom == null ? 0 : 1);
     };
   });
 }

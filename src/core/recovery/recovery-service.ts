@@ -132,6 +132,9 @@ function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubjec
     case 'accounts':
       if (subject.value) return ok({ type: 'accounts' });
       return err({ field: 'accounts', issue: 'must be true or absent' });
+    case 'merchants':
+      if (subject.value) return ok({ type: 'merchants' });
+      return err({ field: 'merchants', issue: 'must be true or absent' });
     case 'erasures':
       if (subject.value) return ok({ type: 'erasures' });
       return err({ field: 'erasures', issue: 'must be true or absent' });
@@ -181,6 +184,10 @@ const problems = {
   too_long: RecoveredWalletProblem.TOO_LONG,
 } as const satisfies Record<StoredProblem, RecoveredWalletProblem>;
 
+/** An absent field when nothing is asked. */
+const lostFrom = <Name extends string>(name: Name, time: Date | null) =>
+  (time === null ? {} : { [name]: timestampFromDate(time) }) as { readonly [name in Name]?: Timestamp };
+
 const recoveryMessage = (recovery: StoredRecovery) => ({
   recoveryId: recovery.id,
   cause: causes[recovery.cause],
@@ -193,9 +200,14 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
   conflictingOrderCount: recovery.conflictingOrders,
   conflictsAcceptedBy: recovery.conflictsAcceptedBy,
   accountsAcceptedBy: recovery.accountsAcceptedBy,
-  ...(recovery.erasuresLostFrom === undefined
-    ? {}
-    : { erasuresLostFromTime: timestampFromDate(recovery.erasuresLostFrom) }),
+  merchantsAcceptedBy: recovery.merchantsAcceptedBy,
+  ...lostFrom('erasuresLostFromTime', recovery.questions.erasuresLostFrom),
+  ...lostFrom('accountsLostFromTime', recovery.questions.accountsLostFrom),
+  ...lostFrom('merchantsLostFromTime', recovery.questions.merchantsLostFrom),
+  missingMerchants: recovery.missingMerchants.map(({ merchantId, orders }) => ({
+    merchantId: publicId('mer', merchantId),
+    orderCount: orders,
+  })),
   closedEnvironments: recovery.closed.map((environment) => environmentNumbers[environment]),
   ...(recovery.finishedAt == null ? {} : { finishTime: timestampFromDate(recovery.finishedAt) }),
   wallets: recovery.wallets.map((check) => ({

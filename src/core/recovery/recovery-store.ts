@@ -3,6 +3,8 @@ import type { NewId, StoredId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
+import { asksAccounts, asksMerchants, openQuestions } from '../database/open-questions.sql.ts';
+import type { OpenQuestions } from '../database/open-questions.sql.ts';
 import { readClock } from '../database/read-clock.ts';
 import {
   RecoveredOrderRow,
@@ -17,6 +19,8 @@ import type { Wallet } from '../domain/wallet.ts';
 import { beginRecovery } from './begin-recovery.ts';
 import { readMissingAccounts } from './lost-accounts.sql.ts';
 import type { MissingAccount } from './lost-accounts.sql.ts';
+import { readMissingMerchants } from './lost-merchants.sql.ts';
+import type { MissingMerchant } from './lost-merchants.sql.ts';
 
 /** A wallet with its statements that were not read to their end. */
 export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
@@ -28,8 +32,9 @@ export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
 /** A recovery with its wallets: the rows themselves. */
 export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly wallets: readonly StoredWallet[];
-  /** Requests for erasure since then are lost, also those of earlier recoveries; undefined when they were repeated. */
-  readonly erasuresLostFrom: Date | undefined;
+  readonly missingMerchants: readonly MissingMerchant[];
+  /** Of this and earlier recoveries. */
+  readonly questions: OpenQuestions;
 }
 
 /** What an operator has compared or settled. */
@@ -37,6 +42,7 @@ export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
   | { readonly type: 'conflicts' }
   | { readonly type: 'accounts' }
+  | { readonly type: 'merchants' }
   | { readonly type: 'erasures' };
 
 export interface RecoveryStore {
@@ -92,11 +98,7 @@ export function createRecoveryStore({
       { orderBy: { payee: 'asc' } },
     );
     const missing = await readMissingAccounts(em, row.id);
-    const [unrepeated] = await em.find(
-      RecoveryRow,
-      { erasuresAcceptedBy: '' },
-      { orderBy: { lostFrom: 'asc' }, limit: 1 },
-    );
+    const missingMerchants = await readMissingMerchants(em, row.id);
     return {
       ...row,
       wallets: found.map((check) => ({
@@ -108,7 +110,8 @@ export function createRecoveryStore({
           ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
         ),
       })),
-      erasuresLostFrom: unrepeated?.lostFrom,
+      missingMerchants,
+      questions: await readQuestions(em),
     };
   };
   const readWritten = async (em: EntityManager): Promise<StoredRecovery> => {
@@ -134,21 +137,23 @@ export function createRecoveryStore({
     });
     return ok(await readWritten(em));
   };
-  /** Also when the recovery has finished: not every one waits for the answer. */
-  const acceptAccounts = async (
+  /** The answer for all recoveries that ask, also those that have finished: not every one waits for the answer. */
+  const answerQuestion = async (
     em: EntityManager,
+    question: 'accounts' | 'merchants',
     reason: string,
     by: Actor,
   ): Promise<Result<StoredRecovery, 'not_waiting'>> => {
-    const row = await findLatest(em);
-    const isAsked = row?.stream === 'PARTIAL' || row?.stream === 'LOST';
-    if (row === undefined || !isAsked || row.accountsAcceptedBy !== '') return err('not_waiting');
-    row.accountsAcceptedBy = by.actor;
+    const rows = await findAsking(em, question);
+    const [first] = rows;
+    if (first === undefined) return err('not_waiting');
+    for (const row of rows)
+      row[question === 'accounts' ? 'accountsAcceptedBy' : 'merchantsAcceptedBy'] = by.actor;
     recordAudit(em, newId, await readClock(em), by, {
       action: 'recovery.accept',
       merchantId: undefined,
-      targetId: row.id,
-      details: { reason, accounts_since: row.lostFrom.toISOString() },
+      targetId: first.id,
+      details: { reason, [`${question}_since`]: first.lostFrom.toISOString() },
     });
     return ok(await readWritten(em));
   };
@@ -187,7 +192,8 @@ export function createRecoveryStore({
     accept: (subject, reason, by) =>
       database.fork().transactional(async (em) => {
         if (subject.type === 'erasures') return acceptErasures(em, reason, by);
-        if (subject.type === 'accounts') return acceptAccounts(em, reason, by);
+        if (subject.type === 'accounts' || subject.type === 'merchants')
+          return answerQuestion(em, subject.type, reason, by);
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
         if (subject.type === 'wallet') {
@@ -214,4 +220,30 @@ export function createRecoveryStore({
         return ok(await readWritten(em));
       }),
   };
+}
+
+async function readQuestions(em: EntityManager): Promise<OpenQuestions> {
+  const [row] = await em.execute<Record<keyof OpenQuestions, string | Date | null>[]>(openQuestions);
+  const timeOf = (name: keyof OpenQuestions): Date | null => {
+    const value = row?.[name];
+    return value == null ? null : new Date(value);
+  };
+  return {
+    erasuresLostFrom: timeOf('erasuresLostFrom'),
+    accountsLostFrom: timeOf('accountsLostFrom'),
+    merchantsLostFrom: timeOf('merchantsLostFrom'),
+  };
+}
+
+/** The recoveries whose question is open, oldest first. Before the events are read, nobody knows what is lost. */
+async function findAsking(em: EntityManager, question: 'accounts' | 'merchants'): Promise<RecoveryRow[]> {
+  const asks = question === 'accounts' ? asksAccounts : asksMerchants;
+  const asking = await em.execute<{ id: string }[]>(
+    `select r.id from core.recoveries r where ${asks} and r.stream <> 'WAITING'`,
+  );
+  return em.find(
+    RecoveryRow,
+    { id: { $in: asking.map(({ id }) => id) } },
+    { orderBy: { lostFrom: 'asc', id: 'asc' } },
+  );
 }

@@ -16,6 +16,7 @@ import type { StartReconciliation } from './check-wallets.ts';
 import { readLife, recordLife } from './database-life.sql.ts';
 import type { DatabaseLife } from './database-life.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
+import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
 import { followStream, hasNewestEvent } from './read-stream.ts';
 
 export interface RecoveryParts {
@@ -174,6 +175,12 @@ async function readTheStream(
     }
   });
   await keepPaidAccounts(database.fork(), recovery.id);
+  await keepLostMerchants(database.fork(), recovery.id);
+  for (const { merchantId, orders } of await readMissingMerchants(database.fork(), recovery.id))
+    logger.error(
+      { merchant_id: publicId('mer', merchantId), orders },
+      'the database lacks a merchant of the lost time; to create it again under its id, run gatehouse restore status',
+    );
   for (const lostAccount of await readMissingAccounts(database.fork(), recovery.id))
     logger.error(
       {

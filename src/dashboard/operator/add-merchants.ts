@@ -76,6 +76,8 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
         { ...form, errors: { production: words.merchants.create.uncertified } },
         409,
       );
+    if (!answer.ok && answer.refusal.reason === 'MERCHANTS_LOST')
+      return showList(request, reply, { ...form, errors: { name: words.merchants.create.mayBeLost } }, 409);
     if (!answer.ok) {
       const errors = { name: shellWords[request.language].forms.malformed };
       return showList(request, reply, { ...form, errors }, 400);

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import { showRecovery } from '../../../src/cli/recovery-commands.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -18,7 +19,11 @@ const operators = { payee: '', state: RecoveredStatementState.FAILING, detail: '
 const added = 'merchants may have added accounts that the backup lacks';
 const answer = 'gatehouse restore accept --accounts';
 
-const { COMPLETE, PARTIAL } = RecoveryStream;
+const backupTime = timestampFromDate(new Date('2026-03-10T10:00:00Z'));
+const createAgain = `gatehouse merchant create --merchant`;
+const answerMerchants = 'gatehouse restore accept --merchants';
+
+const { COMPLETE, LOST, PARTIAL, WAITING } = RecoveryStream;
 const { NO_STATEMENT, OWN_ACCOUNTS, UNSPECIFIED } = RecoveredWalletProblem;
 
 test.each([
@@ -49,7 +54,8 @@ test.each([
       state: RecoveredWalletState.WAITING,
     };
     const wallets = [{ ...wallet, problem, unreadStatements }];
-    const { text } = showRecovery(create(RecoverySchema, { stream, wallets }));
+    const isAsked = stream === PARTIAL ? { accountsLostFromTime: backupTime } : {};
+    const { text } = showRecovery(create(RecoverySchema, { stream, wallets, ...isAsked }));
     const status = typeof text === 'string' ? text : text(10_000);
 
     for (const part of shown) expect(status).toContain(part);
@@ -86,7 +92,10 @@ test.each([
   ['asks an operator', '', ['not known', answer]],
   ['names the operator who has answered', 'operator', ['added again: operator']],
 ])('a recovery without all events %s about accounts of the lost time', (_, accountsAcceptedBy, parts) => {
-  const { text } = showRecovery(create(RecoverySchema, { stream: RecoveryStream.LOST, accountsAcceptedBy }));
+  const isAsked = accountsAcceptedBy === '' ? { accountsLostFromTime: backupTime } : {};
+  const { text } = showRecovery(
+    create(RecoverySchema, { stream: RecoveryStream.LOST, accountsAcceptedBy, ...isAsked }),
+  );
   const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
 
   for (const part of parts) expect(status).toContain(part);
@@ -96,4 +105,30 @@ test.each([
 test('a recovery with all events asks for no accounts', () => {
   const { text } = showRecovery(create(RecoverySchema, { stream: COMPLETE }));
   expect(typeof text === 'string' ? text : text(10_000)).not.toContain('not known');
+});
+
+const shop = { merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn', orderCount: 3 };
+const isAsked = { merchantsLostFromTime: backupTime };
+
+test.each([
+  [
+    'a merchant that the events name',
+    { stream: COMPLETE, missingMerchants: [shop], ...isAsked },
+    ['3 rebuilt orders', `${createAgain} ${shop.merchantId}`, answerMerchants],
+    ['not known'],
+  ],
+  [
+    'merchants that nothing names',
+    { stream: LOST, ...isAsked },
+    ['not known', `${createAgain} <merchant_id>`, answerMerchants],
+    [],
+  ],
+  ['merchants before the events are read', { stream: WAITING, ...isAsked }, ['not known yet'], [answerMerchants]],
+  ['an answer', { stream: LOST, merchantsAcceptedBy: 'operator' }, ['answered for them: operator'], ['not known']],
+])('a recovery shows %s of the lost time', (_, recovery, shown, hidden) => {
+  const { text } = showRecovery(create(RecoverySchema, recovery));
+  const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
+
+  for (const part of shown) expect(status).toContain(part);
+  for (const part of hidden) expect(status).not.toContain(part);
 });

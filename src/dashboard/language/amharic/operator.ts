@@ -49,6 +49,8 @@ export const operator: typeof english = {
       production: 'እውነተኛውን አካባቢ ወዲያውኑ እንዲጠቀም ይፍቀዱ',
       submit: 'ነጋዴ ይጨመር',
       done: (name) => `${name} ተጨምሯል።`,
+      mayBeLost:
+        'ዳታቤዙ ከመጠባበቂያ ቅጂ ሲመለስ ይህ ነጋዴ ጠፍቶ ሊሆን ይችላል፤ በሌላ መለያ ከተጨመረ ደንበኞቹ ሁለት ጊዜ ሊከፍሉ ይችላሉ። የሚደረገውን በትዕዛዝ መስመር ይመልከቱ፦ gatehouse restore status',
       uncertified: 'እውነተኛው አካባቢ አስቀድሞ የብቃት ማረጋገጫ ይጠይቃል። ነጋዴውን ያለ እውነተኛ አካባቢ ይጨምሩ።',
     },
     back: 'ሁሉም ነጋዴዎች',

@@ -68,6 +68,8 @@ export const operator = {
       production: 'Activate production now',
       submit: 'Add merchant',
       done: (name: string) => `${name} is added.`,
+      mayBeLost:
+        'A restore may have lost this merchant, and under another id its customers could be charged twice. See what to do on the command line: gatehouse restore status',
       uncertified: 'Production requires a certification first. Add the merchant without production.',
     },
     back: 'All merchants',

@@ -386,6 +386,20 @@ export declare type RecoveryFacts = Message<"gatehouse.v1.RecoveryFacts"> & {
    * @generated from field: google.protobuf.Timestamp erasures_lost_from_time = 3;
    */
   erasuresLostFromTime?: Timestamp | undefined;
+
+  /**
+   * Merchants' wallet accounts that were added or changed since this time are not known. Absent when no operator has to answer for them.
+   *
+   * @generated from field: google.protobuf.Timestamp accounts_lost_from_time = 4;
+   */
+  accountsLostFromTime?: Timestamp | undefined;
+
+  /**
+   * Merchants that were created since this time may be missing. Absent when no operator has to answer for them.
+   *
+   * @generated from field: google.protobuf.Timestamp merchants_lost_from_time = 5;
+   */
+  merchantsLostFromTime?: Timestamp | undefined;
 };
 
 /**
@@ -902,6 +916,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_ERASURES_LOST = 19;
    */
   ERASURES_LOST = 19,
+
+  /**
+   * The database was restored, and merchants of the lost time, or their wallet accounts, may be missing.
+   *
+   * @generated from enum value: CHECK_FINDING_MERCHANTS_LOST = 20;
+   */
+  MERCHANTS_LOST = 20,
 }
 
 /**

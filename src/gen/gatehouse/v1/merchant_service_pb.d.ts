@@ -288,6 +288,14 @@ export declare type CreateMerchantRequest = Message<"gatehouse.v1.CreateMerchant
    * @generated from field: google.protobuf.Duration session_lifetime = 3;
    */
   sessionLifetime?: Duration | undefined;
+
+  /**
+   * "mer_…": the id of a merchant that a restore lost, so that its rebuilt orders belong to it again. With another id, its customers could be
+   * charged again for orders that they have paid. Absent for a new merchant.
+   *
+   * @generated from field: string merchant_id = 4;
+   */
+  merchantId: string;
 };
 
 /**
@@ -967,7 +975,9 @@ export declare const CertificationResultSchema: GenEnum<CertificationResult>;
 export declare const MerchantService: GenService<{
   /**
    * Creates an active merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION CERTIFICATION_REQUIRED for
-   * production_activated when the deployment requires a certification.
+   * production_activated when the deployment requires a certification; FAILED_PRECONDITION MERCHANTS_LOST without merchant_id while a
+   * restore may have lost merchants and no operator has answered; FAILED_PRECONDITION MERCHANT_NOT_LOST when no restore can have lost
+   * the merchant of merchant_id, or it is here.
    *
    * @generated from rpc gatehouse.v1.MerchantService.CreateMerchant
    */

@@ -129,6 +129,33 @@ export declare type MissingAccount = Message<"gatehouse.v1.MissingAccount"> & {
 export declare const MissingAccountSchema: GenMessage<MissingAccount>;
 
 /**
+ * A merchant that was created after the backup. Only events name it.
+ *
+ * @generated from message gatehouse.v1.MissingMerchant
+ */
+export declare type MissingMerchant = Message<"gatehouse.v1.MissingMerchant"> & {
+  /**
+   * The merchant: "mer_…". CreateMerchant takes it.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * Its orders that the events name.
+   *
+   * @generated from field: int32 order_count = 2;
+   */
+  orderCount: number;
+};
+
+/**
+ * Describes the message gatehouse.v1.MissingMerchant.
+ * Use `create(MissingMerchantSchema)` to create a new message.
+ */
+export declare const MissingMerchantSchema: GenMessage<MissingMerchant>;
+
+/**
  * A wallet in one environment.
  *
  * @generated from message gatehouse.v1.RecoveredWallet
@@ -309,6 +336,36 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
    * @generated from field: string accounts_accepted_by = 15;
    */
   accountsAcceptedBy: string;
+
+  /**
+   * Merchants that were created since this time may be lost, of this and earlier recoveries. Absent when the events name all of them and
+   * each was created again, or when an operator has answered. While it is present, CreateMerchant needs the id of a lost merchant.
+   *
+   * @generated from field: google.protobuf.Timestamp merchants_lost_from_time = 16;
+   */
+  merchantsLostFromTime?: Timestamp | undefined;
+
+  /**
+   * The merchants that the events name and the database lacks, the oldest first. Their orders were rebuilt.
+   *
+   * @generated from field: repeated gatehouse.v1.MissingMerchant missing_merchants = 17;
+   */
+  missingMerchants: MissingMerchant[];
+
+  /**
+   * The operator who says that merchants of the lost time were created again under their ids; empty before that.
+   *
+   * @generated from field: string merchants_accepted_by = 18;
+   */
+  merchantsAcceptedBy: string;
+
+  /**
+   * Accounts that merchants added or changed since this time are not known, of this and earlier recoveries. Absent when the events name
+   * them, or when an operator has answered.
+   *
+   * @generated from field: google.protobuf.Timestamp accounts_lost_from_time = 19;
+   */
+  accountsLostFromTime?: Timestamp | undefined;
 };
 
 /**
@@ -436,6 +493,15 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
      */
     value: boolean;
     case: "accounts";
+  } | {
+    /**
+     * True: every merchant that was created in the lost time was created again under its id, or there was none. Only while
+     * merchants_lost_from_time is present and the events are read. It can also be recorded when the recovery has finished.
+     *
+     * @generated from field: bool merchants = 6;
+     */
+    value: boolean;
+    case: "merchants";
   } | { case: undefined; value?: undefined };
 
   /**

@@ -1,0 +1,139 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import { publicId } from '../../src/contract/public-id.ts';
+import type { StoredId } from '../../src/contract/public-id.ts';
+import {
+  CheckFinding,
+  CheckSubject,
+  DiagnosticsService,
+} from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { RecoveryService, RecoveryStream } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import { refusalOf } from '../support/rpc-failure.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { numbers, openDrill, Shop } from './restore-drill.ts';
+
+/* The drill of docs/operating/backup.md with a merchant that was created after the backup. */
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const orders = numbers('A', 201, 3);
+
+/** The loss of a merchant that was created in the lost time, and whose customers have paid. */
+async function loseMerchant() {
+  const drill = await openDrill(closers);
+  const { stack } = drill;
+  await drill.pay(['B-0001']);
+  await drill.allCompleted(['B-0001']);
+  await drill.backUp();
+  const recoveries = stack.client(RecoveryService, 'operator');
+  const lost = await stack.createMerchant({ signsWebhooks: true });
+  const webhookUrl = `${drill.receiver.origin}/hook`;
+  const lostShop = new Shop(stack, lost, webhookUrl);
+  expect((await lostShop.register(orders[0]!)).status).toBe(201);
+  const payAll = (shop: Shop) =>
+    waitUntil('every order is completed', async () => {
+      const answers = await Promise.all(orders.map((number) => shop.pay(number)));
+      return answers.every(({ body }) => body.payment_status === 'COMPLETED');
+    });
+  await payAll(lostShop);
+  const charged = await drill.charges();
+  await drill.loseAndRestore();
+  return {
+    ...drill,
+    lost,
+    lostShop,
+    charged,
+    /** The shop gets a key again, and repeats its orders. No customer is charged again. */
+    async createAgainAndRepeat(): Promise<void> {
+      const again = await stack.createMerchant({ merchantId: lost.id });
+      expect(again.id).toBe(lost.id);
+      await payAll(new Shop(stack, again, webhookUrl));
+      expect(await drill.charges()).toEqual(charged);
+    },
+    /** Waits until the sandbox is open. Nothing serves production here, so an operator accepts its wallets. */
+    finish: async () => {
+      const open = await waitUntil('the sandbox is open', drill.isOpen);
+      const { PRODUCTION } = Environment;
+      for (const { wallet } of open.wallets.filter(({ environment }) => environment === PRODUCTION))
+        await recoveries.acceptRecovery({
+          subject: { case: 'wallet', value: { wallet, environment: PRODUCTION } },
+          reason: 'nothing is used there',
+        });
+      return waitUntil('the recovery has ended', async () => {
+        const now = await drill.recovery();
+        return now?.finishTime === undefined ? undefined : now;
+      });
+    },
+    recoveryCheck: async () => {
+      const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
+      return checks.find(({ subject }) => subject === CheckSubject.RECOVERY)?.finding;
+    },
+    accept: (question: 'accounts' | 'merchants') =>
+      recoveries.acceptRecovery({
+        subject: { case: question, value: true },
+        reason: 'asked everybody',
+      }),
+  };
+}
+
+test('a gateway that was restored with its broker names a merchant that it lost, and gives it its orders when it is created again under its id', async () => {
+  const { stack, lost, lostShop, ...drill } = await loseMerchant();
+  await drill.startCore();
+  const open = await drill.finish();
+
+  expect(open).toMatchObject({
+    stream: RecoveryStream.COMPLETE,
+    conflictingOrderCount: 0,
+    missingMerchants: [{ merchantId: lost.id, orderCount: orders.length }],
+  });
+  expect(open.merchantsLostFromTime).toBeDefined();
+  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  expect((await lostShop.pay(orders[0]!)).status).toBe(401);
+  // Under another id, its customers would be charged again.
+  expect(await refusalOf(stack.createMerchant())).toBe('MERCHANTS_LOST');
+  expect(await refusalOf(stack.createMerchant({ merchantId: drill.merchant.id }))).toBe('MERCHANT_NOT_LOST');
+
+  await drill.createAgainAndRepeat();
+  expect((await drill.recovery())?.merchantsLostFromTime).toBeUndefined();
+  expect(await refusalOf(stack.createMerchant({ merchantId: lost.id }))).toBe('MERCHANT_NOT_LOST');
+  expect((await stack.createMerchant()).id).not.toBe(lost.id);
+  await drill.nothingWasChanged();
+});
+
+test('a gateway that was restored without its broker asks for merchants and accounts of the lost time, and finds the payments of a merchant that is created again', async () => {
+  const { stack, lost, ...drill } = await loseMerchant();
+  const broker = await startTemporaryNats();
+  closers.push(broker.stop);
+  const core = await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
+  const unanswered = async () => {
+    const page = await (await fetch(`http://${String(core.ready['connect'])}/metrics`)).text();
+    return ['accounts', 'merchants'].filter((question) =>
+      page.includes(`gatehouse_recovery_unanswered{question="${question}"} 1`),
+    );
+  };
+
+  // No merchant of the backup has an account of its own, so payments do not wait for the answers.
+  const open = await drill.finish();
+  expect(open).toMatchObject({ stream: RecoveryStream.LOST, missingMerchants: [] });
+  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  await waitUntil('the metric shows both questions', async () => (await unanswered()).length === 2);
+  expect(await refusalOf(stack.createMerchant())).toBe('MERCHANTS_LOST');
+  const neverLost = publicId('mer', v7({ msecs: 0 }) as StoredId<'mer'>);
+  expect(await refusalOf(stack.createMerchant({ merchantId: neverLost }))).toBe('MERCHANT_NOT_LOST');
+
+  await drill.createAgainAndRepeat();
+  await drill.accept('merchants');
+  await waitUntil('one question is left', async () => (await unanswered()).join() === 'accounts');
+  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  await drill.accept('accounts');
+  expect(await refusalOf(drill.accept('merchants'))).toBe('NOT_RECOVERING');
+  expect(await drill.recoveryCheck()).toBe(CheckFinding.ERASURES_LOST);
+  expect((await stack.createMerchant()).id).not.toBe(lost.id);
+  await drill.nothingWasChanged();
+});
