@@ -44,6 +44,7 @@ interface AcceptOptions {
   readonly erasures?: true;
   readonly accounts?: true;
   readonly merchants?: true;
+  readonly despiteUnaccepted?: true;
   readonly reason: string;
 }
 
@@ -98,6 +99,10 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       'record that every wallet account that a merchant added or changed in the lost time was added again, or that there was none',
     )
     .option(
+      '--despite-unaccepted',
+      'with --accounts: also if the provider has not accepted the credentials of an account that was added again. Its payments of the lost time are not found, and may be charged again',
+    )
+    .option(
       '--merchants',
       'record that every merchant that was created in the lost time was created again under its id, or that there was none',
     )
@@ -108,9 +113,9 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .action((options: AcceptOptions) =>
       run(async ({ recoveries }) => {
         const subject = subjectOf(options);
-        return showRecovery(
-          (await recoveries.acceptRecovery({ subject, reason: options.reason }, patient)).recovery,
-        );
+        const despiteUnacceptedAccounts = options.despiteUnaccepted === true;
+        const request = { subject, reason: options.reason, despiteUnacceptedAccounts };
+        return showRecovery((await recoveries.acceptRecovery(request, patient)).recovery);
       }),
     );
 
@@ -224,6 +229,12 @@ function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
     const statement = payee === '' ? 'your statement' : `the statement of the merchants' account ${payee}`;
     if (state === RecoveredStatementState.FAILING)
       return [`${statement} cannot be read, and Gatehouse tries again: ${detail}`];
+    if (
+      payee !== '' &&
+      state === RecoveredStatementState.READING &&
+      wallet.state === RecoveredWalletState.READ
+    )
+      return [`Gatehouse reads ${statement}`];
     return state === RecoveredStatementState.REMOVED
       ? [
           `${statement} cannot be read, because its account was removed; to have it read, add the account again`,
@@ -294,12 +305,23 @@ function walletText(wallet: RecoveredWallet, recovery: Recovery): string {
   return [...missing, progressText(wallet, recovery)].join('\n');
 }
 
+const compareWallet = ({ wallet, environment }: RecoveredWallet): string =>
+  `compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet} --environment ${environmentWord(environment)} --reason <text>`;
+
 function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
   switch (wallet.state) {
-    case RecoveredWalletState.READ:
-      return wallet.unclaimedPaymentCount === 0
-        ? 'its statements were read'
-        : `its statements were read; ${wallet.unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`;
+    case RecoveredWalletState.READ: {
+      const reasons = reasonsOf(wallet, recovery);
+      const isHolding = reasons.length > 0 || wallet.missingAccounts.length > 0;
+      const read = isHolding ? 'your statement was read' : 'its statements were read';
+      const unclaimed =
+        wallet.unclaimedPaymentCount === 0
+          ? read
+          : `${read}; ${wallet.unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`;
+      return isHolding
+        ? [unclaimed, ...reasons, `> otherwise, ${compareWallet(wallet)}`].join('\n')
+        : unclaimed;
+    }
     case RecoveredWalletState.ACCEPTED:
       return `accepted by ${wallet.decidedBy}`;
     default: {
@@ -307,10 +329,7 @@ function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
       if (reasons.length === 0 && wallet.missingAccounts.length === 0)
         return `Gatehouse reads its statements. To see why one fails: gatehouse reconcile list --wallet ${wallet.wallet}`;
       const otherwise = wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? 'otherwise, ' : '';
-      return [
-        ...reasons,
-        `> ${otherwise}compare its payments of the lost time with the orders, then run: gatehouse restore accept --wallet ${wallet.wallet} --environment ${environmentWord(wallet.environment)} --reason <text>`,
-      ].join('\n');
+      return [...reasons, `> ${otherwise}${compareWallet(wallet)}`].join('\n');
     }
   }
 }
@@ -322,6 +341,7 @@ export function showRecovery(recovery: Recovery | undefined): Output {
   const closed = closedEnvironments.map(showEnvironment).join(', ');
   const summary = fields([
     ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
+    ['Held', heldText(recovery)],
     ['Restored', causes[recovery.cause]],
     ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
     ['Events of the broker', streamText(recovery)],
@@ -349,6 +369,16 @@ export function showRecovery(recovery: Recovery | undefined): Output {
     text: (width) => (rows.length === 0 ? summary : `${summary}\n\n${table(columns, rows, width)}`),
   };
 }
+
+/** The merchants that wait while others take payments. In a closed environment all wait. */
+const heldText = ({ closedEnvironments, heldMerchants }: Recovery): string =>
+  heldMerchants
+    .filter(({ environment }) => !closedEnvironments.includes(environment))
+    .map(
+      ({ environment, merchantId }) =>
+        `${merchantId} takes no payments in ${showEnvironment(environment)}, because its own accounts were not compared yet`,
+    )
+    .join('\n');
 
 const erasuresText = ({ erasuresLostFromTime }: Recovery): string =>
   erasuresLostFromTime === undefined

@@ -92,6 +92,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     SETTLEMENT_OPEN: `To see the proposal that waits: gatehouse settlement waiting`,
     SETTLEMENT_NOT_OPEN: `To list settlements: gatehouse settlement list`,
     NOT_UNSETTLED: `To list what waits for a person: gatehouse settlement waiting`,
+    WALLET_ACCOUNT_NOT_CHECKED:
+      'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id>',
     REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
     DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id>`,
     REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,

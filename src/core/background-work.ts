@@ -19,7 +19,7 @@ export interface BackgroundWorkParts extends BalanceParts {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
-  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly gate: Pick<PaymentGate, 'isOpen' | 'isOpenFor'>;
   /** Notices a restore, and carries a recovery on. */
   readonly lookAfterDatabase: () => Promise<unknown>;
   /** Adds committed events to the chains of their merchants. */
@@ -43,7 +43,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   return Promise.all([
     every(1, 'expiring orders', async (stopping) => {
       // A lost payment may have paid an order whose session has expired.
-      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, stopping);
+      if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, gate, stopping);
     }),
     every(2, 'looking after the database', parts.lookAfterDatabase),
     every(2, 'sealing events', parts.sealEvents),

@@ -18,6 +18,7 @@ import {
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { createMerchantWithAccount } from '../e2e/own-account.ts';
+import { connectTo } from '../integration/core/broker-messages.ts';
 import { storedId } from '../support/ids.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
@@ -78,6 +79,19 @@ async function openOwnDrill() {
     ...drill,
     first,
     second,
+    /** The recovery, once the sandbox is open and no merchant waits for its own accounts. */
+    isOpenForAll: async () => {
+      const open = await drill.isOpen();
+      return open?.heldMerchants.some((each) => each.environment === environment) === false
+        ? open
+        : undefined;
+    },
+    /** The merchants that wait in the sandbox, sorted. */
+    held: async (): Promise<string[]> =>
+      ((await drill.recovery())?.heldMerchants ?? [])
+        .filter((each) => each.environment === environment)
+        .map(({ merchantId }) => merchantId)
+        .toSorted(),
     walletaOf,
     openShop,
     valuesOf,
@@ -144,7 +158,7 @@ test('a gateway that was restored with its broker reads the statements of own ac
   await drill.loseAndRestore();
   await drill.startCore();
 
-  const open = await waitUntil('the sandbox is open', drill.isOpen);
+  const open = await waitUntil('the sandbox is open for all', drill.isOpenForAll);
   expect(open.stream).toBe(RecoveryStream.COMPLETE);
   expect(await drill.walletaOf()).toMatchObject({
     state: RecoveredWalletState.READ,
@@ -185,15 +199,14 @@ test('a gateway that was restored without its broker finds lost payments at own 
   await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
 
   // A merchant may have added another account in the lost time, of which no record exists.
-  const waiting = await waitUntil('the statements are read', async () => {
+  const lost = after.length + others.length + operators.length;
+  const waiting = await waitUntil('all lost payments are found', async () => {
     const walleta = await drill.walletaOf();
-    return walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? walleta : undefined;
+    const isAsked = walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS;
+    return isAsked && walleta.unclaimedPaymentCount === lost ? walleta : undefined;
   });
-  expect(waiting).toMatchObject({
-    state: RecoveredWalletState.WAITING,
-    unclaimedPaymentCount: after.length + others.length + operators.length,
-    unreadStatements: [],
-  });
+  expect(waiting.state).toBe(RecoveredWalletState.WAITING);
+  await waitUntil('the own statements are read', async () => (await drill.held()).length === 0);
   expect(await drill.isOpen()).toBeUndefined();
   expect((await first.shop.pay(after[0]!)).status).toBe(503);
   const reason = 'no merchant has added an account since the backup';
@@ -260,10 +273,9 @@ test('a gateway that was restored with its broker names the accounts that it los
   expect(charged.get(latePayer)).toBe(1);
   await drill.startCore();
 
-  const waiting = await waitUntil('the statements are read', async () => {
-    const walleta = await drill.walletaOf();
-    return walleta?.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? walleta : undefined;
-  });
+  // Other merchants do not wait for these accounts.
+  await waitUntil('the sandbox is open', drill.isOpen);
+  const waiting = (await drill.walletaOf())!;
   const changed = {
     merchantId: first.merchant.id,
     walletAccountId: accounts.changed,
@@ -279,22 +291,29 @@ test('a gateway that was restored with its broker names the accounts that it los
     expect.arrayContaining([expect.objectContaining(changed), expect.objectContaining(firstOne)]),
   );
   expect((await drill.recovery())?.stream).toBe(RecoveryStream.COMPLETE);
-  expect(await drill.isOpen()).toBeUndefined();
+  const lacking = [first.merchant.id, added.merchant.id].toSorted().join();
+  await waitUntil('only they wait', async () => (await drill.held()).join() === lacking);
   expect((await first.shop.pay('N-0900')).status).toBe(503);
+  await drill.pay(['O-0901']);
+  await drill.allCompleted(['O-0901']);
+  const expected = new Map(charged).set('251901110901', 1);
 
   // By its id, and as a merchant adds it in the dashboard.
   expect(await drill.addAccount(first.merchant, '3002', accounts.changed)).toBe(accounts.changed);
-  expect(await drill.isOpen()).toBeUndefined();
+  await waitUntil(
+    'the first merchant is free',
+    async () => (await drill.held()).join() === added.merchant.id,
+  );
   expect(await drill.addAccount(added.merchant, '3003')).toBe(accounts.added);
-  await waitUntil('the sandbox is open', drill.isOpen);
+  await waitUntil('both merchants are free', async () => (await drill.held()).length === 0);
   expect((await drill.walletaOf())?.missingAccounts).toEqual([]);
 
-  await drill.repeatAll(charged);
+  await drill.repeatAll(expected);
   await waitUntil('the late payment is completed', async () => {
     const answer = await first.shop.pay(late, latePayer);
     return answer.body.payment_status === 'COMPLETED';
   });
-  expect(await drill.charges()).toEqual(charged);
+  expect(await drill.charges()).toEqual(expected);
   // Each payment has the account that took its money.
   const used = (await accountsOf(stack.databaseUrl, first.merchant)).byAccount;
   expect(used.get(storedId('wac', accounts.changed))).toBe(orders.changed.length + 1);
@@ -303,6 +322,43 @@ test('a gateway that was restored with its broker names the accounts that it los
   ]);
   await drill.nothingWasChanged();
 });
+
+test('an account that only events of payments name is missed too, and takes its payments again under its id', async () => {
+  const { stack, first, ...drill } = await openOwnDrill();
+  await first.pay(numbers('B', 1, 1));
+  await drill.backUp();
+  const account = await drill.addAccount(first.merchant, '3002');
+  await drill.promote(first.merchant, account);
+  const after = numbers('A', 201, 2);
+  await first.pay(after);
+  const charged = await drill.charges();
+  // As a core of release 0.1.0 writes the stream.
+  await forgetAccountChanges(stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '', first.merchant);
+  await drill.loseAndRestore();
+  await drill.startCore();
+
+  await waitUntil('the sandbox is open', drill.isOpen);
+  expect((await drill.recovery())?.stream).toBe(RecoveryStream.COMPLETE);
+  const [missing, ...others] = (await drill.walletaOf())?.missingAccounts ?? [];
+  expect(others).toEqual([]);
+  expect(missing).toMatchObject({ merchantId: first.merchant.id, walletAccountId: account });
+  expect(missing?.payee).toBeUndefined();
+  await waitUntil('only it waits', async () => (await drill.held()).join() === first.merchant.id);
+  expect(await drill.addAccount(first.merchant, '3002', account)).toBe(account);
+  await waitUntil('the merchant is free', async () => (await drill.held()).length === 0);
+  await first.pay(after);
+  expect(await drill.charges()).toEqual(charged);
+  const used = (await accountsOf(stack.databaseUrl, first.merchant)).byAccount;
+  expect(used.get(storedId('wac', account))).toBe(after.length);
+});
+
+async function forgetAccountChanges(natsUrl: string, { id }: TestMerchant): Promise<void> {
+  const connection = await connectTo(natsUrl);
+  const streams = (await connection.jetstreamManager()).streams;
+  const { purged } = await streams.purge('ORDERS', { filter: `orders.accounts.${id}.changed` });
+  expect(purged).toBeGreaterThan(0);
+  await connection.close();
+}
 
 test('a gateway that was restored without its broker asks for accounts of the lost time, and finds the payments of those that are added again', async () => {
   const { stack, first, added, ...drill } = await changeAccountsInTheLostTime();
@@ -329,7 +385,7 @@ test('a gateway that was restored without its broker asks for accounts of the lo
   const { recovery } = await recoveries.acceptRecovery({ subject, reason });
   expect(recovery?.accountsAcceptedBy).not.toBe('');
 
-  await waitUntil('the sandbox is open', drill.isOpen);
+  await waitUntil('the sandbox is open for all', drill.isOpenForAll);
   await drill.repeatAll(charged);
   await drill.nothingWasChanged();
 });

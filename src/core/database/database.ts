@@ -42,6 +42,7 @@ import { Migration045OwnAccountRecovery } from './migrations/migration-045-own-a
 import { Migration046AccountChanges } from './migrations/migration-046-account-changes.ts';
 import { Migration047EndedOrdersVersion } from './migrations/migration-047-ended-orders-version.ts';
 import { Migration048LostMerchants } from './migrations/migration-048-lost-merchants.ts';
+import { Migration049RecoveryHolds } from './migrations/migration-049-recovery-holds.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -93,6 +94,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration046AccountChanges,
         Migration047EndedOrdersVersion,
         Migration048LostMerchants,
+        Migration049RecoveryHolds,
       ],
       migrationLock: 7_142_001,
     },

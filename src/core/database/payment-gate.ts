@@ -1,4 +1,6 @@
 import { rpcError } from '../../contract/error-reason.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Database } from './database.ts';
@@ -6,8 +8,10 @@ import type { Database } from './database.ts';
 /** Whether new money may move. The gate is closed while a restored database does not know yet what the wallets did. */
 export interface PaymentGate {
   readonly isOpen: (environment: Environment) => boolean;
-  /** @throws RECOVERING while it is closed */
-  readonly requireOpen: (environment: Environment) => void;
+  /** Whether a merchant may take payments: the environment is open, and the merchant is not held. */
+  readonly isOpenFor: (environment: Environment, merchantId: PublicId<'mer'>) => boolean;
+  /** @throws RECOVERING while it is closed for the merchant */
+  readonly requireOpen: (environment: Environment, merchantId: PublicId<'mer'>) => void;
   /** Whether wallets have money of lost orders, which must not be charged again. */
   readonly hasUnclaimed: (environment: Environment) => boolean;
   /** False while a restored database is compared with the broker's stream. */
@@ -15,6 +19,9 @@ export interface PaymentGate {
   /** Reads the state from the database. A lease reads it in its own transaction, so a late refresh never sends a payment. */
   readonly refresh: () => Promise<void>;
 }
+
+const publicIds = (merchants: readonly StoredId<'mer'>[]): ReadonlySet<string> =>
+  new Set(merchants.map((id) => publicId('mer', id)));
 
 const retryAfterMs = 30_000;
 
@@ -29,12 +36,16 @@ export const recovering = (): Error =>
 /** A gate is open until its first `refresh`. */
 export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate {
   const open: Record<Environment, boolean> = { SANDBOX: true, PRODUCTION: true };
+  const held: Record<Environment, ReadonlySet<string>> = { SANDBOX: new Set(), PRODUCTION: new Set() };
+  const isOpenFor = (environment: Environment, merchantId: PublicId<'mer'>): boolean =>
+    open[environment] && !held[environment].has(merchantId);
   let isCompared = true;
   let unclaimed: readonly string[] = [];
   return {
     isOpen: (environment) => open[environment],
-    requireOpen(environment) {
-      if (!open[environment]) throw recovering();
+    isOpenFor,
+    requireOpen(environment, merchantId) {
+      if (!isOpenFor(environment, merchantId)) throw recovering();
     },
     hasUnclaimed: (environment) => unclaimed.includes(environment),
     mayRelay: () => isCompared,
@@ -42,11 +53,14 @@ export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate
       const [row] = await runStatement<{
         sandbox: boolean;
         production: boolean;
+        sandbox_held: StoredId<'mer'>[];
+        production_held: StoredId<'mer'>[];
         compared: boolean;
         unclaimed: string[];
       }>(pool, {
         text: `
 select core.takes_payments('SANDBOX') as sandbox, core.takes_payments('PRODUCTION') as production,
+  core.held_merchants('SANDBOX') as sandbox_held, core.held_merchants('PRODUCTION') as production_held,
   coalesce((select home = core.database_home() from core.database_life), true)
     and not exists (select from core.recoveries where finished_at is null and stream = 'WAITING') as compared,
   array(
@@ -57,6 +71,8 @@ select core.takes_payments('SANDBOX') as sandbox, core.takes_payments('PRODUCTIO
       if (row === undefined) return;
       open.SANDBOX = row.sandbox;
       open.PRODUCTION = row.production;
+      held.SANDBOX = publicIds(row.sandbox_held);
+      held.PRODUCTION = publicIds(row.production_held);
       isCompared = row.compared;
       unclaimed = row.unclaimed;
     },

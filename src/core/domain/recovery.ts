@@ -8,7 +8,8 @@ import type { Environment } from './order.ts';
  *   begin ──▶ the stream is read, lost orders are rebuilt ──▶ statements are read, wallet by wallet ──▶ finished
  *
  * A wallet has a statement for each payee account: the operator's, and those of merchants with accounts of their own.
- * An environment opens as soon as the stream is read, and each of its wallets has been read or accepted by an operator.
+ * An environment opens as soon as the stream is read, and each of its wallets has been read or accepted by an operator. A merchant whose own
+ * accounts were not compared yet is held: it waits on, and delays nobody else.
  */
 
 /** Why the database counts as restored. */
@@ -125,37 +126,33 @@ export function statementAfter(days: readonly StatementDay[], isRemoved: boolean
 /** What core knows of a wallet whose statements it reads. */
 export interface ReadWallet {
   readonly stream: StreamState;
-  /** Of all payee accounts that are known. */
-  readonly statements: readonly StatementState[];
+  /** Of the operator's account. */
+  readonly statement: StatementState;
   /** Whether merchants of this gateway have ever had accounts of their own, at any wallet and in any environment. */
   readonly usesOwnAccounts: boolean;
   /** Whether an operator says that all accounts which were added in the lost time were added again. */
   readonly areAccountsAccepted: boolean;
-  /** Whether an account that payments of the lost time may have used is not here. */
-  readonly hasMissingAccounts: boolean;
   /** Whether the payee of an account at the wallet is not recorded yet. */
   readonly hasUnnamedAccounts: boolean;
 }
 
 /**
- * Whether a wallet was compared. `own_accounts` when an operator must act: an own account was removed before its statement was read, the
- * stream names an account that is missing, or merchants may have got accounts that neither the backup nor the stream names.
+ * Whether a wallet was compared, apart from own accounts that are known: these hold their merchants only. `own_accounts` when an operator
+ * must act, because merchants may have got accounts that neither the backup nor the stream names. They could be of any merchant.
  *
  * The stream names all of them if it has no gap. Otherwise nothing does, and also a wallet without own accounts may have got its first one.
  * A gateway whose merchants have never had any does not wait for the answer.
  */
 export function walletAfter({
   stream,
-  statements,
+  statement,
   usesOwnAccounts,
   areAccountsAccepted,
-  hasMissingAccounts,
   hasUnnamedAccounts,
 }: ReadWallet): Pick<WalletCheck, 'state' | 'hasStatement'> & { readonly obstacle: '' | 'own_accounts' } {
-  const isReading = statements.some((state) => state === 'READING' || state === 'FAILING');
-  if (isReading || hasUnnamedAccounts) return { state: 'WAITING', hasStatement: true, obstacle: '' };
+  if (statement !== 'READ' || hasUnnamedAccounts)
+    return { state: 'WAITING', hasStatement: true, obstacle: '' };
   const isCovered = stream === 'COMPLETE' || areAccountsAccepted || !usesOwnAccounts;
-  if (statements.includes('REMOVED') || hasMissingAccounts || !isCovered)
-    return { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
+  if (!isCovered) return { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
   return { state: 'READ', hasStatement: true, obstacle: '' };
 }

@@ -158,7 +158,10 @@ function creationRefused(refusal: CreateRefusal, merchantId: string): Error {
         'a restore may have lost this merchant, and under another id its customers could be charged twice; read the state of the recovery, create lost merchants under their ids, and record that there are no others',
       );
     case 'not_lost':
-      return rpcError('MERCHANT_NOT_LOST', `no restore can have lost a merchant ${merchantId}; leave its id out`);
+      return rpcError(
+        'MERCHANT_NOT_LOST',
+        `no restore can have lost a merchant ${merchantId}; leave its id out`,
+      );
     case 'here':
       return rpcError('MERCHANT_NOT_LOST', `the merchant ${merchantId} is here already`);
   }

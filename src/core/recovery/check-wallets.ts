@@ -7,7 +7,6 @@ import {
 import type { RecoveryRow } from '../database/recovery-entities.ts';
 import type { Environment } from '../domain/order.ts';
 import { datesOf, statementAfter, walletAfter } from '../domain/recovery.ts';
-import { readMissingAccounts } from './lost-accounts.sql.ts';
 import {
   addStatements,
   haveMerchantsHadAccounts,
@@ -34,7 +33,8 @@ const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | unde
 
 /**
  * Requests the statements of the lost time: the operator's of each wallet, and those of the merchants' own accounts there. A statement
- * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended.
+ * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended. Statements of own accounts are read on
+ * when their wallet is open, because their merchants are held until then.
  */
 export async function checkWallets(
   em: EntityManager,
@@ -42,12 +42,13 @@ export async function checkWallets(
   from: Date,
   start: StartReconciliation,
 ): Promise<void> {
-  const waiting = await em.find(RecoveryWalletRow, { recoveryId: recovery.id, state: 'WAITING' });
-  const checks = waiting.filter(({ obstacle }) => obstacle === '' || obstacle === 'own_accounts');
+  const open = await em.find(RecoveryWalletRow, { recoveryId: recovery.id, state: ['WAITING', 'READ'] });
+  const checks = open.filter(({ obstacle }) => obstacle === '' || obstacle === 'own_accounts');
   if (checks.length === 0) return;
   const dates = datesIn(recovery);
   if (dates === undefined) {
-    for (const check of checks) Object.assign(check, { hasStatement: false, obstacle: 'too_long' });
+    for (const check of checks.filter(({ state }) => state === 'WAITING'))
+      Object.assign(check, { hasStatement: false, obstacle: 'too_long' });
     return em.flush();
   }
   await addStatements(em, recovery);
@@ -55,7 +56,6 @@ export async function checkWallets(
   const read = await readStatementDays(em, recovery.id, dates, { since, until: from });
   const own = await readOwnAccounts(em, recovery);
   const usesOwnAccounts = await haveMerchantsHadAccounts(em, recovery);
-  const missing = await readMissingAccounts(em, recovery.id);
   const statements = await em.find(RecoveryStatementRow, { recoveryId: recovery.id });
   for (const check of checks) {
     const { wallet, environment } = check;
@@ -67,16 +67,16 @@ export async function checkWallets(
       const days = read.filter((each) => isHere(each) && each.payee === statement.payee);
       await readOn(statement, days, start);
     }
+    const operators = here.find(({ payee }) => payee === '');
     const after = walletAfter({
       stream: recovery.stream,
-      statements: here.map(({ state }) => state),
+      statement: operators?.state ?? 'READING',
       usesOwnAccounts,
       areAccountsAccepted: recovery.accountsAcceptedBy !== '',
-      hasMissingAccounts: missing.some(isHere),
       hasUnnamedAccounts: own.find(isHere)?.hasUnnamed === true,
     });
-    Object.assign(check, after);
-    if (after.state === 'READ' || after.obstacle !== '')
+    if (check.state === 'WAITING') Object.assign(check, after);
+    if (check.state === 'READ' || check.obstacle !== '')
       check.unclaimedPayments = await em.count(UnclaimedPaymentRow, {
         wallet,
         environment,

@@ -70,3 +70,20 @@ where r.recovery_id = ? and not exists (
 order by r.environment, r.wallet, r.promoted_at desc nulls last, r.wallet_account_id`,
     [recoveryId],
   );
+
+/** An account that was added since the restore, and whose credentials the provider has not accepted. Its statement is not read. */
+export interface UnacceptedAccount {
+  readonly merchantId: StoredId<'mer'>;
+  readonly walletAccountId: StoredId<'wac'>;
+  readonly wallet: string;
+}
+
+export const readUnacceptedAccounts = (em: EntityManager, restoredAt: Date): Promise<UnacceptedAccount[]> =>
+  em.execute<UnacceptedAccount[]>(
+    `
+select a.merchant_id as "merchantId", a.id as "walletAccountId", a.wallet
+from core.wallet_accounts a
+where a.state = 'NEXT' and a.check_result <> 'ACCEPTED' and a.created_at >= ?
+order by a.created_at`,
+    [restoredAt.toISOString()],
+  );

@@ -31,7 +31,7 @@ import { parseText } from '../domain/text.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
-import type { AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-store.ts';
+import type { AcceptRefusal, AcceptedSubject, RecoveryStore, StoredRecovery } from './recovery-store.ts';
 
 export interface RecoveryServiceParts {
   readonly store: RecoveryStore;
@@ -66,11 +66,7 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
           }),
         );
         const accepted = await store.accept(subject, reason, actorOf(context));
-        if (!accepted.ok)
-          throw rpcError(
-            'NOT_RECOVERING',
-            'the recovery does not wait for this decision; read its state again',
-          );
+        if (!accepted.ok) throw acceptRefused(accepted.error);
         await onDecision();
         return latest();
       },
@@ -112,6 +108,8 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
   );
 }
 
+const shownAccounts = 5;
+
 function parsePast(time: Timestamp | undefined, now: Date): Result<Date, Issue> {
   const field = 'backup_time';
   if (time === undefined) return err({ field, issue: requiredIssue });
@@ -119,7 +117,10 @@ function parsePast(time: Timestamp | undefined, now: Date): Result<Date, Issue> 
   return at <= now ? ok(at) : err({ field, issue: 'must not be in the future' });
 }
 
-function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubject, Issue> {
+function parseSubject({
+  subject,
+  despiteUnacceptedAccounts,
+}: AcceptRecoveryRequest): Result<AcceptedSubject, Issue> {
   switch (subject.case) {
     case 'wallet': {
       const environment = parseEnvironment(subject.value.environment);
@@ -130,7 +131,7 @@ function parseSubject({ subject }: AcceptRecoveryRequest): Result<AcceptedSubjec
       if (subject.value) return ok({ type: 'conflicts' });
       return err({ field: 'conflicts', issue: 'must be true or absent' });
     case 'accounts':
-      if (subject.value) return ok({ type: 'accounts' });
+      if (subject.value) return ok({ type: 'accounts', despiteUnaccepted: despiteUnacceptedAccounts });
       return err({ field: 'accounts', issue: 'must be true or absent' });
     case 'merchants':
       if (subject.value) return ok({ type: 'merchants' });
@@ -184,6 +185,22 @@ const problems = {
   too_long: RecoveredWalletProblem.TOO_LONG,
 } as const satisfies Record<StoredProblem, RecoveredWalletProblem>;
 
+function acceptRefused(refusal: AcceptRefusal): Error {
+  if (typeof refusal === 'string')
+    return rpcError('NOT_RECOVERING', 'the recovery does not wait for this decision; read its state again');
+  const names = refusal.unaccepted
+    .slice(0, shownAccounts)
+    .map(
+      ({ merchantId, walletAccountId, wallet }) =>
+        `${publicId('wac', walletAccountId)} of ${publicId('mer', merchantId)} at ${wallet}`,
+    );
+  const more = refusal.unaccepted.length - names.length;
+  return rpcError(
+    'WALLET_ACCOUNT_NOT_CHECKED',
+    `the provider has not accepted the credentials of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}, so payments to these accounts in the lost time would not be found; wait for the check, or have the credentials entered again`,
+  );
+}
+
 /** An absent field when nothing is asked. */
 const lostFrom = <Name extends string>(name: Name, time: Date | null) =>
   (time === null ? {} : { [name]: timestampFromDate(time) }) as { readonly [name in Name]?: Timestamp };
@@ -204,6 +221,10 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
   ...lostFrom('erasuresLostFromTime', recovery.questions.erasuresLostFrom),
   ...lostFrom('accountsLostFromTime', recovery.questions.accountsLostFrom),
   ...lostFrom('merchantsLostFromTime', recovery.questions.merchantsLostFrom),
+  heldMerchants: recovery.holds.map(({ environment, merchantId }) => ({
+    environment: environmentNumbers[environment],
+    merchantId: publicId('mer', merchantId),
+  })),
   missingMerchants: recovery.missingMerchants.map(({ merchantId, orders }) => ({
     merchantId: publicId('mer', merchantId),
     orderCount: orders,

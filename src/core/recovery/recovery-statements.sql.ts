@@ -10,7 +10,7 @@ type Lost = Pick<RecoveryRow, 'id' | 'lostUntil'>;
  * Whether an account may have taken a payment in the lost time. One that was added since must be one of that time again. So its credentials
  * were accepted then, and they must be accepted now. Otherwise any merchant could keep a wallet waiting with made-up credentials.
  */
-const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
+export const mayHavePayments = "(a.id < ?::uuid or a.state <> 'NEXT' or a.check_result = 'ACCEPTED')";
 
 /**
  * Adds the statements that a recovery reads: the operator's of each wallet that offers statements, and those of the merchants' payee
@@ -119,7 +119,10 @@ group by a.environment, a.wallet`,
     [lowestStoredIdAt(lostUntil)],
   );
 
-/** Whether merchants of this gateway have ever had accounts of their own. The payees of removed ones remain. */
+/**
+ * Whether merchants of this gateway have ever had accounts of their own. The payees of removed ones remain. An account that was added since the
+ * restore does not count. Otherwise any merchant could make all wallets wait.
+ */
 export async function haveMerchantsHadAccounts(
   em: EntityManager,
   { lostUntil }: Pick<Lost, 'lostUntil'>,
@@ -128,7 +131,7 @@ export async function haveMerchantsHadAccounts(
   const [row] = await em.execute<{ used: boolean }[]>(
     `
 select exists (select from core.payee_accounts where wallet_account_id < ?::uuid)
-  or exists (select from core.wallet_accounts a where ${mayHavePayments}) as used`,
+  or exists (select from core.wallet_accounts where id < ?::uuid) as used`,
     [addedSince, addedSince],
   );
   return row?.used === true;

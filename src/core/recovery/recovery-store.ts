@@ -17,8 +17,10 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import { beginRecovery } from './begin-recovery.ts';
-import { readMissingAccounts } from './lost-accounts.sql.ts';
-import type { MissingAccount } from './lost-accounts.sql.ts';
+import { readHolds } from './holds.sql.ts';
+import type { Hold } from './holds.sql.ts';
+import { readMissingAccounts, readUnacceptedAccounts } from './lost-accounts.sql.ts';
+import type { MissingAccount, UnacceptedAccount } from './lost-accounts.sql.ts';
 import { readMissingMerchants } from './lost-merchants.sql.ts';
 import type { MissingMerchant } from './lost-merchants.sql.ts';
 
@@ -33,6 +35,8 @@ export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
 export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly wallets: readonly StoredWallet[];
   readonly missingMerchants: readonly MissingMerchant[];
+  /** The merchants that take no payments yet, by environment. None once the recovery has finished. */
+  readonly holds: readonly Hold[];
   /** Of this and earlier recoveries. */
   readonly questions: OpenQuestions;
 }
@@ -41,21 +45,26 @@ export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
 export type AcceptedSubject =
   | { readonly type: 'wallet'; readonly environment: Environment; readonly wallet: string }
   | { readonly type: 'conflicts' }
-  | { readonly type: 'accounts' }
+  | { readonly type: 'accounts'; readonly despiteUnaccepted: boolean }
   | { readonly type: 'merchants' }
   | { readonly type: 'erasures' };
+
+export type AcceptRefusal = 'not_waiting' | { readonly unaccepted: readonly UnacceptedAccount[] };
 
 export interface RecoveryStore {
   /** The recovery in progress, otherwise the latest one. */
   readonly latest: () => Promise<StoredRecovery | undefined>;
   /** Begins a recovery, unless one is in progress. */
   readonly begin: (backupAt: Date, by: Actor) => Promise<StoredRecovery>;
-  /** Records the decision with an audit entry. `not_waiting` when nothing waits for it. */
+  /**
+   * Records the decision with an audit entry. `not_waiting` when nothing waits for it. The accounts without accepted credentials when these are
+   * needed first.
+   */
   readonly accept: (
     subject: AcceptedSubject,
     reason: string,
     by: Actor,
-  ) => Promise<Result<StoredRecovery, 'not_waiting'>>;
+  ) => Promise<Result<StoredRecovery, AcceptRefusal>>;
   /** The orders of a merchant with lost events, by id. Gives one more than the limit if there are more. */
   readonly listOrders: (filter: RecoveredOrderFilter) => Promise<readonly Omit<RecoveredOrderRow, symbol>[]>;
 }
@@ -111,6 +120,7 @@ export function createRecoveryStore({
         ),
       })),
       missingMerchants,
+      holds: row.finishedAt == null ? await readHolds(em, row.id) : [],
       questions: await readQuestions(em),
     };
   };
@@ -140,13 +150,18 @@ export function createRecoveryStore({
   /** The answer for all recoveries that ask, also those that have finished: not every one waits for the answer. */
   const answerQuestion = async (
     em: EntityManager,
-    question: 'accounts' | 'merchants',
+    subject: Extract<AcceptedSubject, { readonly type: 'accounts' | 'merchants' }>,
     reason: string,
     by: Actor,
-  ): Promise<Result<StoredRecovery, 'not_waiting'>> => {
+  ): Promise<Result<StoredRecovery, AcceptRefusal>> => {
+    const question = subject.type;
     const rows = await findAsking(em, question);
     const [first] = rows;
     if (first === undefined) return err('not_waiting');
+    if (subject.type === 'accounts' && !subject.despiteUnaccepted) {
+      const unaccepted = await readUnacceptedAccounts(em, first.lostUntil);
+      if (unaccepted.length > 0) return err({ unaccepted });
+    }
     for (const row of rows)
       row[question === 'accounts' ? 'accountsAcceptedBy' : 'merchantsAcceptedBy'] = by.actor;
     recordAudit(em, newId, await readClock(em), by, {
@@ -193,14 +208,14 @@ export function createRecoveryStore({
       database.fork().transactional(async (em) => {
         if (subject.type === 'erasures') return acceptErasures(em, reason, by);
         if (subject.type === 'accounts' || subject.type === 'merchants')
-          return answerQuestion(em, subject.type, reason, by);
+          return answerQuestion(em, subject, reason, by);
         const row = await em.findOne(RecoveryRow, { finishedAt: null });
         if (row === null) return err('not_waiting');
         if (subject.type === 'wallet') {
           const { environment, wallet } = subject;
           const key = { recoveryId: row.id, environment, wallet };
           const check = await em.findOne(RecoveryWalletRow, key);
-          if (check?.state !== 'WAITING') return err('not_waiting');
+          if (check === null || !(await needsDecision(em, check))) return err('not_waiting');
           Object.assign(check, { state: 'ACCEPTED', decidedBy: by.actor });
         } else {
           if (row.conflictingOrders === 0 || row.conflictsAcceptedBy !== '') return err('not_waiting');
@@ -246,4 +261,14 @@ async function findAsking(em: EntityManager, question: 'accounts' | 'merchants')
     { id: { $in: asking.map(({ id }) => id) } },
     { orderBy: { lostFrom: 'asc', id: 'asc' } },
   );
+}
+
+/** Whether the wallet waits, or merchants wait for statements or accounts at it. */
+async function needsDecision(em: EntityManager, check: RecoveryWalletRow): Promise<boolean> {
+  const { recoveryId, environment, wallet, state } = check;
+  if (state !== 'READ') return state === 'WAITING';
+  const unread = { recoveryId, environment, wallet, state: { $ne: 'READ' as const } };
+  if ((await em.count(RecoveryStatementRow, unread)) > 0) return true;
+  const missing = await readMissingAccounts(em, recoveryId);
+  return missing.some((each) => each.environment === environment && each.wallet === wallet);
 }

@@ -15,6 +15,7 @@ import { checkWallets } from './check-wallets.ts';
 import type { StartReconciliation } from './check-wallets.ts';
 import { readLife, recordLife } from './database-life.sql.ts';
 import type { DatabaseLife } from './database-life.sql.ts';
+import { addHolds, endHolds, findHolds, readHolds, without } from './holds.sql.ts';
 import { keepLostAccounts, keepPaidAccounts, readMissingAccounts } from './lost-accounts.sql.ts';
 import { keepLostMerchants, readMissingMerchants } from './lost-merchants.sql.ts';
 import { followStream, hasNewestEvent } from './read-stream.ts';
@@ -124,15 +125,29 @@ async function continueRecovery(
   const wallets = await em.find(RecoveryWalletRow, { recoveryId: recovery.id });
   const openConflicts = recovery.conflictsAcceptedBy === '' ? recovery.conflictingOrders : 0;
   const closed = closedEnvironments({ stream: recovery.stream, openConflicts, wallets });
-  if (closed.length === recovery.closed.length && closed.length > 0) return em.flush();
   const opened = recovery.closed.filter((environment) => !closed.includes(environment));
-  for (const environment of opened) await parts.claimAll(environment);
+  const holds = await findHolds(em, recovery);
+  const heldBefore = await readHolds(em, recovery.id);
+  await addHolds(em, recovery.id, without(holds, heldBefore));
+  const released = without(heldBefore, holds);
+  const changed = [...new Set([...opened, ...released.map(({ environment }) => environment)])];
+  // Before new payments: an order that was paid in the lost time must get that payment.
+  for (const environment of changed.filter((each) => !closed.includes(each)))
+    await parts.claimAll(environment);
+  await endHolds(em, recovery.id, released);
   recovery.closed = [...closed];
-  if (closed.length === 0) recovery.finishedAt = now;
+  const isFinished = closed.length === 0 && holds.length === 0;
+  if (isFinished) recovery.finishedAt = now;
   await em.flush();
+  if (changed.length === 0 && !isFinished) return;
   logger.info(
-    { recovery: recovery.id, opened, closed },
-    'the gateway takes payments again in the opened environments, because their recovery has ended',
+    {
+      recovery: recovery.id,
+      opened,
+      closed,
+      held_merchants: holds.map(({ merchantId }) => publicId('mer', merchantId)),
+    },
+    'the gateway takes payments again in the opened environments, because their recovery has ended; merchants that are held still wait',
   );
   onChange();
 }

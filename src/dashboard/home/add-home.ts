@@ -119,7 +119,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       const { recovery } = await clients.recoveries.getRecovery({}, options);
       const { recovery: words } = wordsFor(request, dictionary);
       const { language } = request;
-      return recoveryNotice(recovery, scopeOf(request).environment, words, {
+      return recoveryNotice(recovery, scopeOf(request), words, {
         now: now(),
         language,
         timeZone,

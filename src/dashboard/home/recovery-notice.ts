@@ -15,12 +15,15 @@ const shownForMs = 7 * 86_400_000;
  */
 export function recoveryNotice(
   recovery: Recovery | undefined,
-  environment: Environment,
+  { environment, merchantId }: { readonly environment: Environment; readonly merchantId: string },
   words: typeof home.recovery,
   { now, language, timeZone }: { readonly now: Date; readonly language: Language; readonly timeZone: string },
 ): { readonly tone: string; readonly title: string; readonly body: string } | undefined {
   if (recovery?.lostUntilTime === undefined) return undefined;
-  if (recovery.closedEnvironments.includes(environment)) return { tone: 'warn', ...words.waiting };
+  const isHeld = recovery.heldMerchants.some(
+    (held) => held.environment === environment && held.merchantId === merchantId,
+  );
+  if (isHeld || recovery.closedEnvironments.includes(environment)) return { tone: 'warn', ...words.waiting };
   if (now.getTime() - timestampMs(recovery.lostUntilTime) > shownForMs) return undefined;
   const from = momentOf(recovery.lostFromTime, language, timeZone)?.text ?? '';
   const until = momentOf(recovery.lostUntilTime, language, timeZone)?.text ?? '';

@@ -214,7 +214,7 @@ describe('a commit notifies waiting processes', () => {
     await changes.add(changed, scope);
     announced = [];
 
-    expect(await expireOrders(changes, stop.signal)).toBe(1);
+    expect(await expireOrders(changes, { isOpenFor: () => true }, stop.signal)).toBe(1);
     expect(announced).toEqual(['events']);
 
     const paying = await addPaying('expiring-later');
@@ -223,7 +223,7 @@ describe('a commit notifies waiting processes', () => {
     await database.fork().nativeUpdate(OrderRow, key, { sweepAt: new Date(0) });
     announced = [];
 
-    expect(await expireOrders(changes, stop.signal)).toBe(1);
+    expect(await expireOrders(changes, { isOpenFor: () => true }, stop.signal)).toBe(1);
     expect(announced).toEqual([]);
   });
 });

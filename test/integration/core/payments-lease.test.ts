@@ -1,5 +1,6 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -104,6 +105,32 @@ describe('leasing an attempt', () => {
 
     expect(await leaseIds({ exceptMerchantIds: [merchantId] })).toEqual([others.attemptId]);
     expect(await desk.take(mine)).toMatchObject({ leases: 1 });
+  });
+
+  test('skips merchants that are held after a restore', async () => {
+    const other = await stack.createMerchant();
+    await desk.startDirect({ merchantId });
+    const others = await desk.startDirect({ merchantId: other.id });
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    try {
+      // No core carries the recovery on meanwhile.
+      await client.query('select pg_advisory_lock(7142006)');
+      const { rows } = await client.query<{ id: string }>(
+        `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
+         values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}') returning id`,
+      );
+      await client.query("insert into core.recovery_holds values ($1, 'SANDBOX', $2)", [
+        rows[0]?.id,
+        storedId('mer', merchantId),
+      ]);
+
+      expect(await leaseIds({})).toEqual([others.attemptId]);
+      await client.query('update core.recoveries set finished_at = now()');
+      expect(await leaseIds({})).toHaveLength(1);
+    } finally {
+      await client.end();
+    }
   });
 
   test('returns one of two due attempts of an order, and the other with the next call', async () => {

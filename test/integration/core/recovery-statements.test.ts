@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { RecoveryRow } from '../../../src/core/database/recovery-entities.ts';
 import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
+import { findHolds } from '../../../src/core/recovery/holds.sql.ts';
 import { checkWallets } from '../../../src/core/recovery/check-wallets.ts';
 import { keepLostAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { createRecoveryStore } from '../../../src/core/recovery/recovery-store.ts';
@@ -116,7 +117,15 @@ const read = (name: string, { status, until, createdAt = settledAt, tries = 1, d
   );
 const completed: Reading = { status: 'COMPLETED', until: settledAt };
 
+/** The merchants that must wait. */
+async function held(): Promise<string[]> {
+  const em = database.fork();
+  const recovery = await em.findOneOrFail(RecoveryRow, { finishedAt: null });
+  return (await findHolds(em, recovery)).map(({ merchantId }) => merchantId).toSorted();
+}
+
 const store = () => createRecoveryStore({ database, wallets: [wallet], newId: newRandomId, newUuid: v7 });
+const accounts = { type: 'accounts', despiteUnaccepted: false } as const;
 const by = { actor: 'operator', requestId: '' };
 const shown = async () => {
   const check = (await store().latest())?.wallets[0];
@@ -146,7 +155,8 @@ test('facades read the ended orders of all merchants again', async () => {
 test('the statement of each payee account is requested once, however many merchants share it', async () => {
   await addAccount('accountid 3001');
   await addAccount('accountid 3001', 'RETIRED');
-  await addAccount('accountid 3002');
+  const unread = await addMerchant();
+  await addAccount('accountid 3002', 'CURRENT', unread);
   // Credentials of its own with the operator's payee.
   await addAccount('');
   await removeAccount(await addAccount('accountid 3003'));
@@ -162,15 +172,14 @@ test('the statement of each payee account is requested once, however many mercha
   await read('walleta/accountid 3002', { status: 'COMPLETED', until: lostUntil });
   await read('walleta/accountid 3002', { ...completed, createdAt: lostFrom });
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
-  expect(await shown()).toEqual({
-    state: 'WAITING',
-    obstacle: '',
-    unread: ['accountid 3002 | READING | '],
-  });
+  // Only its merchant waits.
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: ['accountid 3002 | READING | '] });
+  expect(await held()).toEqual([unread]);
 
   await read('walleta/accountid 3002', completed);
   expect(await step()).toEqual([]);
   expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+  expect(await held()).toEqual([]);
 });
 
 test('without a complete stream an operator is needed when all statements are read, and accounts that are added meanwhile are read too', async () => {
@@ -183,7 +192,10 @@ test('without a complete stream an operator is needed when all statements are re
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
   await addAccount('accountid 3002');
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
-  expect(await shown()).toMatchObject({ obstacle: '', unread: ['accountid 3002 | READING | '] });
+  expect(await shown()).toMatchObject({
+    obstacle: 'own_accounts',
+    unread: ['accountid 3002 | READING | '],
+  });
   await read('walleta/accountid 3002', completed);
   await step();
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
@@ -206,7 +218,7 @@ test('without a complete stream one answer for the accounts of the lost time is 
   await step();
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
 
-  const accept = () => store().accept({ type: 'accounts' }, 'asked all merchants', by);
+  const accept = () => store().accept(accounts, 'asked all merchants', by);
   expect(await accept()).toMatchObject({ ok: true, value: { accountsAcceptedBy: 'operator' } });
   expect(await accept()).toEqual({ ok: false, error: 'not_waiting' });
   await step();
@@ -221,12 +233,67 @@ test('a gateway whose merchants have never had accounts waits for no answer, and
   await step();
   expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
   expect((await store().latest())?.accountsAcceptedBy).toBe('');
-  expect(await store().accept({ type: 'accounts' }, 'there were none', by)).toMatchObject({ ok: true });
+  const knowing = { ...accounts, despiteUnaccepted: true };
+  expect(await store().accept(knowing, 'there were none', by)).toMatchObject({ ok: true });
+});
+
+test('the answer about accounts waits until the provider has accepted those that were added again, unless the operator insists', async () => {
+  await addAccount('accountid 3001');
+  await begin('LOST');
+  const merchantId = await addMerchant();
+  const added = await addAccount('accountid 3002', 'NEXT', merchantId, {
+    addedAt: settledAt,
+    check: 'WAITING',
+  });
+  const accept = (despiteUnaccepted: boolean) =>
+    store().accept({ type: 'accounts', despiteUnaccepted }, 'asked all merchants', by);
+
+  expect(await accept(false)).toEqual({
+    ok: false,
+    error: { unaccepted: [{ merchantId, walletAccountId: added, wallet: 'walleta' }] },
+  });
+  expect(await accept(true)).toMatchObject({ ok: true, value: { accountsAcceptedBy: 'operator' } });
+});
+
+test('a merchant with accepted credentials and a wrong payee waits alone, until it removes the account', async () => {
+  const merchant = await addMerchant();
+  await begin('LOST');
+  await read('walleta', completed);
+  const wrong = await addAccount('accountid 3001', 'NEXT', merchant, { addedAt: settledAt });
+  await step();
+  await read('walleta/accountid 3001', { status: 'FAILED', detail: 'not your account' });
+  await step();
+
+  expect(await shown()).toEqual({
+    state: 'READ',
+    obstacle: '',
+    unread: ['accountid 3001 | FAILING | not your account'],
+  });
+  expect(await held()).toEqual([merchant]);
+  await removeAccount(wrong);
+  await step();
+  expect(await held()).toEqual([]);
+});
+
+test('an operator who has compared a wallet releases the merchants that wait for it', async () => {
+  const merchant = await addMerchant();
+  await removeAccount(await addAccount('accountid 3001', 'CURRENT', merchant));
+  const id = await addAccount('accountid 3002', 'CURRENT', merchant);
+  await begin('COMPLETE');
+  await removeAccount(id);
+  await read('walleta', completed);
+  await step();
+  expect(await held()).toEqual([merchant]);
+
+  const subject = { type: 'wallet', environment: 'SANDBOX', wallet: 'walleta' } as const;
+  expect(await store().accept(subject, 'compared', by)).toMatchObject({ ok: true });
+  expect(await held()).toEqual([]);
+  expect(await store().accept(subject, 'compared', by)).toEqual({ ok: false, error: 'not_waiting' });
 });
 
 test('a complete stream leaves no question about accounts', async () => {
   await begin('COMPLETE');
-  expect(await store().accept({ type: 'accounts' }, 'there were none', by)).toEqual({
+  expect(await store().accept(accounts, 'there were none', by)).toEqual({
     ok: false,
     error: 'not_waiting',
   });
@@ -255,7 +322,8 @@ test('an account that only the stream names is waited for until its credentials 
   await read('walleta', completed);
   await read('walleta/accountid 3001', completed);
   await step();
-  expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+  expect(await held()).toEqual([merchant]);
   const missing = async () =>
     (await store().latest())?.wallets[0]?.missingAccounts.map(({ walletAccountId, payee }) => [
       walletAccountId,
@@ -266,28 +334,27 @@ test('an account that only the stream names is waited for until its credentials 
   await addAccount('accountid 3002', 'NEXT', merchant, { id: lost });
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
   expect(await missing()).toEqual([]);
+  expect(await held()).toEqual([merchant]);
   await read('walleta/accountid 3002', completed);
   await step();
-  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: [] });
+  expect(await held()).toEqual([]);
 });
 
-test('an account that is removed during the recovery needs an operator, until it is added again', async () => {
-  const id = await addAccount('accountid 3001');
+test('an account that is removed during the recovery holds its merchant, until it is added again', async () => {
+  const merchant = await addMerchant();
+  const id = await addAccount('accountid 3001', 'CURRENT', merchant);
   await begin('COMPLETE');
   await removeAccount(id);
   await read('walleta', completed);
 
   expect(await step()).toEqual([]);
-  expect(await shown()).toEqual({
-    state: 'WAITING',
-    obstacle: 'own_accounts',
-    unread: ['accountid 3001 | REMOVED | '],
-  });
+  expect(await shown()).toEqual({ state: 'READ', obstacle: '', unread: ['accountid 3001 | REMOVED | '] });
+  expect(await held()).toEqual([merchant]);
   await addAccount('accountid 3001');
   expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
   await read('walleta/accountid 3001', completed);
   await step();
-  expect(await shown()).toMatchObject({ state: 'READ' });
+  expect(await held()).toEqual([]);
 });
 
 test('the statement of an account that is added during the recovery is read when its credentials are accepted', async () => {

@@ -36,8 +36,9 @@ const listing =
     createSearchOrders(table.database, oneWalk)(orderFilter(table.merchantId, own));
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
-  'expiring 50 orders': () => expireOrders(table.changes, stop.signal),
-  'looking for orders to expire when there are none': () => expireOrders(table.changes, stop.signal),
+  'expiring 50 orders': () => expireOrders(table.changes, { isOpenFor: () => true }, stop.signal),
+  'looking for orders to expire when there are none': () =>
+    expireOrders(table.changes, { isOpenFor: () => true }, stop.signal),
   'leasing 50 payments': () =>
     table.lease({
       environment: 'SANDBOX',

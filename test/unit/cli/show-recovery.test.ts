@@ -42,7 +42,6 @@ test.each([
     ],
     [added, '3001'],
   ],
-  ['lost an account', COMPLETE, OWN_ACCOUNTS, [removed], ['accountid 3003 cannot be read', accept], [added]],
   ['may lack accounts', PARTIAL, OWN_ACCOUNTS, [], [added, answer, accept], ['cannot be read']],
   ['has no statement', PARTIAL, NO_STATEMENT, [], ['offers no statement', accept], [added]],
 ])(
@@ -123,12 +122,48 @@ test.each([
     ['not known', `${createAgain} <merchant_id>`, answerMerchants],
     [],
   ],
-  ['merchants before the events are read', { stream: WAITING, ...isAsked }, ['not known yet'], [answerMerchants]],
-  ['an answer', { stream: LOST, merchantsAcceptedBy: 'operator' }, ['answered for them: operator'], ['not known']],
+  [
+    'merchants before the events are read',
+    { stream: WAITING, ...isAsked },
+    ['not known yet'],
+    [answerMerchants],
+  ],
+  [
+    'an answer',
+    { stream: LOST, merchantsAcceptedBy: 'operator' },
+    ['answered for them: operator'],
+    ['not known'],
+  ],
 ])('a recovery shows %s of the lost time', (_, recovery, shown, hidden) => {
   const { text } = showRecovery(create(RecoverySchema, recovery));
   const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
 
   for (const part of shown) expect(status).toContain(part);
   for (const part of hidden) expect(status).not.toContain(part);
+});
+
+test.each([
+  [
+    'is read',
+    { unreadStatements: [reading] },
+    "reads the statement of the merchants' account accountid 3001",
+  ],
+  ['cannot be read', { unreadStatements: [failing] }, 'account accountid 3002 cannot be read'],
+  ['lost its account', { unreadStatements: [removed] }, 'account accountid 3003 cannot be read'],
+  ['is of a missing account', { missingAccounts: [lost] }, addAgain],
+])('a wallet that is open shows what merchants wait for: a statement that %s', (_, waiting, shown) => {
+  const wallet = {
+    environment: Environment.SANDBOX,
+    wallet: 'walleta',
+    state: RecoveredWalletState.READ,
+    ...waiting,
+  };
+  const heldMerchants = [{ environment: Environment.SANDBOX, merchantId: lost.merchantId }];
+  const { text } = showRecovery(
+    create(RecoverySchema, { stream: COMPLETE, wallets: [wallet], heldMerchants }),
+  );
+  const status = typeof text === 'string' ? text : text(10_000);
+
+  for (const part of [shown, accept, `${lost.merchantId} takes no payments in SANDBOX`])
+    expect(status).toContain(part);
 });

@@ -130,41 +130,28 @@ const waits = { state: 'WAITING', hasStatement: true, obstacle: '' };
 const isRead = { state: 'READ', hasStatement: true, obstacle: '' };
 const needsOperator = { state: 'WAITING', hasStatement: false, obstacle: 'own_accounts' };
 
-type Accounts = 'never' | 'once' | 'accepted' | 'missing' | 'unnamed';
+type Accounts = 'never' | 'once' | 'accepted' | 'unnamed';
 
 test.each([
   // Also when the first own account was added in the lost time. The recovery names that question without waiting for the answer.
-  ["the operator's statement read, at a gateway without own accounts", 'LOST', ['READ'], 'never', isRead],
-  ["the operator's statement unread", 'COMPLETE', ['READING'], 'never', waits],
-  ['every statement read, and the stream complete', 'COMPLETE', ['READ', 'READ'], 'once', isRead],
-  ['every statement read, and the stream lost', 'LOST', ['READ', 'READ'], 'once', needsOperator],
-  ['every statement read, and the stream with gaps', 'PARTIAL', ['READ', 'READ'], 'once', needsOperator],
-  ['an answer for the accounts', 'LOST', ['READ', 'READ'], 'accepted', isRead],
-  ['an answer for the accounts, and an own statement unread', 'LOST', ['READ', 'READING'], 'accepted', waits],
-  ['an own statement unread', 'COMPLETE', ['READ', 'READING'], 'once', waits],
-  // The operator decides when nothing more can be read, or when it fails again and again.
-  ['an own statement unread, and the stream lost', 'LOST', ['READ', 'READING'], 'once', waits],
-  ['a failing statement', 'COMPLETE', ['READ', 'FAILING'], 'once', waits],
-  ['a removed account', 'COMPLETE', ['READ', 'REMOVED'], 'once', needsOperator],
-  [
-    'a removed account, and an answer for the accounts',
-    'LOST',
-    ['READ', 'REMOVED'],
-    'accepted',
-    needsOperator,
-  ],
-  ['a removed account, and another unread', 'COMPLETE', ['REMOVED', 'READING'], 'once', waits],
-  ['an account that only the stream has', 'COMPLETE', ['READ'], 'missing', needsOperator],
-  ['an account without a payee', 'COMPLETE', ['READ'], 'unnamed', waits],
-] as readonly (readonly [string, StreamState, StatementState[], Accounts, object])[])(
+  ['its statement read, at a gateway without own accounts', 'LOST', 'READ', 'never', isRead],
+  ['its statement unread', 'COMPLETE', 'READING', 'never', waits],
+  ['its statement failing', 'COMPLETE', 'FAILING', 'once', waits],
+  ['its statement read, and the stream complete', 'COMPLETE', 'READ', 'once', isRead],
+  ['its statement read, and the stream lost', 'LOST', 'READ', 'once', needsOperator],
+  ['its statement read, and the stream with gaps', 'PARTIAL', 'READ', 'once', needsOperator],
+  ['an answer for the accounts', 'LOST', 'READ', 'accepted', isRead],
+  ['an answer for the accounts, and its statement unread', 'LOST', 'READING', 'accepted', waits],
+  ['its statement unread, and the stream lost', 'LOST', 'READING', 'once', waits],
+  ['an account without a payee', 'COMPLETE', 'READ', 'unnamed', waits],
+] as readonly (readonly [string, StreamState, StatementState, Accounts, object])[])(
   'recovery waits for a wallet as long as it must: %s',
-  (_, stream, statements, accounts, after) => {
+  (_, stream, statement, accounts, after) => {
     const read = {
       usesOwnAccounts: accounts !== 'never',
       areAccountsAccepted: accounts === 'accepted',
-      hasMissingAccounts: accounts === 'missing',
       hasUnnamedAccounts: accounts === 'unnamed',
     };
-    expect(walletAfter({ stream, statements, ...read })).toEqual(after);
+    expect(walletAfter({ stream, statement, ...read })).toEqual(after);
   },
 );

@@ -11,7 +11,7 @@ export interface DueAttempt {
 
 /**
  * Locks the orders of due attempts without a lease. Orders locked by other transactions are skipped until the next
- * call, which also prevents deadlocks. A restored database gives none before its recovery has finished. All advisory
+ * call, which also prevents deadlocks. A restored database gives none of a closed environment, or of a held merchant. All advisory
  * locks are taken before the first row is locked: lock-order.sql.ts gives the reason.
  */
 const statement = `
@@ -27,6 +27,7 @@ with held as materialized (
         and (a.leased_until is null or a.leased_until <= now())
         and a.merchant_id <> all(?::uuid[])
         and (select core.takes_payments(?::core.environment))
+        and a.merchant_id <> all((select core.held_merchants(?::core.environment))::uuid[])
       order by a.due_at
       offset 0
     ) due
@@ -57,6 +58,7 @@ export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilte
     environment,
     listOf(paymentOptions),
     listOf(exceptMerchantIds),
+    environment,
     environment,
     limit,
     environment,

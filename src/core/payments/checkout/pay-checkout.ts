@@ -142,7 +142,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
 
     async pay(token, browserSecret, payment, requestId) {
       const subject = subjectOf(token);
-      parts.gate.requireOpen(subject.environment);
+      parts.gate.requireOpen(subject.environment, subject.merchantId);
       await requireAllowed(parts, subject, payment.paymentOption);
       await claimLost(parts, subject, requestId);
       const { customerNetwork, phone } = payment;

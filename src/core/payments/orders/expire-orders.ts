@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
@@ -19,6 +20,7 @@ const takeDueOrders = async (em: EntityManager): Promise<Locked[]> =>
  */
 export async function expireOrders(
   { changeEach }: Pick<OrderChanges, 'changeEach'>,
+  gate: Pick<PaymentGate, 'isOpenFor'>,
   signal: AbortSignal,
 ): Promise<number> {
   let total = 0;
@@ -27,6 +29,8 @@ export async function expireOrders(
       requestId: '',
       read: () => undefined,
       decide(order, _context, now) {
+        // A lost payment of a held merchant may have paid the order.
+        if (!gate.isOpenFor(order.environment, order.merchantId)) return ok({ changed: undefined });
         const expired = transition(order, { type: 'expire' }, now);
         return ok({ changed: expired.ok ? expired.value : undefined });
       },

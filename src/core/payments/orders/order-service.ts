@@ -85,7 +85,7 @@ export interface OrderServiceParts {
   readonly waitForOrder: WaitForOrder;
   readonly changedOrders: ChangedOrders;
   readonly feed: EventFeed;
-  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
   readonly claims: Pick<ClaimPayments, 'isPaid'>;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
@@ -121,7 +121,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   /** A restored gateway may have lost the order, so it does not say yet that there is none. */
   const notThere = async (name: OrderName): Promise<Error> => {
     const { merchantId, environment, by, value: orderNumber } = name;
-    if (!parts.gate.isOpen(environment)) return recovering();
+    if (!parts.gate.isOpenFor(environment, merchantId)) return recovering();
     const isPaid =
       by === 'order_number' && (await parts.claims.isPaid({ merchantId, environment, orderNumber }));
     return isPaid ? recovering() : orderNotFound();

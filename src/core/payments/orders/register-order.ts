@@ -44,7 +44,7 @@ export interface RegisterOrderParts {
   readonly claims: Pick<ClaimPayments, 'isPaid' | 'claim'>;
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
-  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
@@ -70,7 +70,7 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
     };
     const asked = { facts, sessionLifetimeMs };
     const issues = payableIssues(terms, facts.environment, facts.amount, wallets);
-    if (issues.length > 0 || !gate.isOpen(facts.environment))
+    if (issues.length > 0 || !gate.isOpenFor(facts.environment, facts.merchantId))
       return answerWithoutAdding(await findByNumber(findOrder, facts, scope), asked, issues);
 
     const changed = registerOrder(facts);

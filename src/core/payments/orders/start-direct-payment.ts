@@ -66,7 +66,7 @@ export interface StartDirectPaymentParts {
   readonly phoneLimit: PhoneLimit;
   /** Limits the payments that wait for the locks of existing orders, by merchant and environment. */
   readonly fairly: FairCalls;
-  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
@@ -97,7 +97,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       ...payableIssues(terms, environment, amount, wallets, paymentOption),
     ];
     if (issues.length > 0) return repeatOrThrow(parts, call, invalidFields(issues));
-    if (!gate.isOpen(environment)) return repeatOrThrow(parts, call, recovering());
+    if (!gate.isOpenFor(environment, merchantId)) return repeatOrThrow(parts, call, recovering());
 
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);

@@ -67,7 +67,7 @@ export interface CreateRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly findMerchant: FindMerchant;
   readonly findRole: FindRefundingRole;
-  readonly gate: Pick<PaymentGate, 'isOpen'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
 }
@@ -112,7 +112,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
       },
     });
     if (created.ok) return created.value;
-    if (created.error === 'not_found' && !gate.isOpen(environment)) throw recovering();
+    if (created.error === 'not_found' && !gate.isOpenFor(environment, merchantId)) throw recovering();
     throw refusal(created.error, request);
   };
 }
@@ -179,7 +179,7 @@ function decide(
       erasesAgain: false,
     });
   }
-  if (!parts.gate.isOpen(environment)) return err({ type: 'recovering' });
+  if (!parts.gate.isOpenFor(environment, order.merchantId)) return err({ type: 'recovering' });
   return decideNew(parts, call, order, basis, amount.value, now);
 }
 

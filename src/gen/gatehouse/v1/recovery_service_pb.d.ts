@@ -156,6 +156,33 @@ export declare type MissingMerchant = Message<"gatehouse.v1.MissingMerchant"> & 
 export declare const MissingMerchantSchema: GenMessage<MissingMerchant>;
 
 /**
+ * A merchant whose payments wait longer than those of others.
+ *
+ * @generated from message gatehouse.v1.HeldMerchant
+ */
+export declare type HeldMerchant = Message<"gatehouse.v1.HeldMerchant"> & {
+  /**
+   * The environment.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * The merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.HeldMerchant.
+ * Use `create(HeldMerchantSchema)` to create a new message.
+ */
+export declare const HeldMerchantSchema: GenMessage<HeldMerchant>;
+
+/**
  * A wallet in one environment.
  *
  * @generated from message gatehouse.v1.RecoveredWallet
@@ -366,6 +393,14 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
    * @generated from field: google.protobuf.Timestamp accounts_lost_from_time = 19;
    */
   accountsLostFromTime?: Timestamp | undefined;
+
+  /**
+   * The merchants that take no payments in an environment that is open: a statement of their own accounts was not read, or one of these
+   * accounts is missing. Other merchants do not wait for them.
+   *
+   * @generated from field: repeated gatehouse.v1.HeldMerchant held_merchants = 20;
+   */
+  heldMerchants: HeldMerchant[];
 };
 
 /**
@@ -461,7 +496,8 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
    */
   subject: {
     /**
-     * A wallet without a complete statement: the operator has compared its payments of the lost time in the wallet's portal.
+     * A wallet without a complete statement, or one that holds merchants: the operator has compared its payments of the lost time in the
+     * wallet's portal.
      *
      * @generated from field: gatehouse.v1.AcceptedWallet wallet = 1;
      */
@@ -510,6 +546,14 @@ export declare type AcceptRecoveryRequest = Message<"gatehouse.v1.AcceptRecovery
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * True: accept `accounts` although the provider has not accepted the credentials of an account that was added since the restore. Its
+   * statement is not read then, and its merchant's customers may be charged again.
+   *
+   * @generated from field: bool despite_unaccepted_accounts = 7;
+   */
+  despiteUnacceptedAccounts: boolean;
 };
 
 /**
@@ -828,9 +872,8 @@ export enum RecoveredWalletProblem {
   NO_STATEMENT = 1,
 
   /**
-   * Merchants have accounts of their own, and the statements that core can read do not show all of their payments: an account was
-   * removed before its statement was read, the stream names one that is missing, or accounts may have been added at this wallet since
-   * the backup, because the stream is not COMPLETE and no operator has answered for them.
+   * Merchants have accounts of their own, and accounts may have been added at this wallet since the backup, because the stream is not
+   * COMPLETE and no operator has answered for them.
    *
    * @generated from enum value: RECOVERED_WALLET_PROBLEM_OWN_ACCOUNTS = 2;
    */
@@ -924,7 +967,9 @@ export declare const RecoveryService: GenService<{
   /**
    * Records that an operator has looked where core cannot: at a wallet without a complete statement, or at orders that cannot be
    * rebuilt. Or that the operator has repeated the requests for erasure of the lost time.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision;
+   * FAILED_PRECONDITION WALLET_ACCOUNT_NOT_CHECKED for accounts while the provider has not accepted the credentials of one that was added
+   * since the restore.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.AcceptRecovery
    */
