@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { v7 } from 'uuid';
 import { publicId } from '../../src/contract/public-id.ts';
 import type { StoredId } from '../../src/contract/public-id.ts';
@@ -136,4 +137,36 @@ test('a gateway that was restored without its broker asks for merchants and acco
   expect(await drill.recoveryCheck()).toBe(CheckFinding.ERASURES_LOST);
   expect((await stack.createMerchant()).id).not.toBe(lost.id);
   await drill.nothingWasChanged();
+});
+
+test('a failover during a recovery does not take the events of a new broker for those of the lost time', async () => {
+  const drill = await openDrill(closers);
+  await drill.pay(['B-0001']);
+  await drill.allCompleted(['B-0001']);
+  await drill.backUp();
+  await drill.loseAndRestore();
+  const broker = await startTemporaryNats();
+  closers.push(broker.stop);
+  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
+  const first = await waitUntil('the sandbox is open', drill.isOpen);
+  await drill.pay(['N-0101']);
+  await drill.allCompleted(['N-0101']);
+
+  const client = new pg.Client({ connectionString: drill.stack.databaseUrl });
+  await client.connect();
+  try {
+    // As if production still waited for an operator.
+    await client.query("update core.recoveries set finished_at = null, closed = '{PRODUCTION}'");
+    await client.query("update core.database_life set home = 'another server'");
+  } finally {
+    await client.end();
+  }
+  const second = await waitUntil('the stream was read again', async () => {
+    const now = await drill.recovery();
+    return now?.recoveryId === first.recoveryId || now?.stream === RecoveryStream.WAITING ? undefined : now;
+  });
+
+  expect(first.stream).toBe(RecoveryStream.LOST);
+  expect(second.stream).toBe(RecoveryStream.PARTIAL);
+  expect(second.merchantsLostFromTime).toBeDefined();
 });

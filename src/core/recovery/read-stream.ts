@@ -1,4 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Pool } from 'pg';
 import { uuidOfId } from '../../contract/public-id.ts';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
@@ -86,6 +87,15 @@ order by place`,
   return rows.map(({ known }) => known);
 }
 
+export interface LostTime {
+  readonly lineage: string;
+  /** A little before `lostFrom`, because the order of the stream differs a little from that of the commits. */
+  readonly since: Date;
+  readonly lostFrom: Date;
+  /** When a core first noticed the loss, also in a recovery that this one has replaced. */
+  readonly noticedAt: Date;
+}
+
 export interface FollowedStream {
   readonly beginsInDatabase: boolean;
   readonly isContinuous: boolean;
@@ -96,11 +106,14 @@ export interface FollowedStream {
 /**
  * Finds the part of the stream that the database may lack, and passes it on in order, in chunks. It begins before `since` with
  * events that the database has. Otherwise it begins with the stream.
+ *
+ * A broker that was set up after a restore has events that the database has too. So only an event from before the lost time shows that the
+ * stream has all of that time, or the first event of the database from before the restore was noticed.
  */
 export async function followStream(
   pool: Pool,
   stream: StoredStream,
-  { lineage, since }: { readonly lineage: string; readonly since: Date },
+  { lineage, since, lostFrom, noticedAt }: LostTime,
   use: (part: StreamPart) => Promise<void>,
 ): Promise<FollowedStream> {
   const { range, read } = stream;
@@ -114,7 +127,10 @@ export async function followStream(
     const events = eventsOf(await readMessages(start), lineage);
     const [first] = events;
     const known = await areKnown(pool, events);
-    beginsInDatabase = known[0] === true || first?.previous.xid === '0';
+    const isBefore = (time: Date): boolean =>
+      first?.event.occurTime !== undefined && timestampDate(first.event.occurTime) <= time;
+    beginsInDatabase =
+      (known[0] === true && isBefore(lostFrom)) || (first?.previous.xid === '0' && isBefore(noticedAt));
     const reachesBack = first !== undefined && first.storedAt < since && known.every(Boolean);
     if (reachesBack || start === range.first) break;
     start = Math.max(range.first, start - chunk);

@@ -174,7 +174,16 @@ async function readTheStream(
   const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };
   const since = new Date(recovery.lostFrom.getTime() - streamMarginMs);
   const accounts = createAccountTimeline();
-  const read = await followStream(database.pool, stream, { lineage, since }, async (part) => {
+  const [first] = await database
+    .fork()
+    .find(
+      RecoveryRow,
+      { lostUntil: { $gt: recovery.lostFrom } },
+      { orderBy: { lostUntil: 'asc' }, limit: 1 },
+    );
+  const noticedAt = first?.lostUntil ?? recovery.lostUntil;
+  const lostTime = { lineage, since, lostFrom: recovery.lostFrom, noticedAt };
+  const read = await followStream(database.pool, stream, lostTime, async (part) => {
     lost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
