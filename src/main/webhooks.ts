@@ -30,7 +30,7 @@ import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
 import { createDeliveryTraces } from '../webhooks/delivery/delivery-traces.ts';
-import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
+import { startDispatching } from '../webhooks/delivery/dispatch-deliveries.ts';
 import { abandonDeleted } from '../webhooks/endpoints/abandon-deleted.ts';
 import { eraseDeliveries } from '../webhooks/erasure/erase-deliveries.ts';
 import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
@@ -209,6 +209,22 @@ const reconcile = createReconcileDeliveries({
 });
 
 const traces = createDeliveryTraces(tracing);
+const dispatcher = startDispatching(
+  {
+    store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
+    sender,
+    traces,
+    secrets,
+    metrics: createAttemptMetrics(metrics),
+    signal: deliverySignal,
+    logger,
+    now,
+    random: Math.random,
+    maxInFlight: config.GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT,
+    deadlineMs: attemptMs,
+  },
+  stop,
+);
 const work = [
   ingestEvents(
     {
@@ -216,6 +232,7 @@ const work = [
       writer,
       consumer: bus.eventConsumer({ name: 'webhooks', ackWaitMs }),
       traces,
+      claims: dispatcher.claims,
       orders,
       onDeliveries: announceDeliveries,
       logger,
@@ -223,22 +240,7 @@ const work = [
     },
     stop,
   ),
-  dispatchDeliveries(
-    {
-      store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
-      sender,
-      traces,
-      secrets,
-      metrics: createAttemptMetrics(metrics),
-      signal: deliverySignal,
-      logger,
-      now,
-      random: Math.random,
-      maxInFlight: config.GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT,
-      deadlineMs: attemptMs,
-    },
-    stop,
-  ),
+  dispatcher.done,
   runRedeliveries(
     {
       database,

@@ -36,7 +36,7 @@ export interface Claimed {
 }
 
 /** The number of deliveries read with a claimed lane. An unhealthy lane gets one delivery as a probe. */
-const headsWithClaim = 8;
+export const headsWithClaim = 8;
 
 const dueLanes = (health: string, limit: string): string => `
   select l.ctid from webhooks.lanes l

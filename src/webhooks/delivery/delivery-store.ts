@@ -23,6 +23,8 @@ const maxWaitingSettlements = 100_000;
  */
 export interface DeliveryStore {
   readonly leaseMs: number;
+  /** A lease for lanes that are leased by a statement of another store. */
+  readonly newLease: () => { readonly leaseId: string; readonly leaseMs: number };
   /** Claims due lanes with their first deliveries. */
   readonly claim: (request: Omit<ClaimRequest, 'leaseId' | 'leaseMs'>) => Promise<Claimed>;
   /** Reads more deliveries of held lanes. A lane that is missing from the result is paused or held by another process. */
@@ -51,9 +53,11 @@ export interface DeliveryStoreParts {
 export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
   const { newLeaseId, random, leaseMs } = parts;
   const { pool } = parts.database;
+  const newLease = () => ({ leaseId: newLeaseId(), leaseMs });
   return {
     leaseMs,
-    claim: (request) => claimLanes(pool, { ...request, leaseId: newLeaseId(), leaseMs }),
+    newLease,
+    claim: (request) => claimLanes(pool, { ...request, ...newLease() }),
     take: (requests) => takeHeads(pool, requests),
     renew: (leases) => renewLeases(pool, leases, leaseMs),
     settle: createBatcher<Settlement, Settled>({

@@ -3,7 +3,7 @@ import { pause } from '../../platform/pause.ts';
 import { repeatEvery } from '../../platform/repeat-every.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { createLaneRunner } from './lane-runner.ts';
-import type { LaneRunner, LaneRunnerParts } from './lane-runner.ts';
+import type { LaneClaims, LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 
 export interface DispatchParts extends Omit<LaneRunnerParts, 'cut' | 'abandon' | 'onLanesDue'> {
   /** Signalled when deliveries become due. */
@@ -18,11 +18,18 @@ const renewalsPerLease = 10;
 const graceMs = 4_000;
 const lastWritesMs = 1_000;
 
+export interface Dispatcher {
+  /** For the intake in the same process, whose deliveries need no claim then. */
+  readonly claims: LaneClaims;
+  /** Resolves within 5 seconds after the stop. */
+  readonly done: Promise<void>;
+}
+
 /**
- * Sends due deliveries until `stop` aborts. Then it begins no attempt and resolves within 5 seconds. An interrupted
- * attempt is not recorded, so the next process with the lane sends the delivery again.
+ * Sends due deliveries until `stop` aborts. Then it begins no attempt. An interrupted attempt is not recorded, so the next
+ * process with the lane sends the delivery again.
  */
-export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal): Promise<void> {
+export function startDispatching(parts: DispatchParts, stop: AbortSignal): Dispatcher {
   const { store, signal, logger, deadlineMs } = parts;
   if (deadlineMs >= store.leaseMs) throw new Error('a lease must be longer than an attempt may take');
   const cut = new AbortController();
@@ -41,8 +48,7 @@ export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal
     repeatEvery(renewal, () => runner.renew()),
   ]).then(() => runner.whenEmpty());
   // An unresponsive database does not delay the shutdown.
-  await Promise.race([done, late]);
-  over.abort();
+  return { claims: runner, done: Promise.race([done, late]).finally(() => over.abort()) };
 }
 
 async function claimWhatIsDue(

@@ -28,8 +28,26 @@ export interface LaneRunnerParts extends AttemptParts {
   readonly abandon: AbortSignal;
 }
 
+/** A lease that a statement may give to lanes for this process. */
+export interface LaneLease {
+  readonly leaseId: string;
+  readonly leaseMs: number;
+  /** How many lanes may be leased. */
+  readonly lanes: number;
+  /** Merchants in one environment whose lanes must be left out, as in `laneOwner`. */
+  readonly exceptOwners: readonly string[];
+}
+
+/** Leases lanes for this process while their deliveries are written. */
+export interface LaneClaims {
+  /** Runs the statement, and begins to send on the lanes that it leased. Gives it no lease while this process wants no more lanes. */
+  readonly during: <Result extends { readonly claimed: Claimed }>(
+    write: (lease: LaneLease | undefined) => Promise<Result>,
+  ) => Promise<Result>;
+}
+
 /** Sends on the lanes that this process holds. */
-export interface LaneRunner {
+export interface LaneRunner extends LaneClaims {
   /** How many more lanes can be claimed, and the owners whose lanes must be left out. */
   readonly room: () => { lanes: number; lanesInTrouble: number; exceptOwners: string[] };
   /** Begins to send on claimed lanes. The claim was requested at `askedAtMs` (performance.now). */
@@ -60,6 +78,8 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const events: { readonly held: HeldLane; readonly event: LaneEvent }[] = [];
   let isHandling = false;
   let isStopping = false;
+  /** The number of statements that may lease lanes for this process. */
+  let leasing = 0;
   let databaseOffsetMs = 0;
   let onEmpty = (): void => {};
 
@@ -174,11 +194,21 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   };
 
   const noteEmpty = (): void => {
-    if (lanes.size === 0 && writes.areDone()) onEmpty();
+    if (lanes.size === 0 && writes.areDone() && leasing === 0) onEmpty();
   };
 
   const countUnhealthy = (): number =>
     [...lanes.values()].filter(({ state }) => !state.isProven || state.health.consecutiveFailures > 0).length;
+
+  const adopt = (claimed: Claimed, askedAtMs: number): void => {
+    if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - askedAtMs;
+    for (const lane of claimed.lanes) hold(lane, askedAtMs);
+  };
+  const newLease = (): LaneLease | undefined => {
+    // Lanes that wait for their turn come first, so this process takes no others meanwhile.
+    if (isStopping || slots.isCrowded()) return undefined;
+    return { ...store.newLease(), lanes: slots.lanesLeft(), exceptOwners: slots.fullOwners() };
+  };
 
   return {
     room() {
@@ -191,9 +221,18 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
         exceptOwners: slots.fullOwners(),
       };
     },
-    adopt(claimed, askedAtMs) {
-      if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - askedAtMs;
-      for (const lane of claimed.lanes) hold(lane, askedAtMs);
+    adopt,
+    async during(write) {
+      leasing += 1;
+      const askedAtMs = performance.now();
+      try {
+        const result = await write(newLease());
+        adopt(result.claimed, askedAtMs);
+        return result;
+      } finally {
+        leasing -= 1;
+        noteEmpty();
+      }
     },
     refresh() {
       for (const held of [...lanes.values()]) post(held, { type: 'may_have_new' });

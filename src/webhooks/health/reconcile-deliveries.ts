@@ -108,7 +108,7 @@ async function comparePage(
   const missing = await missingDeliveries(round.client, owed);
   const gaps = await findGaps(events, round);
   await inTransactionOf(round.client, async () => {
-    const created = await round.writer.write(missing, move, round.client);
+    const { created } = await round.writer.write(missing, move, round.client);
     const repaired = missing.filter((each) =>
       created.some(({ eventId, endpoint }) => each.eventId === eventId && each.endpoint === endpoint),
     );

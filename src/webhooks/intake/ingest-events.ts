@@ -18,6 +18,7 @@ import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { EventAtCursor, PassedEvent, ReaderPosition } from './reader-position.ts';
 import { occurredAt } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
+import type { LaneClaims } from '../delivery/lane-runner.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
 export interface IntakeParts {
@@ -25,8 +26,10 @@ export interface IntakeParts {
   readonly writer: DeliveryWriter;
   readonly consumer: EventConsumer;
   readonly traces?: Pick<DeliveryTraces, 'beginIntake'>;
+  /** The dispatcher of this process, which may send new deliveries without a claim. */
+  readonly claims?: LaneClaims;
   readonly orders: Client<typeof OrderService>;
-  /** Called when there are new deliveries to send. */
+  /** Called when there are new deliveries that a dispatcher must claim. */
   readonly onDeliveries: () => void;
   readonly logger: Logger;
   readonly now: () => Date;
@@ -76,10 +79,10 @@ async function ingestUntilStopped(
   stop: AbortSignal,
   lost: AbortSignal,
 ): Promise<void> {
-  const { writer, consumer, logger, now } = parts;
+  const { writer, claims, consumer, logger, now } = parts;
   const leaving = new AbortController();
   const ended = AbortSignal.any([stop, lost, leaving.signal]);
-  const position = await openReaderPosition(intakeReader, client, writer, now);
+  const position = await openReaderPosition(intakeReader, client, writer, now, { claims });
   logger.info('ingesting events');
   const inbox = consumer.listen(ended);
   let lookedAt = 0;
@@ -132,7 +135,7 @@ async function ingestUnlisted(
     .filter(({ cursor }) => cursor !== '' && !position.isKnown(cursor))
     .map(eventAtCursor)
     .filter((event) => event !== undefined);
-  const deliveries = await position.add(unlisted);
+  const { created: deliveries } = await position.add(unlisted);
   if (deliveries === 0) return;
   logger.error(
     { events: unlisted.length, deliveries },
@@ -217,9 +220,9 @@ async function advance(
   const spans = events.map((each) =>
     each.event === undefined ? undefined : traces?.beginIntake(each.event, each.traceparent ?? ''),
   );
-  const deliveries = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
-  logger.debug({ events: events.length, deliveries, source }, 'ingested events');
-  if (deliveries > 0) onDeliveries();
+  const advanced = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
+  logger.debug({ events: events.length, deliveries: advanced.created, source }, 'ingested events');
+  if (advanced.unclaimed > 0) onDeliveries();
 }
 
 /** Undefined when core does not answer. The broker may still deliver the next events. */

@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { LaneClaims, LaneLease } from '../delivery/lane-runner.ts';
+import type { WrittenDeliveries } from './insert-with-lease.ts';
 import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 
 /** An event and its cursor in core's list. */
@@ -18,6 +20,13 @@ export interface PassedEvent {
   readonly event?: undefined;
 }
 
+/** The numbers of new deliveries. */
+export interface Advanced {
+  readonly created: number;
+  /** Those that a dispatcher must claim. */
+  readonly unclaimed: number;
+}
+
 /** The position of a reader of core's list, in memory and in the database. */
 export interface ReaderPosition {
   /** The cursor of the last read event; empty before the first. The database may have an earlier one for a fifth of a second. */
@@ -25,12 +34,12 @@ export interface ReaderPosition {
   /** Whether the event at this cursor was certainly read. Only the latest cursors are remembered. */
   readonly isKnown: (cursor: string) => boolean;
   /**
-   * Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. Events
-   * without deliveries may move the position in memory only, until `storeInMs` is 0.
+   * Writes the deliveries of the next events in the list, and moves past them. Events without deliveries may move the position in memory
+   * only, until `storeInMs` is 0.
    */
-  readonly advance: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<number>;
-  /** Writes the deliveries of events elsewhere in the list, without moving. Returns the number of new deliveries. */
-  readonly add: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<number>;
+  readonly advance: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<Advanced>;
+  /** Writes the deliveries of events elsewhere in the list, without moving. */
+  readonly add: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<Advanced>;
   /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
   /** How soon `store` must be called; infinite when the database has the position. */
@@ -59,6 +68,12 @@ const storeEveryMs = 200;
 /** How often an idle reader records that it is alive. After 30 s without a record it is reported as stopped (pipeline-status.ts). */
 const touchEveryMs = 5_000;
 
+export interface PositionOptions {
+  /** The dispatcher of this process. */
+  readonly claims?: LaneClaims | undefined;
+  readonly monotonicMs?: () => number;
+}
+
 /**
  * Reads and writes over the connection that holds the reader's lock. So a process that lost the lock cannot move the
  * reader.
@@ -68,7 +83,7 @@ export async function openReaderPosition(
   client: PoolClient,
   writer: DeliveryWriter,
   now: () => Date,
-  monotonicMs = (): number => performance.now(),
+  { claims, monotonicMs = () => performance.now() }: PositionOptions = {},
 ): Promise<ReaderPosition> {
   const known = new LRUCache<string, true>({ max: remembered });
   let cursor = await readCursor(client, reader);
@@ -83,13 +98,16 @@ export async function openReaderPosition(
     );
   const isStoreDue = (): boolean => monotonicMs() - storedAtMs >= storeEveryMs;
   /** Writes deliveries, and moves, in one transaction. */
-  const write = async (owed: readonly OwedDelivery[], to: string): Promise<number> => {
-    const created = await writer.write(owed, { reader, cursor: to }, client);
+  const write = async (owed: readonly OwedDelivery[], to: string): Promise<Advanced> => {
+    const writeWith = (lease?: LaneLease) => writer.write(owed, { reader, cursor: to }, client, lease);
+    const written = await (owed.length === 0 || claims === undefined
+      ? writeWith()
+      : claims.during(writeWith));
     cursor = to;
     isStored = true;
     storedAtMs = monotonicMs();
     movedAt = now().getTime();
-    return created.length;
+    return advancedBy(written);
   };
   if (cursor !== '') known.set(cursor, true);
   return {
@@ -98,19 +116,19 @@ export async function openReaderPosition(
     async advance(events) {
       const to = events.at(-1)?.cursor ?? cursor;
       const owed = await owedOf(events);
-      let created = 0;
-      if (owed.length > 0 || isStoreDue()) created = await write(owed, to);
+      let advanced: Advanced = { created: 0, unclaimed: 0 };
+      if (owed.length > 0 || isStoreDue()) advanced = await write(owed, to);
       else {
         cursor = to;
         isStored = false;
       }
       for (const { cursor: each } of events) known.set(each, true);
-      return created;
+      return advanced;
     },
     async add(events) {
-      const created = await writer.write(await owedOf(events), undefined, client);
+      const written = await writer.write(await owedOf(events), undefined, client);
       for (const { cursor: each } of events) known.set(each, true);
-      return created.length;
+      return advancedBy(written);
     },
     async restart() {
       known.clear();
@@ -128,6 +146,11 @@ export async function openReaderPosition(
     },
   };
 }
+
+const advancedBy = ({ created, unclaimed }: WrittenDeliveries): Advanced => ({
+  created: created.length,
+  unclaimed,
+});
 
 /** Empty for a reader that has never read. */
 export async function readCursor(client: Pool | PoolClient, reader: string): Promise<string> {

@@ -2,12 +2,14 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { NewId } from '../../contract/public-id.ts';
+import type { LaneLease } from '../delivery/lane-runner.ts';
 import { endpointOf } from '../domain/delivery.ts';
 import { subscriptionsOf } from '../domain/webhook-endpoint.ts';
 import type { SubscribedType } from '../domain/webhook-endpoint.ts';
 import { endType, environmentOf, eventBody, webhookTypes } from './event-body.ts';
-import { insertDeliveries } from './insert-deliveries.sql.ts';
 import type { EventReceiver, NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
+import { insertWithLease } from './insert-with-lease.ts';
+import type { WrittenDeliveries } from './insert-with-lease.ts';
 import { readSubscriptions } from './read-subscriptions.sql.ts';
 
 /** An event and one of its receivers. */
@@ -33,14 +35,15 @@ export interface DeliveryWriter {
   ) => Promise<readonly OwedDelivery[]>;
   /**
    * Creates the missing ones of these deliveries, and moves the reader, in one short transaction. Safe to repeat. Written
-   * over `client` when given, else over any connection. Returns the new ones.
+   * over `client` when given, else over any connection. With a lease, which needs a transaction of its own, it also leases idle lanes.
    * @throws TypeError for an event that this version does not know; nothing is written then.
    */
   readonly write: (
     owed: readonly OwedDelivery[],
     move?: ReaderMove,
     client?: PoolClient,
-  ) => Promise<readonly EventReceiver[]>;
+    lease?: LaneLease,
+  ) => Promise<WrittenDeliveries>;
 }
 
 export interface DeliveryWriterParts {
@@ -49,6 +52,12 @@ export interface DeliveryWriterParts {
   readonly newId: NewId;
   readonly now: () => Date;
 }
+
+const nothingWritten: WrittenDeliveries = {
+  created: [],
+  unclaimed: 0,
+  claimed: { lanes: [], now: undefined },
+};
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -85,8 +94,8 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
         return [...ownUrl, ...endpoints].map((receiver) => ({ event, eventId, ...receiver }));
       });
     },
-    async write(owed, move, client) {
-      if (owed.length === 0 && move === undefined) return [];
+    async write(owed, move, client, lease) {
+      if (owed.length === 0 && move === undefined) return nothingWritten;
       const at = now();
       const bodies = new Map<string, Buffer>();
       const deliveries = owed.map((each): NewDelivery => {
@@ -95,7 +104,7 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
         bodies.set(key, body);
         return newDelivery(each, newId('whd', at), body);
       });
-      return insertDeliveries(client ?? database.pool, deliveries, move);
+      return insertWithLease(client ?? database.pool, deliveries, move, lease);
     },
   };
 }

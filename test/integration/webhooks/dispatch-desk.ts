@@ -9,6 +9,8 @@ import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { LaneKey } from '../../../src/webhooks/domain/delivery.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { insertWithLease } from '../../../src/webhooks/intake/insert-with-lease.ts';
+import type { WrittenDeliveries } from '../../../src/webhooks/intake/insert-with-lease.ts';
 import { openWebhooksDatabase, startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions, RunningDispatcher } from './dispatcher.ts';
 import { answer, startReceiver } from './receivers.ts';
@@ -51,6 +53,11 @@ export interface DispatchDesk {
   readonly add: (
     ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
   ) => Promise<NewDelivery[]>;
+  /** Creates deliveries as an intake does that runs in the process of this dispatcher, and wakes none. */
+  readonly addBeside: (
+    dispatcher: Pick<RunningDispatcher, 'claims'>,
+    ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
+  ) => Promise<WrittenDeliveries>;
   /** Starts a dispatcher with database connections of its own. */
   readonly startDispatcher: (options?: DispatcherOptions) => Promise<RunningDispatcher>;
   readonly deliveries: () => Promise<StoredDelivery[]>;
@@ -138,6 +145,8 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       ring();
       return made;
     },
+    addBeside: ({ claims }, ...deliveries) =>
+      claims.during((lease) => insertWithLease(pool, deliveries.map(newDelivery), undefined, lease)),
     async startDispatcher(options) {
       const started = await startDispatcher(testDatabase.url, options);
       const stop = async (): Promise<void> => {

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
+import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { inMs, laneOf, merchant } from './dispatch-desk.ts';
 import { answer, onlyFor, silence } from './receivers.ts';
@@ -240,5 +242,107 @@ describe('lanes', () => {
     expect((await desk.deliveries()).map(({ last_result: words }) => words)).toContain(
       'abandoned before it was sent: its endpoint did not answer for 76 hours',
     );
+  });
+});
+
+describe('new deliveries', () => {
+  /** A lane whose last delivery was delivered, and that has nothing to send. */
+  const provenShop = async () => {
+    const shop = await desk.receive();
+    const dispatcher = await desk.startDispatcher();
+    const [first] = await desk.add({ url: shop.origin });
+    await desk.untilState(first!.id, 'DELIVERED');
+    await desk.untilIdle();
+    return { shop, dispatcher };
+  };
+
+  test('of an idle lane are leased when they are written, and sent once, those of one order in sequence', async () => {
+    const { shop, dispatcher } = await provenShop();
+    const of = (orderId: string, sequence: bigint) => ({
+      url: shop.origin,
+      orderId,
+      sequence,
+      eventId: `evt_${orderId}_${sequence}`,
+    });
+
+    const { created, unclaimed, claimed } = await desk.addBeside(
+      dispatcher,
+      ...[of('ord_1', 5n), of('ord_1', 3n), of('ord_1', 4n)],
+      ...Array.from({ length: 10 }, (_, index) => of(`ord_other_${index}`, 1n)),
+    );
+
+    expect([created.length, unclaimed]).toEqual([13, 0]);
+    expect(claimed.lanes[0]?.heads).toHaveLength(8);
+    await waitUntil('all are delivered', async () =>
+      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    );
+    await desk.untilIdle();
+    const ids = shop.webhooks.map(({ headers }) => String(headers['webhook-id']));
+    expect(ids.filter((id) => id.startsWith('evt_ord_1_'))).toEqual([
+      'evt_ord_1_3',
+      'evt_ord_1_4',
+      'evt_ord_1_5',
+    ]);
+    expect(new Set(ids).size).toBe(14);
+    expect(ids).toHaveLength(14);
+  });
+
+  test.each([
+    ['is paused', `paused_at = now()`],
+    ['failed last', `consecutive_failures = 1`],
+    ['backs off', `consecutive_failures = 5, resting_until = now() + interval '1 hour'`],
+    ['has never answered', `last_success_at = null`],
+    ['has other deliveries', `next_due_at = now() + interval '1 hour'`],
+    ['waits for a secret', `awaits_secret_since = now()`],
+    ['is leased', `lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'`],
+  ])('are left to a claim if their lane %s', async (_, change) => {
+    const { shop, dispatcher } = await provenShop();
+    await dispatcher.stop();
+    await desk.database.pool.query(`update webhooks.lanes set ${change}`);
+    const leaseIds = async () => (await desk.lanes()).map(({ lease_id: leaseId }) => leaseId);
+    const before = await leaseIds();
+
+    const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [] };
+    const { unclaimed, claimed } = await desk.addBeside(
+      { claims: { during: (write) => write(lease) } },
+      { url: shop.origin },
+    );
+
+    expect(unclaimed).toBe(1);
+    expect(claimed.lanes).toEqual([]);
+    expect(await leaseIds()).toEqual(before);
+  });
+
+  test.each([
+    ['wants no more lanes', { lanes: 0 }],
+    ['serves too many lanes of the merchant', { exceptOwners: [laneOwner(laneOf(''))] }],
+  ])('are left to a claim if the process %s', async (_, own) => {
+    const { shop, dispatcher } = await provenShop();
+    await dispatcher.stop();
+
+    const lease = { leaseId: randomUUID(), leaseMs: 20_000, lanes: 10, exceptOwners: [], ...own };
+    const { unclaimed } = await desk.addBeside(
+      { claims: { during: (write) => write(lease) } },
+      { url: shop.origin },
+    );
+
+    expect(unclaimed).toBe(1);
+    expect((await desk.lanes())[0]).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
+  });
+
+  test('that were leased by a process that then exited are sent by another one after the lease', async () => {
+    const { shop } = await provenShop();
+    const lease = { leaseId: randomUUID(), leaseMs: 1, lanes: 10, exceptOwners: [] };
+
+    const { claimed } = await desk.addBeside(
+      { claims: { during: (write) => write(lease) } },
+      { url: shop.origin },
+    );
+
+    expect(claimed.lanes).toHaveLength(1);
+    await waitUntil('all are delivered', async () =>
+      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    );
+    expect(shop.webhooks).toHaveLength(2);
   });
 });

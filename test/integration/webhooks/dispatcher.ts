@@ -4,7 +4,8 @@ import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
-import { dispatchDeliveries } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
+import { startDispatching } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
+import type { LaneClaims } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LogLine } from '../../support/gatehouse-process.ts';
 import { testSender } from './outgoing.ts';
 
@@ -19,6 +20,8 @@ export interface DispatcherOptions {
 export interface RunningDispatcher {
   readonly log: readonly LogLine[];
   readonly ring: () => void;
+  /** For an intake in the same process. */
+  readonly claims: LaneClaims;
   /** Asks it to stop, and waits until it has. */
   readonly stop: () => Promise<void>;
 }
@@ -43,7 +46,7 @@ export async function startDispatcher(
   const stopping = new AbortController();
   const now = (): Date => new Date(Date.now() + clockOffMs);
   const sender = testSender({ totalMs: deadlineMs, now });
-  const running = dispatchDeliveries(
+  const { claims, done } = startDispatching(
     {
       store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
       sender,
@@ -60,10 +63,11 @@ export async function startDispatcher(
   );
   return {
     log,
+    claims,
     ring: signal.ring,
     stop: async () => {
       stopping.abort();
-      await running;
+      await done;
       await sender.close();
       await database.close();
     },

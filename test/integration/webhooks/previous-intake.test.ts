@@ -40,7 +40,7 @@ const writeAsBefore =
         move?.cursor ?? null,
       ],
     );
-    return owed;
+    return { created: owed, unclaimed: owed.length, claimed: { lanes: [], now: undefined } };
   };
 
 test('an intake of the version before webhook endpoints writes nothing after the migration, and one of this version takes over', async () => {

@@ -27,10 +27,11 @@ beforeEach(async () => {
   client = await database.pool.connect();
   reader = `reader-${(readers += 1)}`;
   const writer = createDeliveryWriter({ database, retentionDays: 30, newId: newRandomId, now });
-  position = await openReaderPosition(reader, client, writer, now, () => monotonicMs);
+  position = await openReaderPosition(reader, client, writer, now, { monotonicMs: () => monotonicMs });
 });
 afterEach(() => client.release());
 
+const none = { created: 0, unclaimed: 0 };
 const stored = (): Promise<string> => readCursor(database.pool, reader);
 
 function eventAt(cursor: string, type: OrderEventType): EventAtCursor {
@@ -55,11 +56,11 @@ function eventAt(cursor: string, type: OrderEventType): EventAtCursor {
 }
 
 test('events without deliveries are passed without a write for each', async () => {
-  expect(await position.advance([eventAt('1-1', OrderEventType.CREATED)])).toBe(0);
+  expect(await position.advance([eventAt('1-1', OrderEventType.CREATED)])).toEqual(none);
   expect(await stored()).toBe('1-1');
 
   // The second one was not even decoded.
-  expect(await position.advance([{ cursor: '1-2' }])).toBe(0);
+  expect(await position.advance([{ cursor: '1-2' }])).toEqual(none);
 
   expect(position.cursor()).toBe('1-2');
   expect(position.isKnown('1-2')).toBe(true);
@@ -82,8 +83,9 @@ test('the position after events without deliveries is stored when its time has c
 test('a delivery is committed with the position, at once', async () => {
   await position.advance([eventAt('1-1', OrderEventType.CREATED)]);
 
-  expect(await position.advance([{ cursor: '1-2' }, eventAt('1-3', OrderEventType.EXPIRED)])).toBe(1);
+  const advanced = await position.advance([{ cursor: '1-2' }, eventAt('1-3', OrderEventType.EXPIRED)]);
 
+  expect(advanced).toEqual({ created: 1, unclaimed: 1 });
   expect(await stored()).toBe('1-3');
   expect(position.storeInMs()).toBe(Infinity);
 });
@@ -98,5 +100,5 @@ test('a position that was not stored is read again, and creates no second delive
   const next = await openReaderPosition(reader, client, writer, now);
 
   expect(next.cursor()).toBe('1-2');
-  expect(await next.advance([expired, eventAt('1-3', OrderEventType.CREATED)])).toBe(0);
+  expect(await next.advance([expired, eventAt('1-3', OrderEventType.CREATED)])).toEqual(none);
 });

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/platform/logger.ts';
-import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import type { Claimed, ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
@@ -26,18 +26,25 @@ interface Desk {
   readonly runner: LaneRunner;
   readonly sent: Asked<string, AttemptReport>[];
   readonly taken: Asked<readonly HeadRequest[], Heads>[];
+  /** The lanes that it has released. */
+  readonly released: string[];
 }
 
 /** A process's lanes. The test plays the database and the merchants, and decides the sequence. */
 function openDesk(): Desk {
   const sent: Asked<string, AttemptReport>[] = [];
   const taken: Asked<readonly HeadRequest[], Heads>[] = [];
+  const released: string[] = [];
   const store: DeliveryStore = {
     leaseMs: 20_000,
+    newLease: () => ({ leaseId: 'a lease', leaseMs: 20_000 }),
     claim: async () => ({ lanes: [], now: undefined }),
     take: (requests) => ask(taken, requests),
     renew: async () => new Map(),
-    settle: async () => ({ isHeld: true, isPaused: false, isDue: false }),
+    settle: async ({ lane, release }) => {
+      if (release !== undefined) released.push(lane.merchantId);
+      return { isHeld: true, isPaused: false, isDue: false };
+    },
     abandonExpired: async () => 0,
   };
   const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
@@ -55,7 +62,7 @@ function openDesk(): Desk {
     cut: new AbortController().signal,
     abandon: new AbortController().signal,
   });
-  return { runner, sent, taken };
+  return { runner, sent, taken, released };
 }
 
 function outgoing(merchantId: string): OutgoingDelivery {
@@ -122,4 +129,37 @@ test('a lane that needs more work during a failed read reads again', async () =>
 
   const askedFor = taken.map(({ question }) => question.map(({ lane }) => lane.merchantId));
   expect(askedFor).toEqual([['first'], ['second']]);
+});
+
+test('a process that stops waits for the lanes that a statement leases for it, and releases them', async () => {
+  const { runner, sent, released } = openDesk();
+  const written = Promise.withResolvers<{ readonly claimed: Claimed }>();
+  const leasing = runner.during(() => written.promise);
+  let isEmpty = false;
+  runner.stop();
+  const emptied = runner.whenEmpty().then(() => (isEmpty = true));
+  await settled();
+  expect(isEmpty).toBe(false);
+
+  written.resolve({ claimed: { lanes: [claimed('late', false)], now: new Date() } });
+  await leasing;
+  await emptied;
+
+  expect(released).toEqual(['late']);
+  expect(sent).toEqual([]);
+});
+
+test('a process that stops leases no lanes', async () => {
+  const { runner } = openDesk();
+  const leases: unknown[] = [];
+  const write = async (lease: unknown) => {
+    leases.push(lease);
+    return { claimed: { lanes: [], now: undefined } };
+  };
+  await runner.during(write);
+  runner.stop();
+
+  await runner.during(write);
+
+  expect(leases).toEqual([{ leaseId: 'a lease', leaseMs: 20_000, lanes: 16, exceptOwners: [] }, undefined]);
 });
