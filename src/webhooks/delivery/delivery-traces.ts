@@ -7,8 +7,12 @@ import type { OutgoingDelivery } from '../domain/delivery.ts';
 
 /** The traces of webhooks. They are only in memory: see docs/adr/0041. */
 export interface DeliveryTraces {
-  /** Begins the span in which deliveries of events are written; undefined for an event without a recorded trace. */
-  readonly beginIntake: (event: OrderEvent, traceparent: string) => Span | undefined;
+  /**
+   * Begins the span in which deliveries of events are written; undefined for an event without a recorded trace. Its parent is the
+   * call that caused the event, so the trace is the same whether the event came by the broker or from core's list. For an
+   * event of the broker, it links to the span `published`, a traceparent.
+   */
+  readonly beginIntake: (event: OrderEvent, published: string | undefined) => Span | undefined;
   /** Begins the span of an attempt, in the trace of its event if this process ingested the event not long ago. */
   readonly beginAttempt: (delivery: OutgoingDelivery) => Span | undefined;
 }
@@ -20,12 +24,13 @@ const stream = 'ORDERS';
 export function createDeliveryTraces(tracing: Tracing | undefined): DeliveryTraces {
   const known = new LRUCache<string, string>({ max: remembered });
   return {
-    beginIntake(event, traceparent) {
-      const { eventId, order } = event;
-      const published = traceparent === '' ? event.traceparent : traceparent;
-      if (tracing === undefined || parseTraceparent(published)?.isSampled !== true) return undefined;
-      const span = tracing.follow(`process ${stream}`, published, {
+    beginIntake(event, published) {
+      const { eventId, order, traceparent } = event;
+      if (tracing === undefined || parseTraceparent(traceparent)?.isSampled !== true) return undefined;
+      const publication = parseTraceparent(published);
+      const span = tracing.follow(`process ${stream}`, traceparent, {
         kind: 'consumer',
+        links: publication === undefined ? [] : [publication],
         attributes: {
           'messaging.system': 'nats',
           'messaging.destination.name': stream,

@@ -155,11 +155,11 @@ function eventAtCursor({
   cursor,
   received,
 }: ReturnType<typeof linkOf>): EventAtCursor | PassedEvent | undefined {
-  const traceparent = received.header('traceparent');
+  const published = received.header('traceparent');
   // The span of a recorded trace contains facts of its event.
-  if (traceparent === '' && isWithoutWebhook(received.subject, received.body)) return { cursor };
+  if (published === '' && isWithoutWebhook(received.subject, received.body)) return { cursor };
   try {
-    return { cursor, event: fromBinary(OrderEventSchema, received.body), traceparent };
+    return { cursor, event: fromBinary(OrderEventSchema, received.body), published };
   } catch {
     return undefined;
   }
@@ -218,7 +218,7 @@ async function advance(
 ): Promise<void> {
   if (events.length === 0) return;
   const spans = events.map((each) =>
-    each.event === undefined ? undefined : traces?.beginIntake(each.event, each.traceparent ?? ''),
+    each.event === undefined ? undefined : traces?.beginIntake(each.event, each.published),
   );
   const advanced = await position.advance(events).finally(() => spans.forEach((span) => span?.end()));
   logger.debug({ events: events.length, deliveries: advanced.created, source }, 'ingested events');

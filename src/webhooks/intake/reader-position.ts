@@ -10,8 +10,8 @@ import type { DeliveryWriter, OwedDelivery } from './write-deliveries.ts';
 export interface EventAtCursor {
   readonly cursor: string;
   readonly event: OrderEvent;
-  /** The header of the broker's message, for an event that came by it. */
-  readonly traceparent?: string;
+  /** The traceparent of the span that published the event, if the event came by the broker and has a recorded trace. */
+  readonly published?: string;
 }
 
 /** An event in core's list that certainly has no deliveries, and was not decoded. */
