@@ -136,11 +136,11 @@ const gate = createPaymentGate(database);
 const claims = createClaimPayments({ database, changes, attemptIds, gate, wallets, logger });
 /**
  * For calls of merchants and payers that do not share a statement with others. Together they use at most half of the
- * connections, and the calls of one merchant or about one checkout at most a quarter.
+ * connections. At most a quarter has the calls of one merchant, and another the readings of its checkouts.
  */
 const fairly = createFairCalls({
   maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
-  maxWaitingPerOwner: 100,
+  maxWaiting: 100,
 });
 const orderParts = {
   fairly,

@@ -4,25 +4,32 @@ import type { Leaving } from './batcher.ts';
 export interface FairCallsOptions {
   /** How many calls run at a time, of all owners. */
   readonly maxRunning: number;
-  /** A further call of an owner is refused when this many of its calls wait. */
-  readonly maxWaitingPerOwner: number;
+  /** A further call is refused when this many calls of the same owner and part wait. */
+  readonly maxWaiting: number;
+}
+
+export interface CallOwner {
+  readonly owner: string;
+  /** Parts of an owner, such as its links, share the owner's turns. */
+  readonly part?: string;
 }
 
 /**
  * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped.
  * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; whatever the call throws.
  */
-export type FairCalls = <T>(owner: string, signal: Leaving, call: () => Promise<T>) => Promise<T>;
+export type FairCalls = <T>(owner: CallOwner, signal: Leaving, call: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits calls that each hold a scarce resource, such as a database connection, so that no owner takes it from all others. An
  * owner may run another call while more calls could still begin than it has running. So a single owner gets half of them, and
- * two get a third each. Calls of one owner begin in their order, and owners take turns.
+ * two get a third each. Owners take turns, and so do the parts of an owner within its turns. Calls of one part begin in their
+ * order.
  */
-export function createFairCalls({ maxRunning, maxWaitingPerOwner }: FairCallsOptions): FairCalls {
+export function createFairCalls({ maxRunning, maxWaiting }: FairCallsOptions): FairCalls {
   const running = new Map<string, number>();
-  /** The owner whose turn is next is first. */
-  const waiting = new Map<string, (() => void)[]>();
+  /** The owner whose turn is next is first, and so is the part of each owner. */
+  const waiting = new Map<string, Map<string, (() => void)[]>>();
   let all = 0;
 
   const mayRun = (owner: string): boolean => (running.get(owner) ?? 0) < maxRunning - all;
@@ -36,27 +43,27 @@ export function createFairCalls({ maxRunning, maxWaitingPerOwner }: FairCallsOpt
     for (;;) {
       const next = [...waiting].find(([owner]) => mayRun(owner));
       if (next === undefined) return;
-      const [owner, [begin, ...others]] = next;
+      const [owner, parts] = next;
       waiting.delete(owner);
-      if (others.length > 0) waiting.set(owner, others);
-      begin?.();
+      takeFirst(parts)?.();
+      if (parts.size > 0) waiting.set(owner, parts);
     }
   };
-  const turnOf = (owner: string): Promise<void> | undefined => {
-    const own = waiting.get(owner) ?? [];
-    if (own.length === 0 && mayRun(owner)) {
+  const turnOf = ({ owner, part = '' }: CallOwner): Promise<void> | undefined => {
+    const parts = waiting.get(owner);
+    if (parts === undefined && mayRun(owner)) {
       count(owner, 1);
       return undefined;
     }
-    if (own.length >= maxWaitingPerOwner) throw overloaded();
+    const own = parts?.get(part) ?? [];
+    if (own.length >= maxWaiting) throw overloaded();
     return new Promise((resolve) => {
-      waiting.set(owner, [
-        ...own,
-        () => {
-          count(owner, 1);
-          resolve();
-        },
-      ]);
+      own.push(() => {
+        count(owner, 1);
+        resolve();
+      });
+      if (parts === undefined) waiting.set(owner, new Map([[part, own]]));
+      else parts.set(part, own);
     });
   };
   return async (owner, signal, call) => {
@@ -65,8 +72,19 @@ export function createFairCalls({ maxRunning, maxWaitingPerOwner }: FairCallsOpt
       if (signal.aborted) throw cancelled();
       return await call();
     } finally {
-      count(owner, -1);
+      count(owner.owner, -1);
       beginNext();
     }
   };
+}
+
+/** Removes the first call of the first part, and moves the part behind the others. */
+function takeFirst(parts: Map<string, (() => void)[]>): (() => void) | undefined {
+  for (const [part, calls] of parts) {
+    const call = calls.shift();
+    parts.delete(part);
+    if (calls.length > 0) parts.set(part, calls);
+    return call;
+  }
+  return undefined;
 }

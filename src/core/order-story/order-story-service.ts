@@ -80,7 +80,7 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
         );
         annotate(context, { merchant_id: merchantId });
         // An explanation needs about ten reads, which merchants may request as often as a single one.
-        return fairly(`${environment} ${merchantId}`, context.signal, async () => {
+        return fairly({ owner: `${environment} ${merchantId}` }, context.signal, async () => {
           const rows = await parts.readExplanationRows({ merchantId, environment, ...key });
           if (rows === undefined) throw orderNotFound();
           const { id: orderId, orderNumber } = rows.order;

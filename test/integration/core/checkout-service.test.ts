@@ -89,14 +89,23 @@ describe('a token', () => {
   });
 });
 
-test('many readings of one checkout leave connections to other merchants', async () => {
-  const order = await desk.registerHosted({ merchantId });
-  await desk.checkout.submitCheckoutPayment(submission(order));
-  const { id: otherId } = await stack.createMerchant();
+/** Lets every reading of a checkout with a payment wait until it is released. */
+async function holdReadings(): Promise<() => Promise<void>> {
   const holder = new pg.Client({ connectionString: stack.databaseUrl });
   await holder.connect();
   await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
   await holder.query('lock table core.payment_attempts in access exclusive mode');
+  return async () => {
+    await holder.query('rollback');
+    await holder.end();
+  };
+}
+
+test('many readings of one checkout leave connections to other merchants', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  await desk.checkout.submitCheckoutPayment(submission(order));
+  const { id: otherId } = await stack.createMerchant();
+  const release = await holdReadings();
   // More than both cores execute and queue.
   const flood = Array.from({ length: 250 }, () => {
     const reading = get(order);
@@ -109,11 +118,35 @@ test('many readings of one checkout leave connections to other merchants', async
   const first = await Promise.race(flood);
   const { merchant } = await stack.client(MerchantService, 'operator').getMerchant({ merchantId: otherId });
 
-  await holder.query('rollback');
-  await holder.end();
+  await release();
   await Promise.all(flood);
   expect(first).toBe('OVERLOADED');
   expect(merchant?.merchantId).toBe(otherId);
+});
+
+test('readings of many checkouts of one merchant leave connections to the checkouts of another', async () => {
+  const { id: otherId } = await stack.createMerchant();
+  const unpaid = await desk.registerHosted({ merchantId: otherId });
+  // Both cores together would read twelve of them at a time.
+  const held = await Promise.all(
+    Array.from({ length: 24 }, (_, index) =>
+      desk.registerHosted({ merchantId, orderNumber: `MANY-${index}` }),
+    ),
+  );
+  await Promise.all(
+    held.map((order, index) =>
+      desk.checkout.submitCheckoutPayment(submission(order, { phone: `09115${String(10_000 + index)}` })),
+    ),
+  );
+  const release = await holdReadings();
+  const flood = held.map((order) => get(order));
+
+  try {
+    expect((await get(unpaid))?.order?.orderId).toBe(unpaid.orderId);
+  } finally {
+    await release();
+  }
+  expect(await Promise.all(flood)).toHaveLength(held.length);
 });
 
 test('reading a checkout fifty times changes nothing, from any browser', async () => {

@@ -6,21 +6,32 @@ import { failureOf } from '../../support/rpc-failure.ts';
 const connected = { aborted: false };
 
 /** Calls by name, which run until the test ends them. */
-function openCalls(maxRunning: number, maxWaitingPerOwner = 10) {
-  const fairly = createFairCalls({ maxRunning, maxWaitingPerOwner });
+function openCalls(maxRunning: number, maxWaiting = 10) {
+  const fairly = createFairCalls({ maxRunning, maxWaiting });
   const running = new Map<string, () => void>();
-  const begin = (owner: string, name: string, signal = connected) =>
-    fairly(owner, signal, async () => {
+  const begin = (ownerAndPart: string, name: string, signal = connected) => {
+    const [owner = '', part = ''] = ownerAndPart.split('/');
+    return fairly({ owner, part }, signal, async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       running.set(name, () => resolve(name));
       return promise;
     });
+  };
   const end = async (name: string): Promise<void> => {
     running.get(name)?.();
     running.delete(name);
     await nextTurn();
   };
-  return { begin, end, running: () => [...running.keys()] };
+  /** Ends the calls one after another. Returns their names in the order in which they began. */
+  const endAll = async (): Promise<string[]> => {
+    const order: string[] = [];
+    for (let [name] = running.keys(); name !== undefined; [name] = running.keys()) {
+      order.push(name);
+      await end(name);
+    }
+    return order;
+  };
+  return { begin, end, endAll, running: () => [...running.keys()] };
 }
 
 test('one owner gets half of the calls, and the others still begin at once', async () => {
@@ -37,25 +48,42 @@ test('calls of one owner begin in their order, and owners take turns', async () 
   for (const name of ['a1', 'a2', 'a3']) void calls.begin('a', name);
   for (const name of ['b1', 'b2']) void calls.begin('b', name);
   await nextTurn();
-  const order: string[] = [];
-  for (let left = 5; left > 0; left -= 1) {
-    const [name = ''] = calls.running();
-    order.push(name);
-    await calls.end(name);
-  }
 
-  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
+  expect(await calls.endAll()).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
 });
 
-test('an owner with too many waiting calls is refused, and others are not', async () => {
+test('an owner with many parts has no more turns than another, and its parts take turns within its own', async () => {
+  const calls = openCalls(1);
+  for (const part of ['p', 'q', 'r'])
+    for (const nth of [1, 2]) void calls.begin(`a/${part}`, `${part}${nth}`);
+  for (const name of ['b1', 'b2', 'b3']) void calls.begin('b', name);
+  await nextTurn();
+
+  expect(await calls.endAll()).toEqual(['p1', 'p2', 'b1', 'q1', 'b2', 'r1', 'b3', 'q2', 'r2']);
+});
+
+test('many parts of one owner get half of the calls, and another owner begins at once', async () => {
+  const calls = openCalls(6);
+  for (const part of ['p', 'q', 'r', 's', 't']) void calls.begin(`a/${part}`, part);
+  void calls.begin('b', 'b1');
+  await nextTurn();
+
+  expect(calls.running()).toEqual(['p', 'q', 'r', 'b1']);
+});
+
+test('a part with too many waiting calls is refused, and other parts and owners are not', async () => {
   const calls = openCalls(2, 1);
   void calls.begin('a', 'a1');
   void calls.begin('a', 'a2');
 
   expect((await failureOf(calls.begin('a', 'a3'))).reason).toBe('OVERLOADED');
+  void calls.begin('a/p', 'p1');
   void calls.begin('b', 'b1');
   await nextTurn();
   expect(calls.running()).toEqual(['a1', 'b1']);
+  await calls.end('a1');
+  await calls.end('a2');
+  expect(calls.running()).toEqual(['b1', 'p1']);
 });
 
 test('a call whose caller disconnected before its turn is dropped', async () => {
@@ -74,9 +102,9 @@ test('a call whose caller disconnected before its turn is dropped', async () => 
 });
 
 test('a failed call makes room for the next one', async () => {
-  const fairly = createFairCalls({ maxRunning: 1, maxWaitingPerOwner: 1 });
-  const failed = fairly('a', connected, () => Promise.reject(new Error('no')));
+  const fairly = createFairCalls({ maxRunning: 1, maxWaiting: 1 });
+  const failed = fairly({ owner: 'a' }, connected, () => Promise.reject(new Error('no')));
 
   await expect(failed).rejects.toThrow('no');
-  await expect(fairly('a', connected, () => Promise.resolve('done'))).resolves.toBe('done');
+  await expect(fairly({ owner: 'a' }, connected, () => Promise.resolve('done'))).resolves.toBe('done');
 });

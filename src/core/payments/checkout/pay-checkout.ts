@@ -85,7 +85,7 @@ export interface CheckoutParts {
   /** May be cached. For the page of an order that nobody can pay any more. */
   readonly rememberMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
-  /** Limits the readings of one checkout at a time. */
+  /** Limits the readings at a time, by merchant and then by checkout. */
   readonly fairly: FairCalls;
   readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
@@ -123,8 +123,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   return {
     async get(token, browserSecret, signal) {
       const subject = subjectOf(token);
-      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements.
-      return fairly(`checkout ${subject.orderId}`, signal, async () => {
+      // Anyone who has the link may read it without a limit on requests, and each reading needs several statements. The links of a
+      // merchant share its turns. The merchant's own calls have others, so that neither holds up the other.
+      const owner = `checkouts ${subject.environment} ${subject.merchantId}`;
+      return fairly({ owner, part: subject.orderId }, signal, async () => {
         const em = database.fork();
         const row = await em.findOne(OrderRow, rowKey(subject));
         if (row === null) throw notFound();

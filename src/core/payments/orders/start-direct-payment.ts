@@ -1,5 +1,5 @@
 import { rpcError } from '../../../contract/error-reason.ts';
-import type { FairCalls } from '../../../platform/fair-calls.ts';
+import type { CallOwner, FairCalls } from '../../../platform/fair-calls.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type {
@@ -170,7 +170,9 @@ async function startOnExisting(
   return started.value;
 }
 
-const shareOf = ({ environment, merchantId }: DirectPayment): string => `${environment} ${merchantId}`;
+const shareOf = ({ environment, merchantId }: DirectPayment): CallOwner => ({
+  owner: `${environment} ${merchantId}`,
+});
 
 const phoneOf = ({ merchantId, environment, phone }: DirectPayment): AskedPhone => ({
   merchantId,

@@ -122,7 +122,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
         const key = valuesOrThrow(parseIdempotencyKey(request.idempotencyKey));
         // A refund holds a connection while it waits for its order's lock.
         const createInTurn = (keyed?: KeyedCall<CreatedRefund>): Promise<CreatedRefund> =>
-          fairly(`${environment} ${merchantId}`, context.signal, () => createRefund(wanted, by, keyed));
+          fairly({ owner: `${environment} ${merchantId}` }, context.signal, () =>
+            createRefund(wanted, by, keyed),
+          );
         const response =
           key === undefined
             ? createdMessage(await createInTurn())
