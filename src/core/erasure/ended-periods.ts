@@ -98,8 +98,8 @@ select (select count(*)::integer from old) as count, (select count(*)::integer f
 }
 
 /**
- * Erases the wallets' answers about payments that payers started. A payment that paid an order, or became its stray payment,
- * is left to the erasure of the order.
+ * Erases the wallets' answers about payments that payers started. A payment that paid an order, became its stray payment, or that an
+ * attempt had requested, is left to the erasure of the order, whose merchant may have another period.
  */
 function eraseOldPayerPayments({ database, defaultDays, now }: PeriodParts, environment: Environment) {
   const before = lowestStoredIdAt(new Date(now().getTime() - defaultDays * dayMs));
@@ -112,7 +112,9 @@ with progress as (
   on conflict (merchant_id, environment) do update set until_id = core.erasure_progress.until_id
   returning until_id
 )
-select p.id, p.order_id is not null and p.status in ('ORDER_PAID', 'STRAY') as of_order from core.payer_payments p, progress
+select p.id, (p.order_id is not null and p.status in ('ORDER_PAID', 'STRAY'))
+  or (p.payment_attempt_id is not null and p.status = 'REQUESTED_PAYMENT') as of_order
+from core.payer_payments p, progress
 where p.environment = $2 and p.id > progress.until_id and p.id < $3 and p.status <> 'OPEN'
 order by p.id limit ${batchSize}`,
       values: [withoutMerchant, environment, before],

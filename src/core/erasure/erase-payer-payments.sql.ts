@@ -1,8 +1,7 @@
 import type { PoolClient } from 'pg';
 import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { erasedText } from '../domain/erased.ts';
-import { erasing } from './erase-rows.sql.ts';
+import { erasing, erasingReference } from './erase-rows.sql.ts';
 
 /** Erases what payers typed and wallets answered. A payment of an order keeps its reference, which is the order's number. */
 export async function erasePayerPayments(client: PoolClient, ids: readonly string[]): Promise<void> {
@@ -11,7 +10,7 @@ export async function erasePayerPayments(client: PoolClient, ids: readonly strin
   await run(
     `
 update core.payer_payments
-set ${erasing('detail')}, callback_notes = '{}', reference = case when order_id is null then '${erasedText}' else reference end
+set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}
 where id = any($1::uuid[])`,
     [ids],
   );

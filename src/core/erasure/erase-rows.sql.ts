@@ -40,13 +40,27 @@ update core.payment_attempts
 set ${erasing('phone')}, ${erasing('detail')}, network = null, next_action = null, callback_notes = '{}'
 where merchant_id = $1 and id = any($2::uuid[])`;
 
-/** What a wallet answered about a payment that its payer started, and the order of that payment. */
+/** What the payer typed, if it is not the order's number. */
+export const erasingReference = `reference = case when order_id is null then '${erasedText}' else reference end`;
+
+/**
+ * What a wallet reported and answered about payments of the order: those that payers started, and those that it reported although an
+ * attempt had requested them. The transaction that an attempt took, or that came as its stray payment, names them.
+ */
 const payerPayments = `
-update core.payer_payments p set ${erasing('detail')}, callback_notes = '{}'
-where p.status <> 'OPEN' and (p.id = any($3::uuid[]) or (p.environment, p.wallet, p.provider_transaction_id) in (
-  select a.environment, regexp_replace(a.payment_option, '_[a-z]+$', ''), a.provider_transaction_id
-  from core.payment_attempts a where a.merchant_id = $1 and a.id = any($2::uuid[]) and a.origin = 'PAYER'
-))
+with taken as (
+  select a.environment, regexp_replace(a.payment_option, '_[a-z]+$', '') as wallet, a.provider_transaction_id
+  from core.payment_attempts a where a.merchant_id = $1 and a.id = any($2::uuid[])
+  union all
+  select s.environment, regexp_replace(s.payment_option, '_[a-z]+$', ''), s.provider_transaction_id
+  from core.stray_payments s where s.merchant_id = $1 and s.payment_attempt_id = any($2::uuid[])
+)
+update core.payer_payments p set ${erasing('detail')}, callback_notes = '{}', ${erasingReference}
+where p.status <> 'OPEN' and p.id in (
+  select unnest($3::uuid[])
+  union all
+  select reported.id from taken join core.payer_payments reported using (environment, wallet, provider_transaction_id)
+)
 returning p.id`;
 const exchanges =
   'delete from core.wallet_exchanges where merchant_id = $1 and payment_attempt_id = any($2::uuid[])';

@@ -8,6 +8,7 @@ import {
   ErasureObstacle,
   PersonalDataService,
 } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import type { EraseParts } from '../../../src/core/erasure/erase-orders.ts';
@@ -26,6 +27,7 @@ const audit = sharedClient(stack, AuditService, 'reader');
 const personalData = sharedClient(stack, PersonalDataService, 'operator');
 const orders = sharedClient(stack, OrderService, 'writer');
 const refunds = sharedClient(stack, RefundService, 'writer');
+const payers = sharedClient(stack, PayerPaymentService, 'wallets');
 const superuser = sharedConnection(() => stack.databaseUrl);
 const pool = sharedPool(() => stack.databaseUrl, 4);
 
@@ -76,11 +78,21 @@ const eraseNow = (
     },
   );
 
+const randomText = (): string => randomBytes(6).toString('hex');
+
 async function paidOrder(phone: string, orderNumber = 'PAID') {
   const { id: merchantId } = await stack.createMerchant();
   const payment = await desk.startDirect({ merchantId, orderNumber, phone });
   await desk.settle(payment, outcomes.completed('t-1'));
   return payment;
+}
+
+async function transactionOf(attemptId: string): Promise<string> {
+  const { rows } = await superuser.query<{ id: string }>(
+    'select provider_transaction_id as id from core.payment_attempts where id = $1',
+    [storedId('pat', attemptId)],
+  );
+  return rows[0]?.id ?? '';
 }
 
 const waitingOf = async (phone: string) => {
@@ -251,18 +263,33 @@ test('only an erasure can change events, audit entries and blocks, and it can ch
   );
 });
 
-test('the period of the deployment leaves a payment that paid an order to the erasure of the order', async () => {
-  const { merchantId, orderId } = await paidOrder(newPhone());
-  const ids = { ofOrder: newRandomId('ppm', new Date()), withoutOrder: newRandomId('ppm', new Date()) };
-  const insert = (id: string, status: string, order: string | null) =>
+test('the period of the deployment leaves a payment of an order to the erasure of the order', async () => {
+  const { merchantId, orderId, attemptId } = await paidOrder(newPhone());
+  const insert = (status: string, order: string | null, attempt: string | null, transaction = randomText()) =>
     superuser.query(
       `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee,
-         amount, currency, status, merchant_id, order_id, detail, created_at, updated_at)
-       values ($1, 'SANDBOX', 'telebirr', 'telebirr', $2, 'r', '1', '1.00', 'ETB', $3, $4, $5, 'of a payer', now(), now())`,
-      [storedId('ppm', id), id, status, storedId('mer', merchantId), order],
+         amount, currency, status, merchant_id, order_id, payment_attempt_id, detail, created_at, updated_at)
+       values ($1, 'SANDBOX', 'walleta', 'walleta_ussd', $2, 'typed', '1', '1.00', 'ETB', $3, $4, $5, $6, 'of a payer', now(), now())`,
+      [
+        storedId('ppm', newRandomId('ppm', new Date())),
+        transaction,
+        status,
+        storedId('mer', merchantId),
+        order,
+        attempt,
+      ],
     );
-  await insert(ids.ofOrder, 'ORDER_PAID', storedId('ord', orderId));
-  await insert(ids.withoutOrder, 'NO_PAYMENT', null);
+  const read = async () =>
+    (
+      await superuser.query<{ status: string; detail: string; reference: string }>(
+        'select status, detail, reference from core.payer_payments where merchant_id = $1 order by status',
+        [storedId('mer', merchantId)],
+      )
+    ).rows;
+  await insert('ORDER_PAID', storedId('ord', orderId), null);
+  await insert('NO_PAYMENT', null, null);
+  // The wallet reported the transaction of an attempt.
+  await insert('REQUESTED_PAYMENT', null, storedId('pat', attemptId), await transactionOf(attemptId));
 
   await findEndedPeriods(
     {
@@ -274,15 +301,49 @@ test('the period of the deployment leaves a payment that paid an order to the er
     { aborted: false },
   );
 
-  const { rows } = await superuser.query<{ status: string; detail: string }>(
-    'select status, detail from core.payer_payments where merchant_id = $1 order by status',
-    [storedId('mer', merchantId)],
-  );
-  expect(rows).toEqual([
-    { status: 'NO_PAYMENT', detail: 'erased' },
-    { status: 'ORDER_PAID', detail: 'of a payer' },
+  const left = [
+    { status: 'NO_PAYMENT', detail: 'erased', reference: 'erased' },
+    { status: 'ORDER_PAID', detail: 'of a payer', reference: 'typed' },
+  ];
+  expect(await read()).toEqual([
+    ...left,
+    { status: 'REQUESTED_PAYMENT', detail: 'of a payer', reference: 'typed' },
   ]);
   await superuser.query('delete from core.erasures_due where order_id = $1', [storedId('ord', orderId)]);
+
+  await sealed(merchantId);
+  await eraseNow({ merchantId, orderId });
+
+  expect(await read()).toEqual([
+    ...left,
+    { status: 'REQUESTED_PAYMENT', detail: 'erased', reference: 'erased' },
+  ]);
+});
+
+test('a payment that a wallet reports after the erasure of its order is erased too', async () => {
+  const { merchantId, orderId, attemptId } = await paidOrder(newPhone());
+  await sealed(merchantId);
+  await eraseNow({ merchantId, orderId });
+  const providerTransactionId = await transactionOf(attemptId);
+  const { payerPayment } = await payers.reportPayerPayment({
+    ...{ environment, wallet: 'walleta', paymentOption: 'walleta_ussd', payee: '600000' },
+    ...{ providerTransactionId, amount: '100', currency: 'ETB' },
+    reference: 'typed',
+  });
+
+  // Core finds that the transaction belongs to the attempt, and leaves nothing to ask the wallet.
+  await payers.leasePayerPayments({
+    ...{ environment, wallet: 'walleta', maxPayments: 100, lease: { seconds: 60n } },
+  });
+
+  const erased = await waitUntil('core has erased the report', async () => {
+    const { rows } = await superuser.query<{ status: string; reference: string }>(
+      "select status, reference from core.payer_payments where id = $1 and reference = 'erased'",
+      [storedId('ppm', payerPayment?.payerPaymentId ?? '')],
+    );
+    return rows[0];
+  });
+  expect(erased.status).toBe('REQUESTED_PAYMENT');
 });
 
 test('orders become due after the period of their merchant, or else of the deployment, and each is examined once', async () => {

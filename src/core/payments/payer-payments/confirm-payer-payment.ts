@@ -3,11 +3,13 @@ import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
+import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { StrayPaymentKind } from '../../database/order-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import { readClock } from '../../database/read-clock.ts';
+import { isErased } from '../../domain/erased.ts';
 import type { Changed, Order } from '../../domain/order.ts';
 import { isAbandoned, settlePayerPayment } from '../../domain/payer-payment.ts';
 import type { PayerSettlement } from '../../domain/payer-payment.ts';
@@ -118,7 +120,7 @@ async function recordMoneyWithoutOrder(
   const money = takeMoney(row, confirmed);
   const receipt = await findReceipt(em, row);
   if (receipt === null) recordStray(parts, em, row, { money, kind: 'NO_ORDER', order: undefined }, at);
-  else belongToAttempt(row, receipt, at);
+  else await belongToAttempt(em, row, receipt, at);
 }
 
 function recordUnconfirmed(
@@ -186,10 +188,11 @@ function recordForOrder(
       const money = takeMoney(row, confirmed);
       switch (settlement.type) {
         case 'known':
-          belongToAttempt(row, settlement.receipt, at);
+          await belongToAttempt(em, row, settlement.receipt, at);
           break;
         case 'stray':
           recordStray(parts, em, row, { money, kind: settlement.kind, order: before }, at);
+          if (isErased(before)) await eraseAgain(em, before);
           break;
         case 'wait':
           row.detail = 'confirmed; a payment attempt of its order is not decided yet';

@@ -55,7 +55,7 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
           // A payment that belongs to an attempt of ours needs no query to the wallet.
           const receipt = await findReceipt(em, row);
           if (receipt !== null) {
-            belongToAttempt(row, receipt, at);
+            await belongToAttempt(em, row, receipt, at);
             continue;
           }
           const leaseId = newLeaseId();

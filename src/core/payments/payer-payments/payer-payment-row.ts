@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { noMerchantId, storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
+import { eraseAgainByReceipt } from '../../database/erase-again.sql.ts';
 import { PayerPaymentRow } from '../../database/payer-payment-entities.ts';
 import type { WalletReceiptRow } from '../../database/payer-payment-entities.ts';
 import { dueNoLater, hastenedTo, recentMs } from '../../domain/hastened.ts';
@@ -50,12 +51,18 @@ export function waitForNext(row: PayerPaymentRow, at: Date): void {
   row.dueAt = hasNews ? row.dueAt : nextConfirmation(row.tries, at);
 }
 
-/** Another record accounts for the transaction. */
-export function belongToAttempt(
+/**
+ * Ends a payment whose transaction an attempt took, and which that attempt accounts for. What the wallet reported about it is erased with
+ * the attempt's order.
+ */
+export async function belongToAttempt(
+  em: EntityManager,
   row: PayerPaymentRow,
-  { merchantId, paymentAttemptId }: WalletReceiptRow,
+  receipt: WalletReceiptRow,
   at: Date,
-): void {
-  Object.assign(row, { merchantId: merchantId ?? null, paymentAttemptId: paymentAttemptId ?? null });
+): Promise<void> {
+  const { merchantId = null, paymentAttemptId = null } = receipt;
+  Object.assign(row, { merchantId, paymentAttemptId });
   end(row, 'REQUESTED_PAYMENT', at);
+  await eraseAgainByReceipt(em, receipt);
 }
