@@ -74,8 +74,6 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   );
   http2.on('session', (session) => {
     sessions.add(session);
-    // A peer may disconnect in the middle of a frame. Without this listener, its error would end the process.
-    session.on('error', (error) => logger.debug({ err: error }, 'HTTP/2 session ended with an error'));
     session.on('close', () => sessions.delete(session));
     session.setTimeout(greetingTimeoutMs, () => session.destroy());
     session.once('remoteSettings', () => session.setTimeout(0));

@@ -77,6 +77,27 @@ test.each([
   await expectCoreToServe();
 });
 
+test.each([
+  ['the gRPC port', grpcPort],
+  ['the Connect port', connectPort],
+])(
+  'HTTP/2 sessions that break the protocol on %s are closed, and write no line to the log',
+  async (_what, port) => {
+    const before = stack.cores[0]!.log.length;
+    // A continuation of no headers, of a size that no peer may send.
+    const broken = `${beginning.slice(0, -4)}\xff\xff\xff\x09\x00\x00\x00\x00\x01`;
+    const peers = await Promise.all(
+      Array.from({ length: 50 }, () => peer(port(), Buffer.from(broken, 'latin1'))),
+    );
+
+    await waitUntil('the server has closed each', () => peers.every(({ socket }) => socket.destroyed));
+
+    await expectCoreToServe();
+    const lines = stack.cores[0]!.log.slice(before).filter(({ msg }) => msg !== 'rpc');
+    expect(lines).toEqual([]);
+  },
+);
+
 test('reset connections cause neither an error in the log nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(
     ({ level, msg }) => level === 'error' || level === 'fatal' || /Warning|Unhandled/.test(String(msg)),
