@@ -10,6 +10,7 @@ import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_serv
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
+import { limitLines } from '../platform/line-limit.ts';
 import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
@@ -61,6 +62,9 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
+  const logRefused = limitLines((facts: object, count) =>
+    logger.warn({ ...facts, count }, 'callback refused'),
+  );
   const app = Fastify({
     ...edgeServerOptions(options),
     bodyLimit,
@@ -96,15 +100,13 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       const merchantId = wallet?.tokens.merchantOf(id, token);
       const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
       if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
-        logger.warn(
-          { ...facts, known_wallet: wallet !== undefined, token_ok: merchantId !== undefined },
-          'callback refused',
-        );
+        const known = { known_wallet: wallet !== undefined, token_ok: merchantId !== undefined };
+        logRefused(`${facts.wallet} ${known.token_ok}`, { ...facts, ...known });
         return reply.code(404).send();
       }
       // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
       if (!carriesKey(request.headers, wallet.apiKey)) {
-        logger.warn({ ...facts, merchant_id: merchantId, about: id, key_ok: false }, 'callback refused');
+        logRefused(`${facts.wallet} key`, { ...facts, merchant_id: merchantId, about: id, key_ok: false });
         return reply.code(401).send();
       }
       const message: CallbackRequest = {

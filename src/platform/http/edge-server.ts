@@ -8,7 +8,7 @@ import { httpProblemOf } from './http-problem.ts';
 import type { MeasureRequests } from './http-metrics.ts';
 import type { HttpProblem } from './http-problem.ts';
 import { httpTimeoutsMs } from './http-timeouts.ts';
-import { answerClientError, answerEveryRequest } from './raw-http.ts';
+import { answerClientError, answerEveryRequest, limitRefusals } from './raw-http.ts';
 import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
 import { schemaCompilers } from './schema-compilers.ts';
@@ -104,4 +104,9 @@ const rawRepliesOf = ({
   rawHeaders: headers = standardRawHeaders,
   newRequestId,
   logger,
-}: Omit<EdgeServerSettings, 'trustedProxies'>): RawReplyOptions => ({ headers, newRequestId, logger });
+}: Omit<EdgeServerSettings, 'trustedProxies'>): RawReplyOptions => ({
+  headers,
+  newRequestId,
+  logger,
+  logRefused: limitRefusals(logger),
+});

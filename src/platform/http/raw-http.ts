@@ -2,6 +2,8 @@ import { STATUS_CODES, ServerResponse } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { limitLines } from '../line-limit.ts';
+import type { LogLimited } from '../line-limit.ts';
 import type { Logger } from '../logger.ts';
 
 /** The options for answers outside the framework, which has not created a request at that point. */
@@ -9,7 +11,12 @@ export interface RawReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly newRequestId: () => string;
   readonly logger: Logger;
+  /** Logs a refused request by the reason, because anyone can send as many as they like. */
+  readonly logRefused: LogLimited<object>;
 }
+
+export const limitRefusals = (logger: Logger): LogLimited<object> =>
+  limitLines((facts: object, count) => logger.info({ ...facts, count }, 'not a valid HTTP request'));
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -87,7 +94,7 @@ function writeRaw(
   socket: Duplex,
   status: number,
   message: string,
-  { headers, newRequestId, logger }: RawReplyOptions,
+  { headers, newRequestId, logRefused }: RawReplyOptions,
   reason = 'UNKNOWN',
 ): void {
   const requestId = newRequestId();
@@ -100,5 +107,5 @@ function writeRaw(
     'x-request-id': requestId,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
-  logger.info({ request_id: requestId, status, reason }, 'not a valid HTTP request');
+  logRefused(reason, { request_id: requestId, status, reason });
 }

@@ -15,16 +15,21 @@ export interface AnswerOptions {
   /** Translates errors of a handler's dependencies, such as the database, into RPC errors; undefined for other errors. */
   readonly explain: (error: unknown) => ConnectError | undefined;
   readonly measure: MeasureCall;
-  readonly logOverload: LogLimited<object>;
+  readonly logRefused: LogLimited<RefusedCall>;
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
 
-/** Logs refused calls of a flood. A line for each of them would cost more than the refusal, and hide all other lines. */
-export const limitOverloads = (logger: Logger): LogLimited<object> =>
-  limitLines((facts: object, count) => logger.warn({ ...facts, count }, 'rpc'));
-
 type ErrorLevel = 'warn' | 'error' | 'info';
+
+interface RefusedCall {
+  readonly level: ErrorLevel;
+  readonly facts: object;
+}
+
+/** Logs refused calls of a flood. A line for each of them would cost more than the refusal, and hide all other lines. */
+export const limitRefusals = (logger: Logger): LogLimited<RefusedCall> =>
+  limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
 
 /** Answers a call, writes its log line, and ensures that every error has a reason. */
 export async function answerCall<Response>(
@@ -98,7 +103,7 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 
 const overload = 'OVERLOADED';
 
-/** Measures a call, and writes its log line. The lines of overloads are limited. */
+/** Measures a call, and writes its log line. The lines of overloads are limited, and of failed calls without a valid token. */
 export function logCall(
   context: CallContext,
   startedAt: number,
@@ -139,7 +144,8 @@ export function logCall(
     ...context.values.get(logFieldsKey),
   };
   logInSpan(context.values.get(spanKey), () => {
-    if (isOverload) options.logOverload(`${facts.rpc} ${caller.role}`, facts);
+    if (isOverload || caller.role === 'anyone')
+      options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: levelOf(error), facts });
     else options.logger[level](facts, 'rpc');
   });
 }

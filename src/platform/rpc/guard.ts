@@ -4,7 +4,7 @@ import {
   abortError,
   answerCall,
   explainFailure,
-  limitOverloads,
+  limitRefusals,
   logCall,
   unlessAborted,
 } from './answer-call.ts';
@@ -21,7 +21,7 @@ import type { ServiceTokens } from './service-tokens.ts';
 import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerRules } from '../tls/peer-certificate.ts';
 
-export interface GuardOptions extends Omit<AnswerOptions, 'logOverload'> {
+export interface GuardOptions extends Omit<AnswerOptions, 'logRefused'> {
   readonly tokens: ServiceTokens;
   /** Undefined when connections carry no certificates. */
   readonly peers?: PeerRules | undefined;
@@ -31,10 +31,10 @@ export interface GuardOptions extends Omit<AnswerOptions, 'logOverload'> {
 
 /**
  * Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. Calls
- * that are refused as OVERLOADED share lines.
+ * that are refused as OVERLOADED share lines, and so do failed calls without a valid token.
  */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
-  const guarding = { ...options, logOverload: limitOverloads(options.logger) };
+  const guarding = { ...options, logRefused: limitRefusals(options.logger) };
   const methods = Object.entries(spec.methods).map(([name, method]) => {
     return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
   });

@@ -178,11 +178,11 @@ describe('the log line of a call', () => {
   });
 });
 
-describe('calls that are refused as OVERLOADED', () => {
+describe('calls of a flood', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  test('share a line a minute, and each is measured', async () => {
+  test('share a line a minute when they are OVERLOADED or without a valid token, and each is measured', async () => {
     const lines: Record<string, unknown>[] = [];
     const measured: EndedCall[] = [];
     const service = rpcService(
@@ -207,13 +207,13 @@ describe('calls that are refused as OVERLOADED', () => {
       measure: (ended) => measured.push(ended),
       explain: () => undefined,
     });
-    const flood = async (name: 'check' | 'watch', count: number): Promise<void> => {
+    const flood = async (name: 'check' | 'watch', count: number, sent = token): Promise<void> => {
       const spec = guarded.methods[name]!;
       const implement = spec.impl as (request: object, context: HandlerContext) => unknown;
       for (let index = 0; index < count; index += 1) {
         const context = createHandlerContext({
           ...{ service: Health, method: spec.method, protocolName: 'grpc', requestMethod: 'POST', url: '/' },
-          requestHeader: { authorization: `Bearer ${token}` },
+          requestHeader: { authorization: `Bearer ${sent}` },
         });
         const returned = implement({}, context);
         await expect(
@@ -224,15 +224,20 @@ describe('calls that are refused as OVERLOADED', () => {
 
     await flood('check', 100);
     await flood('watch', 10);
+    await flood('check', 50, 'not-a-token');
     mock.timers.tick(60_000);
 
     const refused = { level: 'warn', reason: 'OVERLOADED', code: 'resource_exhausted', error: 'too many' };
+    const unknown = { level: 'info', reason: 'INVALID_SERVICE_TOKEN', role: 'anyone', rpc: 'Health/Check' };
     expect(lines).toMatchObject([
       { ...refused, rpc: 'Health/Check', count: 1 },
       { ...refused, rpc: 'Health/Watch', count: 1 },
+      { ...unknown, count: 1 },
       { ...refused, rpc: 'Health/Check', count: 99 },
       { ...refused, rpc: 'Health/Watch', count: 9 },
+      { ...unknown, count: 49 },
     ]);
+    expect(measured).toHaveLength(160);
     expect(measured.filter(({ isOverload }) => isOverload)).toHaveLength(110);
   });
 });
