@@ -137,4 +137,26 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     expect(order?.status).toBe(OrderStatus.PENDING);
     expect(late.reason).toBe('ORDER_NOT_PAYABLE');
   });
+
+  // Twenty recent exchanges delay the next query. What is recent is decided by the times in their ids.
+  test("stores exchanges with the database's time, from reports and from callbacks", async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'C-1', phone: newPhone() });
+    const leased = await desk.take(payment);
+    const payments = clientOf(PaymentAttemptService, 'wallets');
+    const attempt = { merchantId, paymentAttemptId: payment.attemptId };
+
+    await payments.recordPaymentOutcome({
+      ...{ ...attempt, leaseId: leased.leaseId, outcome: outcomes.pending('r-1') },
+      exchanges: [{ purpose: 'initiate' }],
+    });
+    await payments.hastenPaymentAttempt({ ...attempt, exchange: { purpose: 'callback' } });
+
+    const stored = await desk.query(
+      `select uuid_extract_timestamp(id) between now() - interval '30 minutes' and now() + interval '1 second' as now
+       from core.wallet_exchanges where payment_attempt_id = $1`,
+      [storedId('pat', payment.attemptId)],
+    );
+    expect(stored).toEqual([{ now: true }, { now: true }]);
+  });
 });
