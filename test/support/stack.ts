@@ -11,6 +11,7 @@ import type { Role } from '../../src/contract/roles.ts';
 import { roles } from '../../src/contract/roles.ts';
 import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
+import { hangMs } from './wait-until.ts';
 import { startInline } from './inline-process.ts';
 import { demoWallets, walletsOfCore } from './simulated-wallets.ts';
 import { openStackGround } from './stack-ground.ts';
@@ -307,6 +308,9 @@ const webhookAddressesOf = (processes: readonly GatehouseProcess[]): string =>
 const several = <T>(count: number, start: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, start));
 
+/** For calls that prepare a test: their default deadline would judge the speed of the machine. */
+const patient = { timeoutMs: hangMs };
+
 function createMerchantWith(
   merchants: Client<typeof MerchantService>,
   apiKeys: Client<typeof ApiKeyService>,
@@ -317,19 +321,18 @@ function createMerchantWith(
     signsWebhooks = false,
     merchantId = '',
   } = {}): Promise<TestMerchant> => {
-    const { merchant } = await merchants.createMerchant({
-      name: 'Test Shop',
-      productionActivated,
-      merchantId,
-    });
+    const { merchant } = await merchants.createMerchant(
+      { name: 'Test Shop', productionActivated, merchantId },
+      patient,
+    );
     const id = merchant?.merchantId ?? '';
     const [test, live] = await Promise.all([
-      apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }),
-      apiKeys.issueApiKey({ merchantId: id, environment: Environment.PRODUCTION }),
+      apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }, patient),
+      apiKeys.issueApiKey({ merchantId: id, environment: Environment.PRODUCTION }, patient),
     ]);
     if (signsWebhooks)
       for (const environment of [Environment.SANDBOX, Environment.PRODUCTION])
-        await webhooks().rotateSigningSecret({ merchantId: id, environment });
+        await webhooks().rotateSigningSecret({ merchantId: id, environment }, patient);
     return { id, testKey: test.secret, liveKey: live.secret };
   };
 }
