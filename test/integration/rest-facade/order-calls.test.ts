@@ -12,9 +12,13 @@ import { rpcError } from '../../../src/contract/error-reason.ts';
 import { reasonOf, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 
-const callsOn = (core: Partial<ServiceImpl<typeof OrderService>>, nowMs = () => performance.now()) => {
+const callsOn = (
+  core: Partial<ServiceImpl<typeof OrderService>>,
+  nowMs = () => performance.now(),
+  send = (): Promise<undefined> => Promise.resolve(undefined),
+) => {
   const transport = createRouterTransport((router) => void router.service(OrderService, core));
-  const streams = { send: () => Promise.resolve(undefined) };
+  const streams = { send };
   return createOrderCalls({ orders: createClient(OrderService, transport), streams, nowMs });
 };
 
@@ -99,6 +103,19 @@ describe('the frequent calls', () => {
     );
 
     expect(failures).toMatchObject([{ reason: 'DATABASE_UNAVAILABLE' }, { reason: 'DATABASE_UNAVAILABLE' }]);
+  });
+
+  test('a batch that a stream answers with UNAVAILABLE is sent as a call to any core, and no other failed one is', async () => {
+    const { core, alone } = notingCore();
+    const failing = (error: ConnectError) => callsOn(core, undefined, () => Promise.reject(error));
+    const unavailable = failing(rpcError('DATABASE_UNAVAILABLE', 'the database does not answer'));
+    const broken = failing(rpcError('INTERNAL', 'an unexpected error'));
+
+    expect((await unavailable.register({ orderNumber: 'a' }, 'request-1')).checkoutUrl).toBe('url of a');
+    expect(await failureOf(broken.register({ orderNumber: 'b' }, 'request-2'))).toMatchObject({
+      reason: 'INTERNAL',
+    });
+    expect(alone.map(({ request }) => request.orderNumber)).toEqual(['a']);
   });
 
   test('answers that core left out are errors', async () => {

@@ -379,6 +379,30 @@ describe('a notification', () => {
     },
   );
 
+  const formOf = (text: string): string => encodeURIComponent(text);
+  test.each<[string, (signed: Record<string, string>) => string]>([
+    ['a form', (signed) => new URLSearchParams(signed).toString()],
+    ['a form whose only name is the JSON', (signed) => formOf(JSON.stringify(signed))],
+    [
+      'such a form in which the padding of the signature is not escaped',
+      (signed) => formOf(JSON.stringify(signed)).replaceAll('%3D', '='),
+    ],
+  ])('is read from %s', (_what, bodyOf) => {
+    const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), 'pss');
+
+    expect(parse(bodyOf({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
+      claim: 'completed',
+      claimedRequestId: orderId(attemptId),
+    });
+  });
+
+  test('that is neither JSON nor a form claims nothing, and is still a reason to query', () => {
+    const hint = parse('{"merch_order_id":');
+
+    expect(hint).toMatchObject({ lookNow: true, claim: 'unreadable', reply: { status: 200 } });
+    expect(hint.exchange.problem).toMatch(/neither JSON nor a form/);
+  });
+
   test.each([
     ['without a signature', {}],
     [

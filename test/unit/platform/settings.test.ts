@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
+import { readCheckoutSettings } from '../../../src/checkout/settings.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 import { readCoreSettings } from '../../../src/core/settings.ts';
 import { readLocalSettings } from '../../../src/main/local/settings.ts';
@@ -29,6 +30,7 @@ const webhooks = {
 const readers = {
   core: (own: ProcessEnvironment): object => readCoreSettings({ ...core, ...own }),
   'rest-facade': (own: ProcessEnvironment): object => readRestFacadeSettings({ ...facade, ...own }),
+  checkout: (own: ProcessEnvironment): object => readCheckoutSettings({ ...facade, ...own }),
   webhooks: (own: ProcessEnvironment): object => readWebhooksSettings({ ...webhooks, ...own }),
   cli: (own: ProcessEnvironment): object => readCliSettings(own),
   local: (own: ProcessEnvironment): object => readLocalSettings(own),
@@ -136,6 +138,12 @@ const settings: readonly Setting[] = [
     good: { 'https://pay.example/': 'https://pay.example' },
     bad: ['pay.example', 'ftp://pay.example', 'javascript:alert(1)'],
     advice: /must be a URL starting with http:\/\/ or https:\/\//,
+  },
+  {
+    ...{ name: 'GATEHOUSE_TIME_ZONE', of: 'checkout', standard: 'Africa/Addis_Ababa' },
+    good: { 'europe/berlin': 'Europe/Berlin', UTC: 'UTC' },
+    bad: ['Addis Ababa', 'EAT+3', 'local'],
+    advice: /must be the name of a time zone such as Africa\/Addis_Ababa or UTC/,
   },
   {
     ...{ name: 'GATEHOUSE_CURRENCIES', of: 'core', standard: ['ETB', 'USD'] },
