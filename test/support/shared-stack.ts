@@ -84,9 +84,16 @@ export const sharedConnection = (url: () => string): pg.Client =>
 
 export const sharedPool = (url: () => string, max: number): pg.Pool =>
   shared(
-    () => Promise.resolve(new pg.Pool({ connectionString: url(), max })),
+    () => Promise.resolve(openPool({ connectionString: url(), max })),
     (pool) => pool.end(),
   );
+
+/** A pool whose database may be dropped while the server still ends the pool's connections. */
+export function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
 
 /** The database as core opens it. `name` is the name of the connections in PostgreSQL. */
 export const sharedCoreDatabase = (name: string, url: () => string, poolSize: number): Database =>

@@ -122,17 +122,20 @@ export async function followStream(
   const readMessages = (from: number) => read(from, Math.min(range.last, from + chunk - 1));
 
   let start = Math.max(range.first, range.last - chunk + 1);
-  let beginsInDatabase: boolean;
+  let beginsInDatabase = false;
   for (;;) {
     const events = eventsOf(await readMessages(start), lineage);
     const [first] = events;
-    const known = await areKnown(pool, events);
-    const isBefore = (time: Date): boolean =>
-      first?.event.occurTime !== undefined && timestampDate(first.event.occurTime) <= time;
-    beginsInDatabase =
-      (known[0] === true && isBefore(lostFrom)) || (first?.previous.xid === '0' && isBefore(noticedAt));
-    const reachesBack = first !== undefined && first.storedAt < since && known.every(Boolean);
-    if (reachesBack || start === range.first) break;
+    // A chunk may have events of other databases only. The oldest event of this one is then in a later chunk.
+    if (first !== undefined) {
+      const known = await areKnown(pool, events);
+      const isBefore = (time: Date): boolean =>
+        first.event.occurTime !== undefined && timestampDate(first.event.occurTime) <= time;
+      beginsInDatabase =
+        (known[0] === true && isBefore(lostFrom)) || (first.previous.xid === '0' && isBefore(noticedAt));
+      if (first.storedAt < since && known.every(Boolean)) break;
+    }
+    if (start === range.first) break;
     start = Math.max(range.first, start - chunk);
   }
   let latest: EventCursor | undefined;

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { openDatabaseClock } from '../../../src/platform/database/database-clock.ts';
-import { sharedTestDatabase, sharedPool } from '../../support/shared-stack.ts';
+import { openPool, sharedTestDatabase, sharedPool } from '../../support/shared-stack.ts';
 
 const database = sharedTestDatabase();
 const pool = sharedPool(() => database.url, 1);
@@ -38,7 +37,7 @@ test.each([
 });
 
 test('the clock keeps its time when the database does not answer', async () => {
-  const ending = new pg.Pool({ connectionString: database.url, max: 1 });
+  const ending = openPool({ connectionString: database.url, max: 1 });
   const { now, adjust } = await openDatabaseClock(ending, () => performance.now());
   const told = now().getTime();
   await ending.end();
