@@ -288,6 +288,28 @@ describe('tracing', () => {
     expect(call).toMatchObject({ traceId: linked.sentTogether.traceId, kind: 'server' });
   });
 
+  test('keeps an order out of the trace of another one that shares its batch', async () => {
+    const traceparents = [`00-${randomHex(16)}-${randomHex(8)}-01`, ''];
+    const orderNumbers = traceparents.map(() => `t-${randomHex(6)}`);
+    const requests = orderNumbers.map((orderNumber) => ({
+      merchantId: merchant.id,
+      environment: Environment.SANDBOX,
+      orderNumber,
+      amount: '100.50',
+      currency: 'ETB',
+      reason: 'Two pairs of shoes',
+      customerPhone: '0911223344',
+      returnUrl: 'https://shop.example/back',
+    }));
+    const headers = { traceparent: traceparents[0] ?? '' };
+    await stack.client(OrderService, 'facade').batchRegisterOrders({ requests, traceparents }, { headers });
+    const [recorded = [], other = []] = await Promise.all(orderNumbers.map(eventsOf));
+    expect(recorded.map(({ traceparent }) => traceparent.slice(0, 35))).toEqual([
+      headers.traceparent.slice(0, 35),
+    ]);
+    expect(other.map(({ traceparent }) => traceparent)).toEqual(['']);
+  });
+
   test('follows the sampling of internal callers over Connect, and of no caller without a token', async () => {
     const headers = (traceId: string) => ({ traceparent: `00-${traceId}-${randomHex(8)}-01` });
     const [known, unknown] = [randomHex(16), randomHex(16)];

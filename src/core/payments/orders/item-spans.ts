@@ -1,13 +1,13 @@
 import { spanKey } from '../../../platform/rpc/call-context.ts';
 import type { CallContext } from '../../../platform/rpc/call-context.ts';
-import { untilEnd } from '../../../platform/tracing/span.ts';
+import { runInSpan, untilEnd } from '../../../platform/tracing/span.ts';
 import { parseTraceparent } from '../../../platform/tracing/trace-context.ts';
 
 type InOwnTrace<Request> = <Response>(request: Request, answer: () => Promise<Response>) => Promise<Response>;
 
 /**
  * Answers each request of a batch in a span of the request's own trace, which refers to the span of the batch. A request whose
- * trace is not recorded is answered in the span of the batch.
+ * trace is not recorded is answered in no span: that of the batch belongs to the trace of another request.
  */
 export function itemSpans<Request extends object>(
   context: CallContext,
@@ -23,6 +23,8 @@ export function itemSpans<Request extends object>(
   const links = batch.context.isSampled ? [batch.context] : [];
   return (request, answer) => {
     const parent = parents.get(request);
-    return parent?.isSampled !== true ? answer() : untilEnd(batch.begin(name, { parent, links }), answer);
+    return parent?.isSampled === true
+      ? untilEnd(batch.begin(name, { parent, links }), answer)
+      : runInSpan(undefined, answer);
   };
 }
