@@ -37,7 +37,7 @@ const get = async (order: HostedOrder, secret = '') =>
 const rowsOf = (order: HostedOrder) =>
   Promise.all(
     ['orders o where id', 'payment_attempts o where order_id', 'order_events o where order_id'].map((from) =>
-      desk.query(`select o.*, o.xmin::text from core.${from} = $1 order by 1, 2, 3`, [
+      desk.query(`select o.*, o.xmin::text from core.${from} = $1 order by o.ctid`, [
         storedId('ord', order.orderId),
       ]),
     ),
