@@ -23,7 +23,7 @@ import { chooseLanguage } from '../platform/http/language-cookie.ts';
 import { pageHeaders } from '../platform/http/page-headers.ts';
 import { PageProblem } from './page-problem.ts';
 import { createRenderer } from './render.ts';
-import { logWhenOver } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 import { createPaymentLimit } from './payment-limit.ts';
 import type { PaymentLimitSettings } from './payment-limit.ts';
 import { createSendPage } from './send-page.ts';
@@ -72,9 +72,10 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   const { baseUrl } = options;
   const isSecure = (): boolean => baseUrl().startsWith('https:');
   const prefix = (): string => new URL(baseUrl()).pathname.replace(/\/$/, '');
+  const logWhenOver = createRequestLog(options);
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(pageHeaders(ownHeaders, isSecure())).header('x-request-id', request.id);
-    logWhenOver(request, reply, options);
+    logWhenOver(request, reply);
   };
   const assets = await readAssets();
   const sendPage = createSendPage(createRenderer(assets), prefix);

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logLineWhenOver } from '../platform/http/request-line.ts';
+import { createRequestLines } from '../platform/http/request-line.ts';
 import type { Logger } from '../platform/logger.ts';
 
 declare module 'fastify' {
@@ -23,19 +23,29 @@ export interface RequestFacts {
   cause?: unknown;
 }
 
-/** Like `logLineWhenOver`. The line has the route instead of the path, because the path contains the token. */
-export function logWhenOver(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { logger, monotonicMs }: { logger: Logger; monotonicMs: () => number },
-): void {
-  const found: RequestFacts = {};
-  request.checkoutFacts = found;
-  const facts = () => {
-    const { orderId, merchantId, stage, phone, reason, cause } = found;
-    return { order_id: orderId, merchant_id: merchantId, stage, phone, reason, cause };
+/**
+ * Like `createRequestLines`. The line has the route instead of the path, because the path contains the token. Requests without a valid
+ * token share lines.
+ */
+export function createRequestLog({
+  logger,
+  monotonicMs: nowMs,
+}: {
+  readonly logger: Logger;
+  readonly monotonicMs: () => number;
+}) {
+  const logLineWhenOver = createRequestLines({ logger, nowMs });
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const found: RequestFacts = {};
+    request.checkoutFacts = found;
+    logLineWhenOver(request, reply, {
+      facts: () => {
+        const { orderId, merchantId, stage, phone, reason, cause } = found;
+        return { order_id: orderId, merchant_id: merchantId, stage, phone, reason, cause };
+      },
+      sharedAs: () => (found.orderId === undefined ? `${found.reason}` : undefined),
+    });
   };
-  logLineWhenOver(request, reply, { logger, nowMs: monotonicMs, facts });
 }
 
 /** Adds facts to the request's log line. */

@@ -56,7 +56,7 @@ import { addRefundApproval } from './refunds/add-refund-approval.ts';
 import { addRefundForm } from './refunds/add-refund-form.ts';
 import { addRefunds } from './refunds/add-refunds.ts';
 import { createRender } from './render.ts';
-import { logWhenOver } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 import { createSendPage } from './send-page.ts';
 import { addSessions } from './session/session-plugin.ts';
 import { createSessionStore } from './session/session-store.ts';
@@ -109,9 +109,10 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   const isSecure = options.baseUrl?.startsWith('https:') ?? false;
   const headers = pageHeaders(ownHeaders, isSecure);
   const assets = await readAssets();
+  const logWhenOver = createRequestLog(options);
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(headers).header('x-request-id', request.id);
-    logWhenOver(request, reply, options);
+    logWhenOver(request, reply);
   };
   const app = Fastify({
     ...edgeServerOptions(options),

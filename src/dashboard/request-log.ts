@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logLineWhenOver } from '../platform/http/request-line.ts';
+import { createRequestLines } from '../platform/http/request-line.ts';
 import type { Logger } from '../platform/logger.ts';
 
 declare module 'fastify' {
@@ -19,19 +19,29 @@ export interface RequestFacts {
   cause?: unknown;
 }
 
-/** As `logLineWhenOver`. It logs the route and not the path, because paths contain one-time links. */
-export function logWhenOver(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { logger, monotonicMs }: { logger: Logger; monotonicMs: () => number },
-): void {
-  const found: RequestFacts = {};
-  request.dashboardFacts = found;
-  const facts = () => {
-    const { userId, merchantId, reason, cause } = found;
-    return { user_id: userId, merchant_id: merchantId, reason, cause };
+/**
+ * As `createRequestLines`. It logs the route and not the path, because paths contain one-time links. Requests without a session share
+ * lines.
+ */
+export function createRequestLog({
+  logger,
+  monotonicMs: nowMs,
+}: {
+  readonly logger: Logger;
+  readonly monotonicMs: () => number;
+}) {
+  const logLineWhenOver = createRequestLines({ logger, nowMs });
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const found: RequestFacts = {};
+    request.dashboardFacts = found;
+    logLineWhenOver(request, reply, {
+      facts: () => {
+        const { userId, merchantId, reason, cause } = found;
+        return { user_id: userId, merchant_id: merchantId, reason, cause };
+      },
+      sharedAs: () => (found.userId === undefined ? `${found.reason}` : undefined),
+    });
   };
-  logLineWhenOver(request, reply, { logger, nowMs: monotonicMs, facts });
 }
 
 /** Adds fields to the request's log line. */

@@ -1,7 +1,9 @@
 const everyMs = 60_000;
 
 interface Held<Facts> {
-  /** How many times it happened since the last line. */
+  /** How many lines were written since the minute began. */
+  lines: number;
+  /** How many times it happened without a line. */
   count: number;
   latest: Facts;
 }
@@ -10,10 +12,13 @@ interface Held<Facts> {
 export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
 
 /**
- * Limits log lines about what outsiders can cause as often as they like. The first of a kind is logged at once. Later ones are counted,
- * and logged together at most once a minute, with the latest facts and their number.
+ * Limits log lines about what outsiders can cause as often as they like. The first of a kind are logged at once, up to `linesPerMinute`.
+ * Later ones are counted, and logged together at most once a minute, with the latest facts and their number.
  */
-export function limitLines<Facts>(log: (facts: Facts, count: number) => void): LogLimited<Facts> {
+export function limitLines<Facts>(
+  log: (facts: Facts, count: number) => void,
+  linesPerMinute = 1,
+): LogLimited<Facts> {
   const kinds = new Map<string, Held<Facts>>();
   const logHeld = (kind: string, held: Held<Facts>): void => {
     if (held.count === 0) {
@@ -22,6 +27,7 @@ export function limitLines<Facts>(log: (facts: Facts, count: number) => void): L
     }
     log(held.latest, held.count);
     held.count = 0;
+    held.lines = 1;
     wait(kind, held);
   };
   const wait = (kind: string, held: Held<Facts>): void => {
@@ -29,13 +35,17 @@ export function limitLines<Facts>(log: (facts: Facts, count: number) => void): L
   };
   return (kind, facts) => {
     const held = kinds.get(kind);
-    if (held !== undefined) {
+    if (held !== undefined && held.lines >= linesPerMinute) {
       held.count += 1;
       held.latest = facts;
       return;
     }
     log(facts, 1);
-    const begun = { count: 0, latest: facts };
+    if (held !== undefined) {
+      held.lines += 1;
+      return;
+    }
+    const begun = { lines: 1, count: 0, latest: facts };
     kinds.set(kind, begun);
     wait(kind, begun);
   };

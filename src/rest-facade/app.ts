@@ -34,7 +34,7 @@ import { createOrderWaits } from './order-waits.ts';
 import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
-import { logWhenOver } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
 import type { WaitingSlots } from './waiting-slots.ts';
@@ -111,9 +111,10 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
   const edge = { ...options, rawHeaders: safeHeaders, tracedFrom: 'preValidation' } as const;
+  const logWhenOver = createRequestLog(options);
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(safeHeaders).header('x-request-id', request.id);
-    logWhenOver(request, reply, options);
+    logWhenOver(request, reply);
   };
   const app = Fastify({
     ...edgeServerOptions(edge),

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logLineWhenOver } from '../platform/http/request-line.ts';
-import type { Logger } from '../platform/logger.ts';
+import { createRequestLines } from '../platform/http/request-line.ts';
+import type { RequestLineOptions } from '../platform/http/request-line.ts';
 import { maskSensitive } from '../platform/mask-sensitive.ts';
 
 declare module 'fastify' {
@@ -27,25 +27,38 @@ export interface RequestFacts {
 
 const maxPathLength = 128;
 
-/** Like `logLineWhenOver`, for one environment's listener. */
-export function logWhenOver(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { logger, environment, nowMs }: { logger: Logger; environment: string; nowMs: () => number },
-): void {
-  const found: RequestFacts = { startedMs: nowMs() };
-  request.logged = found;
-  const facts = () => ({
-    environment,
-    path: pathOf(request),
-    merchant_id: found.merchantId,
-    api_key_id: found.apiKeyId,
-    order_number: found.orderNumber,
-    reason: found.reason,
-    issues: found.issues,
-    cause: found.cause,
-  });
-  logLineWhenOver(request, reply, { logger, nowMs, facts });
+/** Reasons for which a request of a known key is refused before it counts, or because too many counted. */
+const beforeBody = new Set(['KEY_RATE_LIMITED', 'MERCHANT_SUSPENDED', 'PRODUCTION_NOT_ACTIVATED']);
+
+/**
+ * Like `createRequestLines`, for one environment's listener. Requests that are refused before their body is read share lines, because
+ * nothing else limits their number.
+ */
+export function createRequestLog({
+  environment,
+  ...options
+}: RequestLineOptions & { readonly environment: string }) {
+  const logLineWhenOver = createRequestLines(options);
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const found: RequestFacts = { startedMs: options.nowMs() };
+    request.logged = found;
+    logLineWhenOver(request, reply, {
+      facts: () => ({
+        environment,
+        path: pathOf(request),
+        merchant_id: found.merchantId,
+        api_key_id: found.apiKeyId,
+        order_number: found.orderNumber,
+        reason: found.reason,
+        issues: found.issues,
+        cause: found.cause,
+      }),
+      sharedAs: () =>
+        found.apiKeyId === undefined || beforeBody.has(found.reason ?? '')
+          ? `${found.apiKeyId} ${found.reason}`
+          : undefined,
+    });
+  };
 }
 
 /** Most paths are those of a route, which contain nothing of a client. */

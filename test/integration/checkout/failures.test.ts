@@ -82,6 +82,16 @@ describe('while core cannot answer', () => {
     );
     expect(JSON.stringify(log)).not.toContain(token);
   });
+
+  test('requests with unknown links share log lines', async () => {
+    const { log, page, close } = (running = await startCheckoutOverRpc(
+      failing(rpcError('CHECKOUT_NOT_FOUND', 'unknown')),
+    ));
+    for (let number = 0; number < 25; number += 1) await createCustomer().get(page);
+    await close();
+
+    expect(log.filter(({ msg }) => msg === 'request')).toHaveLength(20);
+  });
 });
 
 test.each([

@@ -5,6 +5,7 @@ import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
 
 const stack = sharedStack({ facades: 0, dashboards: 1 });
@@ -128,7 +129,7 @@ describe('a session', () => {
     await visitor.post('/sign-out');
     await visitor.signIn(user);
     const before = visitor.cookies.get(sessionCookie) ?? '';
-    await visitor.get('/confirm');
+    await visitor.get('/reset');
     await visitor.post('/confirm', { password: user.password });
     const old = desk.visitor();
     old.cookies.set(sessionCookie, before);
@@ -293,7 +294,7 @@ describe('a page that opens access to payments', () => {
     await desk.age(visitor, stepUpMs + 1_000);
 
     const asked = await visitor.post(keysPage(), { label: 'after a proof' });
-    await visitor.get('/confirm');
+    await visitor.get('/reset');
     const wrong = await visitor.post('/confirm', { password: 'not mine at all' });
     const right = await visitor.post('/confirm', { password: user.password });
     const shown = await visitor.get('/carry-on');
@@ -412,4 +413,17 @@ test('operators see the audit log of each other, and of every merchant', async (
   for (const { email } of [colleague, user, operator])
     expect(rows).toContainEqual({ who: email, what: `${email} signed in with a password.` });
   expect(await signInsOf(operator)).toEqual([]);
+});
+
+test('requests without a session share log lines', async () => {
+  const visitor = desk.visitor();
+  for (let number = 0; number < 25; number += 1) await visitor.get('/reset');
+  await visitor.post('/sign-in', { ...(await desk.users.member(merchant.id)) });
+  await visitor.get('/account');
+  const lines = await waitUntil('the last line is there', () => {
+    const log = stack.dashboards[0]?.process.log ?? [];
+    return log.some(({ route, status }) => route === '/account' && status === 200) ? log : undefined;
+  });
+
+  expect(lines.filter(({ method, route }) => method === 'GET' && route === '/reset').length).toBe(20);
 });

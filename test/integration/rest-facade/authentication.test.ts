@@ -325,3 +325,32 @@ describe('limits', () => {
       expect((await send(`${url}/api/v1/verify`, { method: 'POST' })).status).toBe(401);
   });
 });
+
+test('requests that are refused before their body is read share log lines', async () => {
+  const { facade, verify } = await facadeKnowing((apiKey) => {
+    if (apiKey === 'suspended')
+      throw rpcError('MERCHANT_SUSPENDED', 'no', {
+        metadata: { merchant_id: 'mer_2', api_key_id: 'key_2' },
+      });
+    return apiKey === 'good' ? good : refuse();
+  }, {});
+  for (let number = 0; number < 25; number += 1) {
+    await verify('');
+    await verify('bad');
+    await verify('suspended');
+    await verify('good');
+    await send(`${facade.url}/nowhere`);
+  }
+  await facade.app.close();
+
+  const written = facade.log.filter(({ msg }) => msg === 'request');
+  const linesOf = (facts: object): number =>
+    written.filter((line) => Object.entries(facts).every(([name, value]) => line[name] === value)).length;
+  expect({
+    missing: linesOf({ reason: 'NO_API_KEY' }),
+    unknown: linesOf({ reason: 'INVALID_API_KEY' }),
+    suspended: linesOf({ reason: 'MERCHANT_SUSPENDED' }),
+    nowhere: linesOf({ method: 'GET' }),
+    accepted: linesOf({ reason: 'ORDER_NOT_FOUND' }),
+  }).toEqual({ missing: 20, unknown: 20, suspended: 20, nowhere: 20, accepted: 25 });
+});

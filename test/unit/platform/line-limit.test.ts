@@ -39,3 +39,18 @@ test('after a minute without a line, the next one is written at once', () => {
 
   expect(lines).toEqual(['first', 'second', 'third']);
 });
+
+test('more than one line in a minute is written, where the limit allows', () => {
+  const lines: [facts: number, count: number][] = [];
+  const log = limitLines((facts: number, count) => lines.push([facts, count]), 2);
+  for (let number = 1; number <= 5; number += 1) log('scan', number);
+  mock.timers.tick(minuteMs);
+  log('scan', 6);
+
+  expect(lines).toEqual([
+    [1, 1],
+    [2, 1],
+    [5, 3],
+    [6, 1],
+  ]);
+});
