@@ -129,7 +129,7 @@ describe('a session', () => {
     await visitor.post('/sign-out');
     await visitor.signIn(user);
     const before = visitor.cookies.get(sessionCookie) ?? '';
-    await visitor.get('/reset');
+    await visitor.get('/confirm');
     await visitor.post('/confirm', { password: user.password });
     const old = desk.visitor();
     old.cookies.set(sessionCookie, before);
@@ -294,7 +294,7 @@ describe('a page that opens access to payments', () => {
     await desk.age(visitor, stepUpMs + 1_000);
 
     const asked = await visitor.post(keysPage(), { label: 'after a proof' });
-    await visitor.get('/reset');
+    await visitor.get('/confirm');
     const wrong = await visitor.post('/confirm', { password: 'not mine at all' });
     const right = await visitor.post('/confirm', { password: user.password });
     const shown = await visitor.get('/carry-on');
