@@ -137,6 +137,12 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
         'this server is a standby, which accepts no orders',
         'point GATEHOUSE_DATABASE_URL at the primary',
       ];
+    case CheckFinding.READ_ONLY:
+      return [
+        'default_transaction_read_only is on, so no order and no payment can be stored',
+        'find out why, such as a full disk at a database provider, and turn it off for the server, the database and the role. ' +
+          'All processes continue without a restart',
+      ];
     case CheckFinding.NOT_DURABLE:
       return [
         `fsync is ${fsync}, synchronous_commit is ${synchronousCommit}: a crash can lose acknowledged orders`,

@@ -79,7 +79,9 @@ interface DatabaseSettings {
   readonly version: string;
   readonly fsync: string;
   readonly commit: string;
-  readonly readonly: boolean;
+  readonly standby: boolean;
+  /** Writes are refused. */
+  readonly readonly: string;
   /** A failed statement, or the row that it concerns, would be in PostgreSQL's log. */
   readonly logsValues: boolean;
 }
@@ -88,7 +90,8 @@ async function checkDatabase({ database }: ChecksParts): Promise<Check> {
   const rows = await runStatement<DatabaseSettings>(database.pool, {
     text: `
 select current_setting('server_version') as version, current_setting('fsync') as fsync,
-  current_setting('synchronous_commit') as commit, pg_is_in_recovery() as readonly,
+  current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby,
+  current_setting('transaction_read_only') as readonly,
   current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
     or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
   });
@@ -97,7 +100,8 @@ select current_setting('server_version') as version, current_setting('fsync') as
   const { version, fsync, commit } = row;
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
   const facts = { facts: { case: 'database', value } } as const;
-  if (row.readonly) return failed(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
+  if (row.standby) return failed(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
+  if (row.readonly === 'on') return failed(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
   if (fsync !== 'on' || commit === 'off')
     return failed(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
   if (row.logsValues) return warning(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);

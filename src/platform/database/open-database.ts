@@ -9,6 +9,7 @@ import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
+import { closeReadOnlyConnections } from './read-only-connections.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -74,6 +75,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
         if (ssl !== undefined) created.options.ssl = ssl;
         closeSilentConnections(created, silenceMs);
         takeBackEnded(created);
+        closeReadOnlyConnections(created);
       },
     },
     migrations: {

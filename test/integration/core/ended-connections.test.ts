@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { checkText } from '../../../src/contract/check-text.ts';
+import { runChecks } from '../../../src/core/diagnostics/run-checks.ts';
+import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
@@ -94,6 +97,30 @@ describe('a connection', () => {
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
     await expectWholePool();
+  });
+
+  test('that refuses a write because the server is read-only is replaced, and doctor names the cause', async () => {
+    const setReadOnly = async (setting: 'set default_transaction_read_only = on' | 'reset all') => {
+      const client = await database.pool.connect();
+      await client.query(
+        `begin read write; alter database ${new URL(server.url).pathname.slice(1)} ${setting}; commit`,
+      );
+      client.release();
+    };
+    const write = () => database.fork().transactional((em) => em.execute('create table written ()'));
+    await setReadOnly('set default_transaction_read_only = on');
+    proxy.cutAll();
+    await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
+    const parts = { database, isBrokerConnected: () => true, stream: 'ORDERS', now: () => new Date() };
+
+    const error = await write().catch(explainDatabaseError);
+    const [finding] = await runChecks(parts);
+    await setReadOnly('reset all');
+
+    expect(error).toMatchObject({ rawMessage: expect.stringContaining('the database does not answer') });
+    expect(checkText(finding!).detail).toContain('default_transaction_read_only is on');
+    for (let attempt = 0; attempt < poolSize; attempt += 1) await write().catch(() => undefined);
+    await expect(write()).resolves.toEqual([]);
   });
 
   test.each(moments)('that is cut %s while it is being opened takes no slot of the pool', async (moment) => {

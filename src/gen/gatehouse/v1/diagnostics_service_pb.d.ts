@@ -923,6 +923,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_MERCHANTS_LOST = 20;
    */
   MERCHANTS_LOST = 20,
+
+  /**
+   * The database refuses writes, although it is no standby.
+   *
+   * @generated from enum value: CHECK_FINDING_READ_ONLY = 21;
+   */
+  READ_ONLY = 21,
 }
 
 /**
