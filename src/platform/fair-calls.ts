@@ -6,6 +6,8 @@ export interface FairCallsOptions {
   readonly maxRunning: number;
   /** A further call is refused when this many calls of the same owner and part wait. */
   readonly maxWaiting: number;
+  /** A further call is refused when this many calls of the same owner wait, of all its parts. No limit by default. */
+  readonly maxWaitingOfOwner?: number;
 }
 
 export interface CallOwner {
@@ -26,7 +28,11 @@ export type FairCalls = <T>(owner: CallOwner, signal: Leaving, call: () => Promi
  * two get a third each. Owners take turns, and so do the parts of an owner within its turns. Calls of one part begin in their
  * order.
  */
-export function createFairCalls({ maxRunning, maxWaiting }: FairCallsOptions): FairCalls {
+export function createFairCalls({
+  maxRunning,
+  maxWaiting,
+  maxWaitingOfOwner = Infinity,
+}: FairCallsOptions): FairCalls {
   const running = new Map<string, number>();
   /** The owner whose turn is next is first, and so is the part of each owner. */
   const waiting = new Map<string, Map<string, (() => void)[]>>();
@@ -57,6 +63,8 @@ export function createFairCalls({ maxRunning, maxWaiting }: FairCallsOptions): F
     }
     const own = parts?.get(part) ?? [];
     if (own.length >= maxWaiting) throw overloaded();
+    // Not counted without need, because an owner may have many parts.
+    if (maxWaitingOfOwner !== Infinity && waitingIn(parts) >= maxWaitingOfOwner) throw overloaded();
     return new Promise((resolve) => {
       own.push(() => {
         count(owner, 1);
@@ -77,6 +85,9 @@ export function createFairCalls({ maxRunning, maxWaiting }: FairCallsOptions): F
     }
   };
 }
+
+const waitingIn = (parts: ReadonlyMap<string, readonly unknown[]> = new Map()): number =>
+  [...parts.values()].flat().length;
 
 /** Removes the first call of the first part, and moves the part behind the others. */
 function takeFirst(parts: Map<string, (() => void)[]>): (() => void) | undefined {

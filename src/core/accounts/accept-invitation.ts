@@ -74,6 +74,7 @@ async function prove(
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
   const trial = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };
+  const owner = { kind: 'known', emailKey } as const;
   await tries.requireNetworkTries(trial);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
@@ -81,7 +82,7 @@ async function prove(
   });
   const proof = await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
     await tries.countPassword(trial);
-    const isRight = await passwords.matches(acceptance.password, account?.passwordHash, signal);
+    const isRight = await passwords.matches(acceptance.password, account?.passwordHash, owner, signal);
     if (account !== null && account.disabledAt == null && isRight) return 'has_account';
     if (account === null && fields.ok) return fields.value;
     throw rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
@@ -91,7 +92,7 @@ async function prove(
   });
   await tries.passwordWasRight(trial);
   if (proof === 'has_account') return proof;
-  const passwordHash = await passwords.hash(proof.password, signal);
+  const passwordHash = await passwords.hash(proof.password, owner, signal);
   return { name: proof.name, language: acceptance.language, passwordHash };
 }
 

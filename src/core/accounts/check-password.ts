@@ -41,8 +41,8 @@ export async function checkPassword(
   const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
   const row = await recordingRefusal(parts, by, { ...trial, user: found }, async () => {
-    await tries.countPassword(trial);
-    const isRight = await passwords.matches(password, found?.passwordHash, signal);
+    const owner = await tries.countPassword(trial);
+    const isRight = await passwords.matches(password, found?.passwordHash, owner, signal);
     if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
     return found;
   });
@@ -80,10 +80,11 @@ export async function changePassword(
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
   const trial = { emailKey: before.emailKey, remoteAddress: '', browserSecret: '' };
   await tries.countPassword(trial);
-  if (!(await passwords.matches(currentPassword, before.passwordHash, signal)) || before.disabledAt != null)
-    throw wrongCredentials();
+  const owner = { kind: 'known', emailKey: before.emailKey } as const;
+  const isRight = await passwords.matches(currentPassword, before.passwordHash, owner, signal);
+  if (!isRight || before.disabledAt != null) throw wrongCredentials();
   await tries.passwordWasRight(trial);
-  const passwordHash = await passwords.hash(password, signal);
+  const passwordHash = await passwords.hash(password, owner, signal);
   await database.fork().transactional(async (em) => {
     const at = now();
     const user = await lockUser(em, userId);

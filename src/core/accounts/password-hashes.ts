@@ -1,42 +1,53 @@
 import { hash, verify } from '@node-rs/argon2';
-import { createBatcher } from '../../platform/batcher.ts';
 import type { Leaving } from '../../platform/batcher.ts';
+import { createFairCalls } from '../../platform/fair-calls.ts';
 import { normalPassword } from './password-rules.ts';
+
+/** For whom a password is hashed. Both kinds take turns, and so do the accounts of the one and the sites of the other. */
+export type PasswordOwner =
+  /** A person with a session, a link, or a browser or network in which the account signed in recently. */
+  | { readonly kind: 'known'; readonly emailKey: string }
+  | { readonly kind: 'stranger'; readonly site: string };
 
 export interface PasswordHashes {
   /** The hash of a password that follows the rules. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
-  readonly hash: (password: string, signal: Leaving) => Promise<string>;
+  readonly hash: (password: string, owner: PasswordOwner, signal: Leaving) => Promise<string>;
   /**
    * Whether the password matches the hash. Without a hash, it takes as long and returns false. Errors:
    * RESOURCE_EXHAUSTED OVERLOADED.
    */
-  readonly matches: (password: string, known: string | undefined, signal: Leaving) => Promise<boolean>;
+  readonly matches: (
+    password: string,
+    known: string | undefined,
+    owner: PasswordOwner,
+    signal: Leaving,
+  ) => Promise<boolean>;
 }
 
 /** OWASP Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const;
 /** One at a time uses at most one processor, however many sign-ins are tried. The others remain for payments. */
-const atATime = 1;
-/** Requests beyond this number are refused at once, because their callers would time out first. */
-const maxWaiting = 64;
+const maxRunning = 1;
+/** Of one account or site. */
+const maxWaiting = 8;
+/** Of all accounts or all sites. Calls beyond this number are refused at once, because their callers would time out first. */
+const maxWaitingOfOwner = 64;
 
 /** A hash of the same cost that no known password has. */
 export const hashOfNobody = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. */
+/** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. However many strangers wait, known people are next. */
 export function createPasswordHashes(): PasswordHashes {
-  const run = createBatcher<() => Promise<string | boolean>, string | boolean>({
-    name: 'hash a password',
-    run: (works) => Promise.all(works.map((work) => work())),
-    maxItems: 1,
-    maxInFlight: atATime,
-    maxWaiting,
-  });
+  const inTurn = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
+  const run = <T>(owner: PasswordOwner, signal: Leaving, work: () => Promise<T>): Promise<T> => {
+    const part = owner.kind === 'known' ? owner.emailKey : owner.site;
+    return inTurn({ owner: owner.kind, part }, signal, work);
+  };
   return {
-    hash: async (password, signal) => String(await run(() => hash(password, cost), signal)),
-    matches: async (password, known, signal) => {
-      const isIt = await run(() => verify(known ?? hashOfNobody, normalPassword(password)), signal);
-      return isIt === true && known !== undefined;
+    hash: (password, owner, signal) => run(owner, signal, () => hash(password, cost)),
+    matches: async (password, known, owner, signal) => {
+      const isIt = await run(owner, signal, () => verify(known ?? hashOfNobody, normalPassword(password)));
+      return isIt && known !== undefined;
     },
   };
 }

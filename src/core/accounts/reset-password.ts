@@ -86,7 +86,7 @@ export async function resetPassword(
   const { database, newId, now, passwords, parsePassword } = parts;
   const asked = await requireLink(database.fork(), 'RESET', token, now());
   const password = valuesOrThrow(parsePassword(newPassword, 'password', [asked.email]));
-  const passwordHash = await passwords.hash(password, signal);
+  const passwordHash = await passwords.hash(password, { kind: 'known', emailKey: asked.emailKey }, signal);
   const reset = await database.fork().transactional(async (em) => {
     const at = now();
     // Locked before the link. A second link of the same user waits here, and is removed then.

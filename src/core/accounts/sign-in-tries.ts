@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { networkOf } from '../../platform/http/client-address.ts';
+import { networkOf, siteOf } from '../../platform/http/client-address.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import {
   countTry,
@@ -11,6 +11,7 @@ import {
   waitForTry,
 } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
+import type { PasswordOwner } from './password-hashes.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
 /** The account of a sign-in try, and its origin. */
@@ -39,8 +40,11 @@ export interface SignInTries {
    * writes no rows. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo.
    */
   readonly requireNetworkTries: (trial: Trial) => Promise<void>;
-  /** Counts a password before it is checked. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countPassword: (trial: Trial) => Promise<void>;
+  /**
+   * Counts a password before it is checked. Returns who waits for the check. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with
+   * RetryInfo.
+   */
+  readonly countPassword: (trial: Trial) => Promise<PasswordOwner>;
   /** The password was correct. The count is reset, and the network and the browser are remembered as known. */
   readonly passwordWasRight: (trial: Trial) => Promise<void>;
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
@@ -125,14 +129,17 @@ export function createSignInTries(pool: Pool): SignInTries {
     },
     async countPassword(trial) {
       const renewed = await renewedTimes(trial);
+      const owner = { kind: 'known', emailKey: trial.emailKey } as const;
       if (await isKnownBrowser(trial)) {
         await count(browserLimit(trial, renewed));
-        return;
+        return owner;
       }
       const { network, known, here, wholeNetwork, account } = limitsOf(trial, renewed);
       await count(here);
       if (network !== '') await count(wholeNetwork);
-      if (!(await isRemembered(pool, known))) await count(account);
+      if (await isRemembered(pool, known)) return owner;
+      await count(account);
+      return { kind: 'stranger', site: siteOf(trial.remoteAddress) };
     },
     async passwordWasRight(trial) {
       const renewed = await renewedTimes(trial);

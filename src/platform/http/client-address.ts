@@ -11,6 +11,17 @@ export function networkOf(ip: string): string {
   return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
 }
 
+/**
+ * The site by which clients share a queue: the address for IPv4, and the /48 network for IPv6, because a provider may give one
+ * customer that many /64 networks. '' for a text that is not an address.
+ */
+export function siteOf(ip: string): string {
+  const network = networkOf(ip);
+  return ipaddr.isValid(ip) && ipaddr.process(ip).kind() === 'ipv6'
+    ? network.split('.').slice(0, 6).join('.')
+    : network;
+}
+
 /** An entry with a port or in brackets, such as 192.0.2.1:4711, [2001:db8::1]:4711 or [2001:db8::1]. */
 const addressWithPort = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d+|\[([^\]]+)\](?::\d+)?)$/;
 

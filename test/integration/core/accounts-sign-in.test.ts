@@ -261,11 +261,14 @@ describe('a browser in which a user signed in', () => {
   });
 });
 
-test('a flood of sign-ins is refused when the queue is full, and other calls are answered meanwhile', async () => {
+test('a flood of sign-ins is refused when the queue is full, and known users sign in meanwhile', async () => {
+  const { email } = await viewer();
+  const own = { remoteAddress: newPlace(), browserSecret: `browser of ${email}` };
+  await signIn(email, own);
   const emails = Array.from({ length: 300 }, (_each, count) => `flood-${count}@shop.example`);
   const flood = emails.map((email) => refusalOf(signIn(email, { remoteAddress: newPlace() })));
-  const listed = await desk.accounts[0].listUsers({ merchantId });
+  await Promise.race(flood);
+  await signIn(email, own);
   const reasons = await Promise.all(flood);
-  expect(listed.users.length).toBeGreaterThan(0);
   expect(new Set(reasons)).toEqual(new Set(['WRONG_CREDENTIALS', 'OVERLOADED']));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { networkOf, removeForwardedPorts } from '../../../src/platform/http/client-address.ts';
+import { networkOf, removeForwardedPorts, siteOf } from '../../../src/platform/http/client-address.ts';
 
 describe('clients are counted by', () => {
   test.each([
@@ -14,6 +14,12 @@ describe('clients are counted by', () => {
   test('the /64 of an IPv6 address', () => {
     expect(networkOf('2001:db8:1:2:aaaa::1')).toBe(networkOf('2001:db8:1:2:ffff:ffff::9'));
     expect(networkOf('2001:db8:1:3::1')).not.toBe(networkOf('2001:db8:1:2::1'));
+  });
+
+  test('the /48 of an IPv6 address, where they share a queue', () => {
+    expect(siteOf('2001:db8:1:3::1')).toBe(siteOf('2001:db8:1:2::1'));
+    expect(siteOf('2001:db8:2::1')).not.toBe(siteOf('2001:db8:1::1'));
+    expect(siteOf('::ffff:192.0.2.7')).toBe('192.0.2.7');
   });
 });
 
