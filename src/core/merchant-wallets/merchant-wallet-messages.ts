@@ -7,7 +7,7 @@ import {
 import type { WalletAccountCheck, WalletAccountState } from '../domain/wallet-account.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
 import type { AccountField } from './account-form.ts';
-import type { WalletAccount } from './account-store.ts';
+import type { WalletAccount } from './wallet-account.ts';
 
 const states = {
   NEXT: StateNumber.NEXT,

@@ -24,7 +24,9 @@ import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.t
 import { walletText } from '../rpc/wallet-text.ts';
 import type { AccountForms } from './account-form.ts';
 import { AccountUnreadableError } from './account-seal.ts';
-import type { AccountKey, AccountStore, AddRefusal, WalletAccount } from './account-store.ts';
+import type { AccountStore } from './account-store.ts';
+import type { AddRefusal } from './add-account.ts';
+import type { AccountKey, WalletAccount } from './wallet-account.ts';
 import { parseAccountValues } from './account-values.ts';
 import { accountMessage, checkResultOf, fieldMessage } from './merchant-wallet-messages.ts';
 import type { SwitchWallet } from './switch-wallet.ts';
