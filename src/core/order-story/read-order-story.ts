@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { IsolationLevel } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { WalletExchangeSchema } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -72,84 +73,101 @@ const maxExchangeBytes = 2 * 1024 * 1024;
  * an index. The attempts have none by their order, so their ids are taken from the order's events, which name them all.
  */
 export function createReadOrderStory(database: Database): ReadOrderStory {
-  return ({ merchantId: shownMerchantId, environment, orderId: shownOrderId }) => {
-    const merchantId = storedId('mer', shownMerchantId);
-    const orderId = storedId('ord', shownOrderId);
-    return database.fork().transactional(
+  return ({ merchantId, environment, orderId }) =>
+    database.fork().transactional(
       async (em) => {
-        const row = await em.findOne(OrderRow, { merchantId, environment, id: orderId });
-        if (row === null) return undefined;
-        const eventRows = await em.find(
-          OrderEventRow,
-          { merchantId, orderId },
-          { orderBy: { sequence: 'asc' } },
-        );
-        const events = eventRows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
-        const ids = attemptIdsOf(events);
-        const attempts = await em.find(
-          PaymentAttemptRow,
-          { merchantId, id: { $in: ids } },
-          { orderBy: { id: 'desc' } },
-        );
-        const exchanges = await em.find(
-          WalletExchangeRow,
-          { merchantId, paymentAttemptId: { $in: ids } },
-          { orderBy: { id: 'desc' }, limit: limits.exchanges + 1 },
-        );
-        const strayPayments = await em.find(
-          StrayPaymentRow,
-          { merchantId, orderId },
-          { orderBy: { id: 'desc' }, limit: limits.strayPayments + 1 },
-        );
-        const refunds = await em.find(
-          RefundRow,
-          { merchantId, orderId },
-          { orderBy: { id: 'desc' }, limit: limits.refunds + 1 },
-        );
-        const settlements = await em.find(
-          SettlementRow,
-          { merchantId, orderId },
-          { orderBy: { id: 'desc' }, limit: limits.settlements + 1 },
-        );
-        const apiRequests = await em.find(
-          ApiRequestRow,
-          // Masked as in the log. The second condition tells the database that its partial index has the rows.
-          { merchantId, environment, orderNumber: { $eq: maskSensitive(row.orderNumber), $ne: '' } },
-          { orderBy: { id: 'desc' }, limit: limits.apiRequests + 1, exclude: apiRequestBodies },
-        );
-        const kept = latestThatFit(exchanges);
-        const latestAttempt = attempts.find(({ id }) => id === row.latestAttemptId) ?? null;
-        return {
-          order: orderOf(row, latestAttempt),
-          lastEvent: await readLastEvent(em, row),
-          latestAttempt,
-          events,
-          attempts: attempts.map((attempt) => ({
-            attempt: attemptOf(attempt),
-            providerReference: attempt.providerReference ?? '',
-            providerTransactionId: attempt.providerTransactionId ?? '',
-            dueAt: attempt.dueAt ?? null,
-            exchanges: kept
-              .filter(({ paymentAttemptId }) => paymentAttemptId === attempt.id)
-              .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))
-              .reverse(),
-          })),
-          strayPayments: strayPayments.slice(0, limits.strayPayments),
-          refunds: refunds.slice(0, limits.refunds).map(refundOf),
-          settlements: settlements.slice(0, limits.settlements),
-          apiRequests: apiRequests.slice(0, limits.apiRequests),
-          isIncomplete:
-            kept.length < exchanges.length ||
-            strayPayments.length > limits.strayPayments ||
-            refunds.length > limits.refunds ||
-            settlements.length > limits.settlements ||
-            apiRequests.length > limits.apiRequests,
-        };
+        const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', orderId) };
+        const row = await em.findOne(OrderRow, key);
+        return row === null ? undefined : storyOf(em, row);
       },
       { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
     );
+}
+
+async function storyOf(em: EntityManager, row: OrderRow): Promise<OrderStory> {
+  const events = await readEvents(em, row);
+  const { attempts, latestAttempt, attemptsAreCut } = await readAttempts(em, row, attemptIdsOf(events));
+  const { merchantId, id: orderId } = row;
+  const strayPayments = await em.find(
+    StrayPaymentRow,
+    { merchantId, orderId },
+    newestOneMoreThan(limits.strayPayments),
+  );
+  const refunds = await em.find(RefundRow, { merchantId, orderId }, newestOneMoreThan(limits.refunds));
+  const settlements = await em.find(
+    SettlementRow,
+    { merchantId, orderId },
+    newestOneMoreThan(limits.settlements),
+  );
+  const apiRequests = await readApiRequests(em, row);
+  return {
+    order: orderOf(row, latestAttempt),
+    lastEvent: await readLastEvent(em, row),
+    latestAttempt,
+    events,
+    attempts,
+    strayPayments: strayPayments.slice(0, limits.strayPayments),
+    refunds: refunds.slice(0, limits.refunds).map(refundOf),
+    settlements: settlements.slice(0, limits.settlements),
+    apiRequests: apiRequests.slice(0, limits.apiRequests),
+    isIncomplete:
+      attemptsAreCut ||
+      strayPayments.length > limits.strayPayments ||
+      refunds.length > limits.refunds ||
+      settlements.length > limits.settlements ||
+      apiRequests.length > limits.apiRequests,
   };
 }
+
+/** The additional row shows that there are more than the limit. */
+const newestOneMoreThan = (limit: number) => ({ orderBy: { id: 'desc' }, limit: limit + 1 }) as const;
+
+async function readEvents(em: EntityManager, { merchantId, id: orderId }: OrderRow): Promise<OrderEvent[]> {
+  const rows = await em.find(OrderEventRow, { merchantId, orderId }, { orderBy: { sequence: 'asc' } });
+  return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
+}
+
+/** The attempts with their exchanges. `attemptsAreCut`: some exchanges are left out. */
+async function readAttempts(
+  em: EntityManager,
+  { merchantId, latestAttemptId }: OrderRow,
+  ids: StoredId<'pat'>[],
+) {
+  const rows = await em.find(
+    PaymentAttemptRow,
+    { merchantId, id: { $in: ids } },
+    { orderBy: { id: 'desc' } },
+  );
+  const exchanges = await em.find(
+    WalletExchangeRow,
+    { merchantId, paymentAttemptId: { $in: ids } },
+    newestOneMoreThan(limits.exchanges),
+  );
+  const kept = latestThatFit(exchanges);
+  const attempts = rows.map((row): AttemptStory => ({
+    attempt: attemptOf(row),
+    providerReference: row.providerReference ?? '',
+    providerTransactionId: row.providerTransactionId ?? '',
+    dueAt: row.dueAt ?? null,
+    exchanges: kept
+      .filter(({ paymentAttemptId }) => paymentAttemptId === row.id)
+      .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))
+      .reverse(),
+  }));
+  return {
+    attempts,
+    latestAttempt: rows.find(({ id }) => id === latestAttemptId) ?? null,
+    attemptsAreCut: kept.length < exchanges.length,
+  };
+}
+
+const readApiRequests = (em: EntityManager, { merchantId, environment, orderNumber }: OrderRow) =>
+  em.find(
+    ApiRequestRow,
+    // Masked as in the log. The second condition tells the database that its partial index has the rows.
+    { merchantId, environment, orderNumber: { $eq: maskSensitive(orderNumber), $ne: '' } },
+    { ...newestOneMoreThan(limits.apiRequests), exclude: apiRequestBodies },
+  );
 
 const attemptIdsOf = (events: readonly OrderEvent[]): StoredId<'pat'>[] => [
   ...new Set(
