@@ -27,7 +27,7 @@ import type { AttemptResult, DeliveryState, Environment } from '../domain/delive
 import { findingMessage } from '../health/findings.sql.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import type { Redelivery } from '../redeliveries/redelivery-store.ts';
-import type { SigningSecret } from '../secrets/signing-secrets.ts';
+import type { SigningSecret } from '../secrets/describe-secret.ts';
 import type { StoredAttempt, StoredDelivery } from './delivery-reader.ts';
 import type { EndpointState, StoredEndpoint } from './endpoint-reader.ts';
 

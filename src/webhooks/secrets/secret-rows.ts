@@ -85,6 +85,11 @@ export const findSecrets = (
 ): Promise<StoredSecret[]> =>
   runStatement(client, { text: select, values: [merchantId, environment ?? null, endpointId] });
 
+export const findSecretsOf = (
+  client: Pool | PoolClient,
+  { merchantId, environment, endpointId }: SecretOwner,
+): Promise<StoredSecret[]> => findSecrets(client, merchantId, environment, endpointId);
+
 /** Owners of next secrets whose promotion time is at or before `at`. */
 export const findDue = (pool: Pool, at: Date, limit: number): Promise<SecretOwner[]> =>
   runStatement(pool, {

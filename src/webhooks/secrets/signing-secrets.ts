@@ -1,40 +1,28 @@
-import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
-import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { NewId } from '../../contract/public-id.ts';
-import { recordAudit } from '../audit/record-audit.ts';
+import type { LiveSecrets } from '../../contract/webhook-signature.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
+import type { NamedKey } from '../../platform/settings/named-keys.ts';
 import type { Database } from '../database/database.ts';
 import type { Environment, SecretOwner } from '../domain/delivery.ts';
 import type { SecretProblem } from '../domain/explain-delivery.ts';
+import { describeLive } from './describe-secret.ts';
+import type { SigningSecret } from './describe-secret.ts';
+import { createLiveSecretCache } from './live-secrets.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { Resealed } from './reseal-secrets.ts';
-import { SecretUnusableError, createSecretCipher } from './secret-cipher.ts';
+import { newSecretText, promoteSecret, rotateSecret } from './rotate-secret.ts';
+import { createSecretCipher } from './secret-cipher.ts';
 import {
   changeSecrets,
   findDue,
   findSecrets,
-  insertSecret,
+  findSecretsOf,
   liveRows,
   lockSecrets,
   makeCurrent,
   removeSecrets,
 } from './secret-rows.ts';
-import type { LiveRows, StoredSecret } from './secret-rows.ts';
-import type { LiveSecrets } from '../../contract/webhook-signature.ts';
-
-/** The public facts about a merchant's signing secret, without its text. */
-export interface SigningSecret extends SecretOwner {
-  readonly id: string;
-  readonly state: 'CURRENT' | 'NEXT';
-  /** Its last four characters. */
-  readonly ending: string;
-  /** False for a secret that an earlier version created to sign a webhook, and that was never displayed. */
-  readonly shown: boolean;
-  readonly createdAt: Date;
-  /** When a next secret becomes current automatically. */
-  readonly promoteAt: Date | null;
-}
 
 export interface SigningSecrets {
   /**
@@ -85,114 +73,19 @@ export interface SigningSecretsParts {
   readonly now: () => Date;
 }
 
-const maxAgeMs = 5_000;
-const maxOwners = 10_000;
-/** Standard Webhooks: 24 to 64 bytes. */
-const secretBytes = 32;
 const dueBatch = 100;
 
-/** Decrypted secrets with their rows. The time of use decides which one is current. */
-interface Opened {
-  readonly rows: LiveRows;
-  readonly textOf: (row: StoredSecret) => string;
-}
-
 export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets {
-  const { newId, now } = parts;
+  const { now, randomBytes } = parts;
   const { pool } = parts.database;
-  const cipher = createSecretCipher(parts.keys, parts.randomBytes);
-  const cache = new LRUCache<string, Promise<Opened | undefined>>({
-    max: maxOwners,
-    ttl: maxAgeMs,
-    ttlResolution: 0,
-    perf: { now: () => now().getTime() },
-  });
-  const nameOf = ({ merchantId, environment, endpointId }: SecretOwner): string =>
-    `${merchantId}|${environment}|${endpointId}`;
-
-  const newText = (): string => `whsec_${parts.randomBytes(secretBytes).toString('base64')}`;
-  const makeSecret = (
-    owner: SecretOwner,
-    kind: Pick<StoredSecret, 'shown' | 'isCurrent' | 'promoteAt'>,
-    at: Date,
-  ) => {
-    const text = newText();
-    const name = { ...owner, id: newId('whs', at) };
-    const row = { ...name, ...cipher.seal(text, name), ...kind, ending: text.slice(-4), createdAt: at };
-    return { text, row };
-  };
-
-  /** @throws SecretUnusableError */
-  const openAll = (rows: LiveRows): ReadonlyMap<string, string> =>
-    new Map(Object.values(rows).map((row: StoredSecret) => [row.id, cipher.open(row, row)] as const));
-
-  const find = ({ merchantId, environment, endpointId }: SecretOwner): Promise<StoredSecret[]> =>
-    findSecrets(pool, merchantId, environment, endpointId);
-
-  const open = async (owner: SecretOwner): Promise<Opened | undefined> => {
-    const rows = liveRows(await find(owner), now());
-    if (rows === undefined) return undefined;
-    const texts = openAll(rows);
-    return { rows, textOf: ({ id }) => texts.get(id) ?? '' };
-  };
-
-  const rotate = async (
-    client: PoolClient,
-    rows: readonly StoredSecret[],
-    { owner, promoteAfterMs, by }: Rotation,
-  ): Promise<{ secret: SigningSecret; text: string }> => {
-    const at = now();
-    const live = liveRows(rows, at);
-    const isCurrent = live === undefined || !live.current.shown || promoteAfterMs === 0;
-    const promoteAt = isCurrent ? null : new Date(at.getTime() + promoteAfterMs);
-    const { text, row } = makeSecret(owner, { shown: true, isCurrent, promoteAt }, at);
-    if (isCurrent) {
-      await removeSecrets(client, owner, { current: true, next: true });
-    } else {
-      if (!live.current.isCurrent) await makeCurrent(client, live.current);
-      await removeSecrets(client, owner, { current: false, next: true });
-    }
-    await insertSecret(client, row);
-    await recordAudit(client, newId, at, by, {
-      action: 'signing_secret.rotate',
-      merchantId: owner.merchantId,
-      targetId: row.id,
-      details: { ...auditDetails(owner), promote_time: promoteAt?.toISOString() ?? null },
-    });
-    return { secret: describe(row, isCurrent), text };
-  };
+  const cipher = createSecretCipher(parts.keys, randomBytes);
+  const cache = createLiveSecretCache(pool, cipher, now);
+  const rotation = { ...parts, cipher };
 
   return {
-    async live(owner) {
-      const name = nameOf(owner);
-      let opened = cache.get(name);
-      if (opened === undefined) {
-        opened = open(owner);
-        cache.set(name, opened);
-        // Neither a failure nor the absence of a secret is cached, so the next call tries again.
-        const forget = (): unknown => cache.peek(name) === opened && cache.delete(name);
-        opened.then((found) => found ?? forget(), forget);
-      }
-      const found = await opened;
-      if (found === undefined) return undefined;
-      const { rows, textOf } = found;
-      const { current, next } = liveRows(Object.values(rows) as StoredSecret[], now()) ?? rows;
-      return { current: textOf(current), ...(next === undefined ? {} : { next: textOf(next) }) };
-    },
-
-    unseen: () => ({ current: newText() }),
-
-    async problem(owner) {
-      const rows = liveRows(await find(owner), now());
-      if (rows === undefined) return 'NOT_SHOWN';
-      try {
-        openAll(rows);
-        return undefined;
-      } catch (error) {
-        if (error instanceof SecretUnusableError) return error.problem;
-        throw error;
-      }
-    },
+    live: cache.live,
+    unseen: () => ({ current: newSecretText(randomBytes) }),
+    problem: cache.problem,
 
     async list(merchantId, environment) {
       const at = now();
@@ -205,35 +98,26 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       );
     },
 
-    listOf: async (owner) => describeLive(await find(owner), now()),
+    listOf: async (owner) => describeLive(await findSecretsOf(pool, owner), now()),
 
     async rotate(owner, promoteAfterMs, by) {
-      const made = await changeSecrets(pool, owner, (client, rows) =>
-        rotate(client, rows, { owner, promoteAfterMs, by }),
+      const made = await changeSecrets(pool, owner, (client, stored) =>
+        rotateSecret(client, rotation, stored, { owner, promoteAfterMs, by }),
       );
-      cache.delete(nameOf(owner));
+      cache.forget(owner);
       return made;
     },
 
     createFirst: async (client, owner, by) =>
-      rotate(client, await lockSecrets(client, owner), { owner, promoteAfterMs: 0, by }),
+      rotateSecret(client, rotation, await lockSecrets(client, owner), { owner, promoteAfterMs: 0, by }),
 
     removeAll: (client, owner) => removeSecrets(client, owner, { current: true, next: true }),
 
     async promote(owner, by) {
-      const promoted = await changeSecrets(pool, owner, async (client, rows) => {
-        const at = now();
-        const next = liveRows(rows, at)?.next;
-        if (next === undefined) return undefined;
-        await recordAudit(client, newId, at, by, {
-          action: 'signing_secret.promote',
-          merchantId: owner.merchantId,
-          targetId: next.id,
-          details: auditDetails(owner),
-        });
-        return describe(await makeCurrent(client, next), true);
-      });
-      cache.delete(nameOf(owner));
+      const promoted = await changeSecrets(pool, owner, (client, stored) =>
+        promoteSecret(client, rotation, stored, { owner, by }),
+      );
+      cache.forget(owner);
       return promoted;
     },
 
@@ -241,9 +125,9 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       const due = await findDue(pool, now(), dueBatch);
       let count = 0;
       for (const owner of due) {
-        count += await changeSecrets(pool, owner, async (client, rows) => {
+        count += await changeSecrets(pool, owner, async (client, stored) => {
           // Another process may have created a secret, or an operator rotated it.
-          const current = liveRows(rows, now())?.current;
+          const current = liveRows(stored, now())?.current;
           if (current === undefined || current.isCurrent) return 0;
           await makeCurrent(client, current);
           return 1;
@@ -253,39 +137,5 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
     },
 
     reseal: () => resealSecrets(pool, cipher),
-  };
-}
-
-interface Rotation {
-  readonly owner: SecretOwner;
-  readonly promoteAfterMs: number;
-  readonly by: Actor;
-}
-
-const auditDetails = ({ environment, endpointId }: SecretOwner) => ({
-  environment,
-  ...(endpointId === '' ? {} : { webhook_endpoint: endpointId }),
-});
-
-/** Empty without secrets. */
-function describeLive(rows: readonly StoredSecret[], at: Date): SigningSecret[] {
-  const live = liveRows(rows, at);
-  if (live === undefined) return [];
-  const { current, next } = live;
-  return [describe(current, true), ...(next === undefined ? [] : [describe(next, false)])];
-}
-
-function describe(row: StoredSecret, isCurrent: boolean): SigningSecret {
-  const { merchantId, environment, endpointId, id, ending, shown, createdAt, promoteAt } = row;
-  return {
-    merchantId,
-    environment,
-    endpointId,
-    id,
-    state: isCurrent ? 'CURRENT' : 'NEXT',
-    ending,
-    shown,
-    createdAt,
-    promoteAt: isCurrent ? null : promoteAt,
   };
 }
