@@ -13,7 +13,7 @@ import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { payersToken } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
-import { isUnwell } from './serve-attempt.ts';
+import { isUnwell } from './wallet-calls.ts';
 
 export interface PayerPaymentWorkParts extends PayerStartedWallet {
   readonly payerPayments: Client<typeof PayerPaymentService>;

@@ -6,59 +6,42 @@ import type {
   LeasedPaymentAttempt,
   RecordPaymentOutcomeRequestSchema,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import type { CallbackTokens } from './callback-token.ts';
-import type { Acknowledgement, NextAction, PaymentOutcome, Recovery } from './connector/outcomes.ts';
-import type { RawExchange } from './connector/raw-exchange.ts';
-import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
+import type { Acknowledgement, NextAction, PaymentOutcome } from './connector/outcomes.ts';
+import type { CallOptions } from './connector/wallet-connector.ts';
+import { WalletCalls } from './wallet-calls.ts';
+import type { Served, ServeParts } from './wallet-calls.ts';
 
 /** The report about an attempt in the terms of the contract, without the ids. */
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
-
-export interface Served {
-  readonly outcome: Outcome;
-  readonly exchanges: readonly RawExchange[];
-  /** Whether the wallet answered correctly, for the circuit breaker. */
-  readonly isWell: boolean;
-  /** The wait that the wallet requested; 0 when it requested none. */
-  readonly retryAfterMs: number;
-}
-
-export interface ServeAttemptParts {
-  readonly connector: WalletConnector;
-  readonly tokens: CallbackTokens;
-  /** The time by the database's clock, like the attempt's own times. */
-  readonly now: () => Date;
-}
 
 /**
  * Executes the next step of an attempt: sends the request, queries its outcome, or first checks whether the wallet received
  * it. It never throws because of the wallet, and never reports more than the wallet's answer.
  */
 export async function serveAttempt(
-  parts: ServeAttemptParts,
+  parts: ServeParts,
   leased: LeasedPaymentAttempt,
   options: CallOptions,
-): Promise<Served> {
-  const work = new AttemptWork(parts, leased, options);
+): Promise<Served<Outcome>> {
+  const calls = new WalletCalls();
+  const work = new AttemptWork(parts, leased, options, calls);
   const outcome = await (leased.sentBefore ? work.followUp(leased.providerReference) : work.send());
-  const { exchanges, isWell, retryAfterMs } = work;
-  return { outcome, exchanges, isWell, retryAfterMs };
+  return calls.servedWith(outcome);
 }
 
-/** The calls of the wallet under one lease. */
+/** The steps of one attempt under one lease. */
 class AttemptWork {
-  readonly exchanges: RawExchange[] = [];
-  isWell = true;
-  retryAfterMs = 0;
-  readonly #parts: ServeAttemptParts;
+  readonly #parts: ServeParts;
   readonly #leased: LeasedPaymentAttempt;
   readonly #options: CallOptions;
+  readonly #calls: WalletCalls;
   readonly #attemptId: string;
 
-  constructor(parts: ServeAttemptParts, leased: LeasedPaymentAttempt, options: CallOptions) {
+  constructor(parts: ServeParts, leased: LeasedPaymentAttempt, options: CallOptions, calls: WalletCalls) {
     this.#parts = parts;
     this.#leased = leased;
     this.#options = options;
+    this.#calls = calls;
     this.#attemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
   }
 
@@ -95,7 +78,7 @@ class AttemptWork {
     const { connector, tokens, now } = this.#parts;
     const { merchantId, amount, currency, paymentAttempt, reason, orderNumber } = this.#leased;
     const option = paymentAttempt?.paymentOption ?? '';
-    const { result, exchanges } = await connector.initiate(
+    const acknowledgement = await connector.initiate(
       {
         attemptId: this.#attemptId,
         payerPhone: paymentAttempt?.phone ?? '',
@@ -109,8 +92,7 @@ class AttemptWork {
       },
       this.#options,
     );
-    this.#note(result, exchanges);
-    return result;
+    return this.#calls.keep(acknowledgement);
   }
 
   async #query(providerReference: string): Promise<Outcome> {
@@ -125,8 +107,7 @@ class AttemptWork {
       callbackNotes: this.#leased.callbackNotes,
       ...reference,
     };
-    const { result, exchanges } = await connector.query(inquiry, this.#options);
-    this.#note(result, exchanges);
+    const result = this.#calls.keep(await connector.query(inquiry, this.#options));
     return outcomeOf(result, providerReference);
   }
 
@@ -135,13 +116,12 @@ class AttemptWork {
     const { connector, now } = this.#parts;
     if (!connector.capabilities.recovery)
       return unknown('the answer was lost and this wallet cannot be asked about it');
-    const { result, exchanges } = await connector.recover(this.#attemptId, this.#options);
-    this.#note(result, exchanges);
-    switch (result.kind) {
+    const found = this.#calls.keep(await connector.recover(this.#attemptId, this.#options));
+    switch (found.kind) {
       case 'found':
-        return this.#query(result.providerReference);
+        return this.#query(found.providerReference);
       case 'unknown':
-        return unknown(result.detail);
+        return unknown(found.detail);
       case 'not_found':
         return this.#unheardOf(now());
     }
@@ -168,15 +148,6 @@ class AttemptWork {
     if (acknowledgement.kind === 'refused')
       return unknown(`sent again and refused: ${acknowledgement.reason}`);
     return unknown(acknowledgement.detail);
-  }
-
-  #note(result: Acknowledgement | PaymentOutcome | Recovery, exchanges: readonly RawExchange[]): void {
-    this.exchanges.push(...exchanges);
-    if (result.kind === 'unknown') {
-      this.isWell &&= !isUnwell(result.why);
-      this.retryAfterMs = Math.max(this.retryAfterMs, result.retryAfterMs ?? 0);
-    }
-    if (result.kind === 'not_sent') this.isWell = false;
   }
 }
 
@@ -221,28 +192,5 @@ function outcomeOf(result: PaymentOutcome, providerReference: string): Outcome {
       return { case: 'timedOut', value: {} };
     case 'unknown':
       return unknown(result.detail);
-  }
-}
-
-/** Failures that count against the wallet's health. All others concern one request. */
-export function isUnwell(why: Extract<PaymentOutcome, { kind: 'unknown' }>['why']): boolean {
-  switch (why) {
-    case 'timeout':
-    case 'connection_lost':
-    case 'not_asked':
-    case 'answer_too_large':
-    case 'unreadable_answer':
-    case 'unexpected_status':
-    case 'server_error':
-    case 'rate_limited':
-    case 'unauthenticated':
-      return true;
-    case 'aborted':
-    case 'duplicate_request':
-    case 'not_found':
-    case 'unrecognised_status':
-    case 'unrecognised_code':
-    case 'inconsistent':
-      return false;
   }
 }

@@ -1,119 +1,124 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RecordReversalOutcomeRequestSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
-import type { CallbackTokens } from './callback-token.ts';
 import type { Failure } from './connector/failure-reason.ts';
-import type { Acknowledgement, Recovery, ReversalOutcome } from './connector/outcomes.ts';
-import type { Answer, RawExchange } from './connector/raw-exchange.ts';
-import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
+import type { Acknowledgement, ReversalOutcome } from './connector/outcomes.ts';
+import type { CallOptions } from './connector/wallet-connector.ts';
 import type { ReversalTask } from './reversal-task.ts';
-import { isUnwell } from './serve-attempt.ts';
+import { WalletCalls } from './wallet-calls.ts';
+import type { Served, ServeParts } from './wallet-calls.ts';
 
+/** The report about a reversal in the terms of the contract, without the ids. */
 export type ReversalReport = NonNullable<
   MessageInitShape<typeof RecordReversalOutcomeRequestSchema>['outcome']
 >;
-
-export interface ServedReversal {
-  readonly outcome: ReversalReport;
-  readonly exchanges: readonly RawExchange[];
-  readonly isWell: boolean;
-}
-
-export interface ServeReversalParts {
-  readonly connector: WalletConnector;
-  readonly tokens: CallbackTokens;
-  readonly now: () => Date;
-}
-
-const pending = (providerReference: string, detail: string): ReversalReport => ({
-  case: 'pending',
-  value: { providerReference, detail },
-});
 
 /**
  * Sends a reversal, or queries its outcome. Each reversal has one name at the wallet. Core issues the name, and changes
  * it only when no request with the old one can still be executed.
  */
 export async function serveReversal(
-  parts: ServeReversalParts,
+  parts: ServeParts,
   task: ReversalTask,
   options: CallOptions,
-): Promise<ServedReversal> {
-  const exchanges: RawExchange[] = [];
-  let isWell = true;
-  const keep = <T extends Acknowledgement | ReversalOutcome | Recovery>({
-    result,
-    exchanges: made,
-  }: Answer<T>): T => {
-    exchanges.push(...made);
-    if (result.kind === 'not_sent' || (result.kind === 'unknown' && isUnwell(result.why))) isWell = false;
-    return result;
-  };
-  const { connector, tokens, now } = parts;
-  const { reversalId, providerTransactionId, attemptId, amount, currency } = task;
-  /** What every request about this reversal says of it. */
-  const common = {
-    reversalId,
-    providerTransactionId,
-    attemptId,
-    amount,
-    currency,
-    callbackToken: tokens.make(task.merchantId, reversalId),
-  };
+): Promise<Served<ReversalReport>> {
+  const calls = new WalletCalls();
+  const work = new ReversalWork(parts, task, options, calls);
+  const report = await (task.sentBefore ? work.followUp(task.providerReference) : work.send());
+  return calls.servedWith(report);
+}
 
-  const query = async (providerReference: string): Promise<ReversalReport> => {
-    const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { ...common, callbackNotes: task.callbackNotes, ...reference };
-    return reportOf(keep(await connector.queryReversal(inquiry, options)), providerReference);
-  };
-  const send = async (): Promise<ReversalReport> => {
-    const acknowledgement = keep(
-      await connector.reverse(
-        {
-          ...common,
-          ...(task.paymentReference === '' ? {} : { paymentReference: task.paymentReference }),
-          description: task.description,
-          requestedAt: now(),
-        },
-        options,
-      ),
-    );
+/** The steps of one reversal under one lease. */
+class ReversalWork {
+  readonly #parts: ServeParts;
+  readonly #task: ReversalTask;
+  readonly #options: CallOptions;
+  readonly #calls: WalletCalls;
+
+  constructor(parts: ServeParts, task: ReversalTask, options: CallOptions, calls: WalletCalls) {
+    this.#parts = parts;
+    this.#task = task;
+    this.#options = options;
+    this.#calls = calls;
+  }
+
+  async send(): Promise<ReversalReport> {
+    const acknowledgement = await this.#reverse();
     switch (acknowledgement.kind) {
       case 'accepted':
-        return query(acknowledgement.providerReference);
+        return this.#query(acknowledgement.providerReference);
       case 'refused':
-        return refusedAtSending(task, acknowledgement);
+        return refusedAtSending(this.#task, acknowledgement);
       case 'unknown':
-        return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
+        return acknowledgement.why === 'duplicate_request'
+          ? this.#recover(() => pending('', 'the wallet does not know the reversal yet'))
+          : pending('', acknowledgement.detail);
       case 'not_sent':
         return {
           case: 'pending',
-          value: { detail: acknowledgement.detail, notSent: !task.sentBefore },
+          value: { detail: acknowledgement.detail, notSent: !this.#task.sentBefore },
         };
     }
-  };
-  const recover = async (): Promise<ReversalReport> => {
-    const found = keep(await connector.recover(reversalId, options));
+  }
+
+  /** Continues a reversal whose request the wallet may have received. One that the wallet does not know is sent again. */
+  async followUp(providerReference: string): Promise<ReversalReport> {
+    const { recovery } = this.#parts.connector.capabilities;
+    if (providerReference !== '' || !recovery) return this.#query(providerReference);
+    return this.#recover(() => this.send());
+  }
+
+  async #reverse(): Promise<Acknowledgement> {
+    const { paymentReference, description } = this.#task;
+    const { connector, now } = this.#parts;
+    return this.#calls.keep(
+      await connector.reverse(
+        {
+          ...this.#reversal(),
+          ...(paymentReference === '' ? {} : { paymentReference }),
+          description,
+          requestedAt: now(),
+        },
+        this.#options,
+      ),
+    );
+  }
+
+  async #query(providerReference: string): Promise<ReversalReport> {
+    const reference = providerReference === '' ? {} : { providerReference };
+    const inquiry = { ...this.#reversal(), callbackNotes: this.#task.callbackNotes, ...reference };
+    const { connector } = this.#parts;
+    return reportOf(
+      this.#calls.keep(await connector.queryReversal(inquiry, this.#options)),
+      providerReference,
+    );
+  }
+
+  /** Checks whether the wallet knows the request, after its answer was lost. */
+  async #recover(ifNotFound: () => ReversalReport | Promise<ReversalReport>): Promise<ReversalReport> {
+    const { connector } = this.#parts;
+    const found = this.#calls.keep(await connector.recover(this.#task.reversalId, this.#options));
     switch (found.kind) {
       case 'found':
-        return query(found.providerReference);
+        return this.#query(found.providerReference);
       case 'not_found':
-        return pending('', 'the wallet does not know the reversal yet');
+        return ifNotFound();
       case 'unknown':
         return pending('', found.detail);
     }
-  };
-  const recoverOrSend = async (): Promise<ReversalReport> => {
-    if (!connector.capabilities.recovery) return query('');
-    const found = keep(await connector.recover(reversalId, options));
-    if (found.kind === 'found') return query(found.providerReference);
-    return found.kind === 'not_found' ? send() : pending('', found.detail);
-  };
+  }
 
-  const outcome = !task.sentBefore
-    ? await send()
-    : await (task.providerReference === '' ? recoverOrSend() : query(task.providerReference));
-  return { outcome, exchanges, isWell };
+  /** What every request about this reversal says of it. */
+  #reversal() {
+    const { merchantId, reversalId, providerTransactionId, attemptId, amount, currency } = this.#task;
+    const callbackToken = this.#parts.tokens.make(merchantId, reversalId);
+    return { reversalId, providerTransactionId, attemptId, amount, currency, callbackToken };
+  }
 }
+
+const pending = (providerReference: string, detail: string): ReversalReport => ({
+  case: 'pending',
+  value: { providerReference, detail },
+});
 
 /** From this lease of a reversal on, a refused repeat counts as refused, so that a person decides. */
 const triesBeforeRefused = 8;

@@ -19,11 +19,13 @@ import { createMerchantShare } from './merchant-share.ts';
 import { exchangeMessage } from './exchange-messages.ts';
 import type { Leased, LeasedWork } from './lease-worker.ts';
 import { serveAttempt } from './serve-attempt.ts';
+import type { Outcome } from './serve-attempt.ts';
 import { taskOfRefund, taskOfStrayPayment } from './reversal-task.ts';
 import type { ReversalTask } from './reversal-task.ts';
-import type { Served } from './serve-attempt.ts';
 import { serveReversal } from './serve-reversal.ts';
-import type { ServedReversal } from './serve-reversal.ts';
+import type { ReversalReport } from './serve-reversal.ts';
+import { servedWithoutCall } from './wallet-calls.ts';
+import type { Served } from './wallet-calls.ts';
 
 export interface WalletWorkParts {
   /** The name in the log, such as "walleta". */
@@ -58,18 +60,15 @@ const workSignal = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, Ab
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
-  const callWallet = (leased: LeasedPaymentAttempt): Promise<Served> => {
+  const callWallet = (leased: LeasedPaymentAttempt): Promise<Served<Outcome>> => {
     const now = timeSinceLease(leased, parts.now);
     const options = { signal: workSignal(parts.stop) };
     const serveWith = (connector: WalletConnector) =>
       serveAttempt({ ...parts, connector, now }, leased, options);
     if (leased.walletAccountId === '') return serveWith(parts.connector);
-    return parts.accounts.use(leased, serveWith, (detail) => ({
-      outcome: { case: leased.sentBefore ? 'unknown' : 'notReached', value: { detail } },
-      exchanges: [],
-      isWell: false,
-      retryAfterMs: 0,
-    }));
+    return parts.accounts.use(leased, serveWith, (detail) =>
+      servedWithoutCall({ case: leased.sentBefore ? 'unknown' : 'notReached', value: { detail } }),
+    );
   };
   const serve = async (leased: LeasedPaymentAttempt): Promise<boolean | undefined> => {
     const startedAt = performance.now();
@@ -159,14 +158,14 @@ interface LeasedTask {
   readonly task: ReversalTask;
   /** What it returns, for the log. */
   readonly subject: Readonly<Record<string, string>>;
-  readonly record: (served: ServedReversal, requestId: string) => Promise<unknown>;
+  readonly record: (served: Served<ReversalReport>, requestId: string) => Promise<unknown>;
 }
 
 /** The reversals and refunds of one wallet. They are sent, and queried until the wallet has decided. */
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
   const { wallet, environment, paymentOptions, strayPayments, refunds, logger, newRequestId } = parts;
   const scope = { environment, paymentOptions: [...paymentOptions], lease: { seconds: leaseSeconds } };
-  const reportOf = ({ outcome, exchanges }: ServedReversal) => ({
+  const reportOf = ({ outcome, exchanges }: Served<ReversalReport>) => ({
     outcome,
     exchanges: exchanges.map(exchangeMessage),
   });
@@ -200,15 +199,13 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       return { items, nothingDueForMs: msOf(nothingDueFor) };
     },
   ];
-  const callWallet = (task: ReversalTask): Promise<ServedReversal> => {
+  const callWallet = (task: ReversalTask): Promise<Served<ReversalReport>> => {
     const options = { signal: workSignal(parts.stop) };
     const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
     if (task.walletAccountId === '') return serveWith(parts.connector);
-    return parts.accounts.use(task, serveWith, (detail) => ({
-      outcome: { case: 'pending', value: { providerReference: task.providerReference, detail } },
-      exchanges: [],
-      isWell: false,
-    }));
+    return parts.accounts.use(task, serveWith, (detail) =>
+      servedWithoutCall({ case: 'pending', value: { providerReference: task.providerReference, detail } }),
+    );
   };
   return {
     name: `${wallet} reversals`,

@@ -1,0 +1,89 @@
+import type { CallbackTokens } from './callback-token.ts';
+import type {
+  Acknowledgement,
+  PaymentOutcome,
+  Recovery,
+  ReversalOutcome,
+  UnknownWhy,
+} from './connector/outcomes.ts';
+import type { Answer, RawExchange } from './connector/raw-exchange.ts';
+import type { WalletConnector } from './connector/wallet-connector.ts';
+
+/** The result of the calls under one lease, to be reported to core. */
+export interface Served<Outcome> {
+  readonly outcome: Outcome;
+  readonly exchanges: readonly RawExchange[];
+  /** Whether the wallet answered correctly, for the circuit breaker. */
+  readonly isWell: boolean;
+  /** The wait that the wallet requested; 0 when it requested none. */
+  readonly retryAfterMs: number;
+}
+
+export interface ServeParts {
+  readonly connector: WalletConnector;
+  readonly tokens: CallbackTokens;
+  /** The current time. For a payment attempt it is that of the database's clock, like the attempt's own times. */
+  readonly now: () => Date;
+}
+
+/** The calls of a wallet under one lease: their exchanges, and what their results say about the wallet. */
+export class WalletCalls {
+  readonly #exchanges: RawExchange[] = [];
+  #isWell = true;
+  #retryAfterMs = 0;
+
+  /** Keeps the exchanges of a call, and returns its result. */
+  keep<Result extends Acknowledgement | PaymentOutcome | ReversalOutcome | Recovery>({
+    result,
+    exchanges,
+  }: Answer<Result>): Result {
+    this.#exchanges.push(...exchanges);
+    if (result.kind === 'not_sent') this.#isWell = false;
+    if (result.kind === 'unknown') {
+      this.#isWell &&= !isUnwell(result.why);
+      this.#retryAfterMs = Math.max(this.#retryAfterMs, result.retryAfterMs ?? 0);
+    }
+    return result;
+  }
+
+  /** The outcome together with all calls that led to it. */
+  servedWith<Outcome>(outcome: Outcome): Served<Outcome> {
+    return {
+      outcome,
+      exchanges: this.#exchanges,
+      isWell: this.#isWell,
+      retryAfterMs: this.#retryAfterMs,
+    };
+  }
+}
+
+/** An outcome without any call, because the merchant's account cannot be used. */
+export const servedWithoutCall = <Outcome>(outcome: Outcome): Served<Outcome> => ({
+  outcome,
+  exchanges: [],
+  isWell: false,
+  retryAfterMs: 0,
+});
+
+/** Failures that count against the wallet's health. All others concern one request. */
+export function isUnwell(why: UnknownWhy): boolean {
+  switch (why) {
+    case 'timeout':
+    case 'connection_lost':
+    case 'not_asked':
+    case 'answer_too_large':
+    case 'unreadable_answer':
+    case 'unexpected_status':
+    case 'server_error':
+    case 'rate_limited':
+    case 'unauthenticated':
+      return true;
+    case 'aborted':
+    case 'duplicate_request':
+    case 'not_found':
+    case 'unrecognised_status':
+    case 'unrecognised_code':
+    case 'inconsistent':
+      return false;
+  }
+}
