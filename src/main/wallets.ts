@@ -193,8 +193,14 @@ const app = buildCallbackApp({
   newRequestId: () => v7(),
   isDraining: () => stopping.signal.aborted,
 });
+type Served = (typeof served)[number];
+type Signals = Record<
+  'payments' | 'reversals' | 'payerPayments' | 'reconciliations' | 'checks',
+  ReturnType<typeof createWakeSignal>
+>;
+
 /** Registers our URLs with a wallet. The address of the listener is known by now. */
-const register = ({ name, tokens, settings, connector }: (typeof served)[number]): Promise<void> => {
+const register = ({ name, tokens, settings, connector }: Served): Promise<void> => {
   const urls = {
     ...payerStartedUrls(`${listening.callbackBaseUrl}/callbacks/${name}`, tokens),
     withoutAnswer: settings.payerStarted?.withoutAnswer ?? 'cancel',
@@ -207,43 +213,28 @@ const register = ({ name, tokens, settings, connector }: (typeof served)[number]
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-const workers = served.flatMap((one) => {
-  const { name, tokens, settings, connector, accounts, breaker, maxInFlight, payerStarted } = one;
-  const parts = {
-    wallet: name,
-    environment: environments[settings.environment],
-    paymentOptions: settings.options,
-    connector,
-    accounts,
-    payments,
-    strayPayments,
-    refunds,
-    tokens,
-    now,
-    newRequestId: () => v7(),
-    logger,
-    maxInFlight,
-    stop: leaving.signal,
-  };
-  const options = { maxInFlight, idleMs, isSignalled: bus.isConnected, breaker, tracing, logger };
-  const signals = {
-    payments: createWakeSignal(),
-    reversals: createWakeSignal(),
-    payerPayments: createWakeSignal(),
-    reconciliations: createWakeSignal(),
-    checks: createWakeSignal(),
-  };
-  const reconciling = reconcileWork({
-    ...parts,
-    name,
-    wallet: settings.wallet,
-    reconciliations,
-  });
-  const checking = accountCheckWork({ ...parts, name, wallet: settings.wallet, merchantWallets });
-  bus.onWake('payment_attempts', (part) => {
-    const due = part === onlyAttempts ? [signals.payments] : Object.values(signals);
-    due.forEach((signal) => signal.ring());
-  });
+/** What all workers of one wallet share. */
+const workerParts = ({ name, tokens, settings, connector, accounts, maxInFlight }: Served) => ({
+  name,
+  wallet: settings.wallet,
+  environment: environments[settings.environment],
+  paymentOptions: settings.options,
+  connector,
+  accounts,
+  tokens,
+  now,
+  newRequestId: () => v7(),
+  logger,
+  maxInFlight,
+  stop: leaving.signal,
+});
+const polling = { isSignalled: bus.isConnected, tracing, logger };
+
+/** The workers for payments, reversals and refunds. They stop taking new work while the circuit of the wallet is open. */
+function runPaymentWorkers(one: Served, signals: Signals): Promise<void>[] {
+  const parts = { ...workerParts(one), wallet: one.name, payments, strayPayments, refunds };
+  const options = { ...polling, maxInFlight: one.maxInFlight, idleMs, breaker: one.breaker };
+  const { payerStarted } = one;
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
@@ -255,48 +246,65 @@ const workers = served.flatMap((one) => {
             { ...options, signal: signals.payerPayments },
             stopping.signal,
           ),
-          ...(settings.payerStarted?.registerAtStart === true ? [register(one)] : []),
+          ...(one.settings.payerStarted?.registerAtStart === true ? [register(one)] : []),
         ]),
-    runLeaseWorker(
-      checking,
-      {
-        maxInFlight: checksAtOnce,
-        tracing,
-        idleMs: checkIdleMs,
-        isSignalled: bus.isConnected,
-        // A check does not change the state of the breaker, and also runs while the circuit is open.
-        breaker: {
-          allows: () => 'all',
-          watch: async (work) => {
-            await work();
-          },
-        },
-        signal: signals.checks,
-        logger,
-      },
-      stopping.signal,
-    ),
-    runLeaseWorker(
-      reconciling,
-      {
-        maxInFlight: 1,
-        tracing,
-        idleMs: reconcileIdleMs,
-        isSignalled: bus.isConnected,
-        // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
-        breaker: createWalletBreaker({
-          logger,
-          wallet: `${name} statement`,
-          // A wallet's status says nothing about its statements. Only reading one does.
-          ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
-          ...breaking,
-        }),
-        signal: signals.reconciliations,
-        logger,
-      },
-      stopping.signal,
-    ),
   ];
+}
+
+/** The worker that checks merchants' own accounts. */
+const runCheckWorker = (one: Served, signals: Signals): Promise<void> =>
+  runLeaseWorker(
+    accountCheckWork({ ...workerParts(one), merchantWallets }),
+    {
+      ...polling,
+      maxInFlight: checksAtOnce,
+      idleMs: checkIdleMs,
+      // A check does not change the state of the breaker, and also runs while the circuit is open.
+      breaker: {
+        allows: () => 'all',
+        watch: async (work) => {
+          await work();
+        },
+      },
+      signal: signals.checks,
+    },
+    stopping.signal,
+  );
+
+/** The worker that reads statements. */
+const runStatementWorker = (one: Served, signals: Signals): Promise<void> =>
+  runLeaseWorker(
+    reconcileWork({ ...workerParts(one), reconciliations }),
+    {
+      ...polling,
+      maxInFlight: 1,
+      idleMs: reconcileIdleMs,
+      // Statements have their own circuit breaker, because an unreadable one does not mean that payments fail.
+      breaker: createWalletBreaker({
+        logger,
+        wallet: `${one.name} statement`,
+        // A wallet's status says nothing about its statements. Only reading one does.
+        ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
+        ...breaking,
+      }),
+      signal: signals.reconciliations,
+    },
+    stopping.signal,
+  );
+
+const workers = served.flatMap((one) => {
+  const signals = {
+    payments: createWakeSignal(),
+    reversals: createWakeSignal(),
+    payerPayments: createWakeSignal(),
+    reconciliations: createWakeSignal(),
+    checks: createWakeSignal(),
+  };
+  bus.onWake('payment_attempts', (part) => {
+    const due = part === onlyAttempts ? [signals.payments] : Object.values(signals);
+    due.forEach((signal) => signal.ring());
+  });
+  return [...runPaymentWorkers(one, signals), runCheckWorker(one, signals), runStatementWorker(one, signals)];
 });
 
 const reporting = reportWalletStatus(
