@@ -7,6 +7,7 @@ import { ask, panel } from '../ask.ts';
 import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
@@ -21,6 +22,7 @@ import {
   subjectKinds,
   unsettledRow,
 } from './settlement-views.ts';
+import type { Words } from './settlement-views.ts';
 
 const path = '/operator/settlements';
 /** The sizes of a page of each list. */
@@ -41,11 +43,16 @@ const Proposal = Type.Object({
   provider_reference: Type.String({ maxLength: 100 }),
 });
 
-/** A proposal that was not stored, and why. */
-interface Failed {
-  readonly values: Readonly<Record<string, string>>;
+/** A proposal that was not stored: why, and its mistakes by field. */
+interface Failed extends FormState {
   readonly problem: string;
 }
+
+const shownFields = ['outcome', 'reason', 'provider_reference'] as const;
+
+/** Without the form of its subject, a proposal cannot be corrected. */
+const problemWithoutForm = ({ errors, problem }: Failed, { otherRefusal }: Words): string =>
+  Object.keys(errors).length > 0 ? otherRefusal : problem;
 
 /** The page on which two operators settle by hand what a wallet does not decide. */
 export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
@@ -103,19 +110,24 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
         decided,
         page: waitingToken,
         // The subject of a failed proposal may no longer be in the list.
-        problem: isShown ? undefined : failed?.problem,
+        problem: failed === undefined || isShown ? undefined : problemWithoutForm(failed, words),
       },
     });
   };
 
   app.get(path, (request, reply) => show(request, reply));
 
-  const refusalText = (request: FastifyRequest, { reason, fields }: RpcFailure): string => {
-    const { refusals, otherRefusal, propose } = wordsFor(request, settlementWords);
-    // Core refuses an empty text, and the transaction of another order.
-    if (fields.some(({ field }) => field === 'provider_reference')) return propose.wrongReference;
-    if (reason === 'INVALID_FIELDS') return propose.incomplete;
+  const refusalText = (request: FastifyRequest, { reason }: RpcFailure): string => {
+    const { refusals, otherRefusal } = wordsFor(request, settlementWords);
     return refusals[reason] ?? otherRefusal;
+  };
+  /** Core also refuses invisible characters, and the transaction of another order. */
+  const mistakesOf = (request: FastifyRequest, { fields }: RpcFailure): FormState['errors'] => {
+    const { propose } = wordsFor(request, settlementWords);
+    const { malformed } = shellWords[request.language].forms;
+    const texts = { reason: malformed, provider_reference: propose.wrongReference };
+    const wrong = Object.entries(texts).filter(([name]) => fields.some(({ field }) => field === name));
+    return Object.fromEntries(wrong);
   };
   const result = (request: FastifyRequest, answer: Answer<unknown>, done: string): void => {
     if (answer.ok) flash(request, { tone: 'good', text: done });
@@ -124,8 +136,15 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
 
   app.post(`${path}/propose`, async (request, reply) => {
     const words = wordsFor(request, settlementWords);
-    const form = readForm(Proposal, request.body, shellWords[request.language].forms);
+    const { forms } = shellWords[request.language];
+    const form = readForm(Proposal, request.body, forms);
     const values = { ...form.values, page: fieldOf(request.body, 'page') };
+    const fail = (errors: FormState['errors'], otherwise: string) =>
+      show(request, reply, {
+        values,
+        errors,
+        problem: shownFields.some((name) => name in errors) ? forms.correct : otherwise,
+      });
     if (form.ok) {
       const { merchant_id, kind, subject_id, outcome, reason, provider_reference } = form.value;
       const answer = await ask(request, (options) =>
@@ -144,9 +163,9 @@ export function addSettlements(app: FastifyInstance, { clients, sendPage, timeZo
         flash(request, { tone: 'good', text: words.propose.done });
         return reply.redirect(path, 303);
       }
-      return show(request, reply, { values, problem: refusalText(request, answer.refusal) });
+      return fail(mistakesOf(request, answer.refusal), refusalText(request, answer.refusal));
     }
-    return show(request, reply, { values, problem: words.propose.incomplete });
+    return fail(form.errors, words.otherRefusal);
   });
 
   const keyOf = (request: FastifyRequest) => {

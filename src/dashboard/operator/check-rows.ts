@@ -52,8 +52,9 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
     });
 }
 
-/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait. */
+/** Whether the detail tells more than the result: a recovery's only while payments of lost orders wait, that of unsettled money never. */
 function hasFigures({ case: kind, value }: Check['facts']): boolean {
+  if (kind === 'unsettled') return false;
   if (kind === 'recovery') return value.unclaimedPaymentCount > 0n;
   return kind !== undefined;
 }

@@ -13,7 +13,7 @@ import { environmentName } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
 export const settlementWords = { en: english, am: amharic };
-type Words = typeof english;
+export type Words = typeof english;
 type OutcomeName = keyof Words['outcomes'];
 
 export const outcomeNumbers = {

@@ -49,13 +49,14 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
     { values = {}, errors = {}, problem, status = 200 }: Shown = {},
   ): Promise<FastifyReply> => {
     const writing = walletWritingFor(request, timeZone);
+    const { own } = writing.words;
     const wallet = await walletOf(request);
     const pageMerchant = pageMerchantOf(request);
     const name = writing.directory.walletNames(wallet.wallet)[request.language];
     reply.code(status);
     return sendPage(request, reply, {
       template: 'wallets/accounts',
-      title: writing.words.own.title(name),
+      title: own.title(name),
       area: 'wallets',
       words: writing.words,
       self: selfOf(request),
@@ -67,7 +68,9 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
           name,
           input: `${secret ? prefixes.secret : prefixes.open}${name}`,
           isSecret: secret,
-          description,
+          // Core's help of a field that the dashboard does not know is in English.
+          help: own.add.fieldHelp[name] ?? description,
+          helpLanguage: own.add.fieldHelp[name] === undefined ? 'en' : request.language,
           choices,
           value: secret ? '' : (values[name] ?? ''),
           error: errors[name],

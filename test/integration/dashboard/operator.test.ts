@@ -189,11 +189,14 @@ test('balances are shown in pages', async () => {
   expect(new Set(seen).size).toBe(120);
 });
 
-test('the overview says once that payments are accepted', async () => {
-  const { body } = await operator.get('/operator');
+test.each([/payments are taken/gi, /no money waits for a person/gi])(
+  'the overview says %s once',
+  async (sentence) => {
+    const { body } = await operator.get('/operator');
 
-  expect(body.match(/payments are taken/gi)).toHaveLength(1);
-});
+    expect(body.match(sentence)).toHaveLength(1);
+  },
+);
 
 test('a wallet whose process is silent is not shown as healthy, neither on its page nor on the overview', async () => {
   const reports = stack.client(WalletStatusService, 'wallets');

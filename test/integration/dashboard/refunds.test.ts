@@ -427,7 +427,12 @@ describe('money that waits for a person', () => {
     expect((await proposer.get(order)).body).toContain(`href="${page}"`);
     expect((await owner.get(order)).body).not.toContain(`href="${page}"`);
     const incomplete = await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '' });
-    expect([incomplete.status, incomplete.body.includes('Nothing was proposed.')]).toEqual([400, true]);
+    expect(incomplete.status).toBe(400);
+    expect(incomplete.body.match(/class="error" id="[a-z]+[^"]*">[^<]*/g)).toEqual([
+      `class="error" id="provider_reference-${payment.attemptId}-error">Fill in this field.`,
+    ]);
+    const blank = await proposer.post(`${page}/propose`, { ...proposal, provider_reference: '\u00ad' });
+    expect(blank.body).toContain('-error">Enter the wallet’s reference. If the order was paid,');
     expect(incomplete.body).toContain('value="The wallet &lt;b&gt;answered&lt;/b&gt; case 7"');
     expect(incomplete.body).toMatch(/value="paid" checked/);
     await proposer.post(`${page}/propose`, { ...proposal, outcome: 'notPaid' });

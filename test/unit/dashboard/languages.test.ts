@@ -1,6 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { wallets } from '../../../src/dashboard/language/amharic/wallets.ts';
+import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
+import { merchantFields } from '../../../src/wallets/merchant-account.ts';
 
 const folder = join(import.meta.dirname, '../../../src/dashboard/language');
 const areas = readdirSync(join(folder, 'english'));
@@ -55,6 +58,12 @@ test.each(areas)('%s: English texts use the singular for one', async (area) => {
 
 test('each area has its words in both languages', () => {
   expect(readdirSync(join(folder, 'amharic'))).toEqual(areas);
+});
+
+test('each setting of an own wallet account has its help in Amharic', () => {
+  const names = connectorKinds.flatMap((kind) => merchantFields(kind).map(({ name }) => name));
+
+  expect(new Set(Object.keys(wallets.own.add.fieldHelp))).toEqual(new Set(names));
 });
 
 describe.each(areas)('%s', (area) => {

@@ -46,8 +46,7 @@ export const settlements = {
     submit: 'Propose',
     done: 'The proposal is stored. Another operator must confirm it within 24 hours.',
     wrongReference:
-      'Nothing was proposed. Enter the wallet’s reference, at most 100 characters. If the order was paid, enter the number of its own transaction.',
-    incomplete: 'Nothing was proposed. Choose an outcome, and enter how you know and the wallet’s reference.',
+      'Enter the wallet’s reference. If the order was paid, enter the number of its own transaction.',
   },
   proposal: {
     by: (who: string, until: string) => `Proposed by ${who}. It expires on ${until}.`,

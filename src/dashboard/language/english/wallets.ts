@@ -87,6 +87,8 @@ export const wallets = {
       body: 'Enter what the wallet issued to you. If you leave a field empty, the operator’s value applies. Gatehouse checks the credentials with the wallet before you can use the account.',
       secretHint: 'Secret. It is stored encrypted and never shown again.',
       asOperator: 'As the operator has it',
+      /** Help that replaces core's English help, by the name of the field. */
+      fieldHelp: {} as Readonly<Record<string, string>>,
       submit: 'Add account',
       done: 'The account is added, and its credentials are being checked. Refresh the page in a moment.',
       again: 'Enter all values again. Secrets are not kept while you confirm your identity.',
