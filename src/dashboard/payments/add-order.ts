@@ -4,6 +4,7 @@ import type { Order, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
@@ -81,6 +82,41 @@ const redelivery = (pageMerchant: PageMerchant, delivery: Delivery | undefined) 
         },
       ];
 
+const isRefused = ({ status }: StrayPayment): boolean => status === StrayPaymentStatus.REVERSAL_REFUSED;
+
+/** What the viewer may do with the order, and the pages that the viewer may open. */
+function actionsOn(
+  { status, paymentType }: Order,
+  request: FastifyRequest,
+  {
+    openAttempt: attempt,
+    waitsForPerson,
+    deliveries,
+  }: {
+    readonly openAttempt: PaymentAttempt | undefined;
+    readonly waitsForPerson: boolean;
+    readonly deliveries: readonly OrderDelivery[];
+  },
+) {
+  const pageMerchant = pageMerchantOf(request);
+  const mayChange = mayChangeOrders(request);
+  const hasCheckout = status === OrderStatus.PENDING && paymentType !== PaymentType.DIRECT;
+  return {
+    mayRefund: mayChange,
+    mayCancel: mayChange && hasCheckout,
+    mayQueryWallet: mayChange && attempt !== undefined,
+    hasHiddenCheckout: !mayChange && hasCheckout,
+    redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(pageMerchant, delivery)) : [],
+    // Only developers may read the pages of requests and deliveries.
+    mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
+    // Only operators may open the page of what waits for a person.
+    settlements:
+      request.viewer?.isOperator === true && (attempt !== undefined || waitsForPerson)
+        ? '/operator/settlements'
+        : undefined,
+  };
+}
+
 /** The page of one order: its values, history and actions. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, assets, now } = dashboard;
@@ -131,9 +167,8 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const words = wordsFor(request, dictionary);
     const writing = writingOf(request);
     const pageMerchant = pageMerchantOf(request);
-    const mayChange = mayChangeOrders(request);
     const [story, webhooks] = await Promise.all([
-      storyOf(request, orderId, mayChange),
+      storyOf(request, orderId, mayChangeOrders(request)),
       deliveriesOf(request, orderId),
     ]);
     const { order, events, paymentAttempts, checkoutUrl } = story;
@@ -172,12 +207,9 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
           writing,
         ),
         refunds,
-        mayRefund: mayChange,
         strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
         facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
         story: storyItems(entries, writing),
-        // Only developers may read the pages of requests and deliveries.
-        mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
         notices: [
           ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
           ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
@@ -185,21 +217,12 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
             : []),
         ],
         checkoutUrl,
-        hasHiddenCheckout:
-          !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         link: isLink(order) ? pathIn(pageMerchant, `links/${orderId}`) : undefined,
-        // Only operators may open the page of what waits for a person.
-        settlements:
-          request.viewer?.isOperator === true &&
-          (openAttempt(paymentAttempts) !== undefined ||
-            refunds.isOpen ||
-            story.strayPayments.some(({ status }) => status === StrayPaymentStatus.REVERSAL_REFUSED))
-            ? '/operator/settlements'
-            : undefined,
-        mayQueryWallet: mayChange && openAttempt(paymentAttempts) !== undefined,
-        mayCancel:
-          mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
-        redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(pageMerchant, delivery)) : [],
+        ...actionsOn(order, request, {
+          openAttempt: openAttempt(paymentAttempts),
+          waitsForPerson: refunds.isOpen || story.strayPayments.some(isRefused),
+          deliveries,
+        }),
       },
     });
   };
