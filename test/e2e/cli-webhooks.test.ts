@@ -107,24 +107,6 @@ describe('webhook deliveries, show and explain', () => {
     expect(first.stdout).not.toContain((second['deliveries'] as ListedDelivery[])[0]!.delivery_id);
   });
 
-  test("a receiver's answer cannot control the terminal, in tables or in JSON", async () => {
-    const hostile = 'boom \u001b[2J\u001b]0;owned\u0007\u009b31m\u202egnp';
-    const receiver = await desk.openReceiver(answer(500, {}, hostile));
-    await desk.sendTest(receiver);
-    const { delivery_id: id } = await desk.tried(receiver);
-
-    const { stdout } = await desk.cli.run('webhook', 'show', desk.merchant.id, id);
-    const json = await desk.cli.run('webhook', 'show', desk.merchant.id, id, '--json');
-
-    expect(stdout).toContain(String.raw`< boom \u001b[2J\u001b]0;owned\u0007`);
-    for (const shown of [stdout, json.stdout]) {
-      // eslint-disable-next-line no-control-regex -- what must not be there
-      expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
-    }
-    const { attempts } = JSON.parse(json.stdout) as { attempts: { response_body: string }[] };
-    expect(attempts[0]?.response_body).toBe(hostile);
-  });
-
   test('the reason why a delivery waits is a sentence, with a command to paste', async () => {
     const receiver = await desk.openReceiver(answer(503, { 'retry-after': '3600' }));
     await desk.sendTest(receiver);

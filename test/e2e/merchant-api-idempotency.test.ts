@@ -30,8 +30,6 @@ const pay = (body: object, option = 'walleta_ussd'): Promise<Answer> =>
 const verify = async (orderNumber: string): Promise<unknown> =>
   (await api.post(shop, '/api/v1/verify', { order_number: orderNumber })).json['data'];
 
-const taken = { order_number: expect.any(String) };
-
 describe('registering again', () => {
   test('with the same values while PENDING returns the same 201 with the same checkout_url, and leaves the order unchanged', async () => {
     const sent = registration();
@@ -50,81 +48,10 @@ describe('registering again', () => {
     expect((await register(again)).text).toBe(first.text);
   });
 
-  test('with the same amount and phone number in another form returns the same 201', async () => {
-    const sent = registration({ amount: '100.50', customer_phone: '0911223344' });
-    const first = await register(sent);
-    const again = await register({ ...sent, amount: '100.5', customer_phone: '+251911223344' });
-    expect(again.text).toBe(first.text);
-    expect(await verify(sent.order_number)).toMatchObject({ amount: '100.50', customer_phone: '0911223344' });
-  });
-
-  test.each([
-    ['amount', '100.51'],
-    ['currency', 'USD'],
-    ['reason', 'Four books'],
-    ['customer_phone', '0911223345'],
-    ['return_url', 'https://shop.example/other'],
-    ['webhook_url', 'https://shop.example/other'],
-    ['business_name', 'Another'],
-  ])(
-    'with another %s gets 400 with a detail on order_number, and leaves the order unchanged',
-    async (field, value) => {
-      const sent = registration();
-      await register(sent);
-      const before = await verify(sent.order_number);
-      const answer = await register({ ...sent, [field]: value });
-      expect(answer.status).toBe(400);
-      expect(issuesOf(answer)).toEqual(taken);
-      expect(await verify(sent.order_number)).toEqual(before);
-    },
-  );
-
-  test('under a number that a direct payment uses gets 400 with a detail on order_number', async () => {
-    const paid = directPayment();
-    await pay(paid);
-    const answer = await register(registration({ order_number: paid.order_number }));
-    expect(answer.status).toBe(400);
-    expect(issuesOf(answer)).toEqual(taken);
-  });
-
   test('under a number that differs in case creates another order', async () => {
     const orderNumber = newOrderNumber();
     await register(registration({ order_number: `${orderNumber}a` }));
     expect((await register(registration({ order_number: `${orderNumber}A`, amount: '7' }))).status).toBe(201);
-  });
-});
-
-describe('repeating a direct payment', () => {
-  test('with the same body while it runs returns 201 PENDING, and leaves the order unchanged', async () => {
-    const sent = directPayment();
-    const first = await pay(sent);
-    const before = await verify(sent.order_number);
-    const second = await pay(sent);
-    expect(second.status).toBe(201);
-    expect(second.text).toBe(first.text);
-    expect(await verify(sent.order_number)).toEqual(before);
-  });
-
-  test.each([
-    ['amount', { amount: '100.51' }],
-    ['currency', { currency: 'USD' }],
-    ['phone', { phone: '0911223345' }],
-  ])('with another %s gets 400 with a detail on order_number', async (_name, change) => {
-    const sent = directPayment();
-    await pay(sent);
-    const before = await verify(sent.order_number);
-    const answer = await pay({ ...sent, ...change });
-    expect(answer.status).toBe(400);
-    expect(issuesOf(answer)).toEqual(taken);
-    expect(await verify(sent.order_number)).toEqual(before);
-  });
-
-  test('with another payment_option while it runs gets 400 with a detail on order_number', async () => {
-    const sent = directPayment();
-    await pay(sent);
-    const answer = await pay(sent, 'walletb_ussd');
-    expect(answer.status).toBe(400);
-    expect(issuesOf(answer)).toEqual(taken);
   });
 });
 
@@ -143,15 +70,12 @@ describe('a direct payment on a registered order', () => {
     });
   });
 
-  test.each([
-    ['amount', { amount: '7' }],
-    ['currency', { currency: 'USD' }],
-  ])('of another %s gets 400 with a detail on order_number', async (_name, change) => {
+  test('of another amount gets 400 with a detail on order_number', async () => {
     const sent = registration();
     await register(sent);
-    const answer = await pay(directPayment({ order_number: sent.order_number, ...change }));
+    const answer = await pay(directPayment({ order_number: sent.order_number, amount: '7' }));
     expect(answer.status).toBe(400);
-    expect(issuesOf(answer)).toEqual(taken);
+    expect(issuesOf(answer)).toEqual({ order_number: expect.any(String) });
     expect(await verify(sent.order_number)).toMatchObject({ payment_option: '' });
   });
 });
@@ -233,6 +157,7 @@ describe('a request repeated after its answer was lost', () => {
       const sent = directPayment({ phone: newPhone() });
       await pay(sent);
       await lead(sent.order_number, end, true);
+      const before = await verify(sent.order_number);
 
       const repeats = await Promise.all(Array.from({ length: 5 }, () => pay(sent)));
 
@@ -242,50 +167,42 @@ describe('a request repeated after its answer was lost', () => {
           json: { message: expect.any(String), payment_status: end },
         });
       expect(await attemptsOf(sent.order_number)).toBe(1);
+      expect(await verify(sent.order_number)).toEqual(before);
     },
   );
 
-  test.each(ends)(
-    'for a direct payment with other values, order %s, gets 400 that names the fields that differ',
-    async (end) => {
-      const sent = directPayment({ phone: newPhone() });
-      await pay(sent);
-      await lead(sent.order_number, end, true);
+  test('for a direct payment with other values gets 400 that names the fields that differ', async () => {
+    const sent = directPayment({ phone: newPhone() });
+    await pay(sent);
+    await lead(sent.order_number, 'COMPLETED', true);
 
-      const answers = [
-        await pay({ ...sent, amount: '100.51' }),
-        await pay({ ...sent, phone: newPhone() }),
-        await pay(sent, 'walletb_ussd'),
-      ];
+    const answers = [
+      await pay({ ...sent, amount: '100.51' }),
+      await pay({ ...sent, phone: newPhone() }),
+      await pay(sent, 'walletb_ussd'),
+    ];
 
-      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
-      expect(answers.map(issuesOf)).toEqual(
-        ['amount', 'phone', 'payment_option'].map((field) => ({
-          order_number: expect.stringContaining(`another ${field};`),
-        })),
-      );
-      expect(await attemptsOf(sent.order_number)).toBe(1);
-    },
-  );
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(answers.map(issuesOf)).toEqual(
+      ['amount', 'phone', 'payment_option'].map((field) => ({
+        order_number: expect.stringContaining(`another ${field};`),
+      })),
+    );
+    expect(await attemptsOf(sent.order_number)).toBe(1);
+  });
 
-  test.each(ends)(
-    'for a direct payment on a registered order, order %s, gets 201 with that payment_status',
-    async (end) => {
-      const { order_number } = registration();
-      await register(registration({ order_number }));
-      const sent = directPayment({ order_number, phone: newPhone() });
-      await pay(sent);
-      await lead(order_number, end, false);
+  test('for a direct payment on a registered order gets 201 with the payment_status of the order', async () => {
+    const { order_number } = registration();
+    await register(registration({ order_number }));
+    const sent = directPayment({ order_number, phone: newPhone() });
+    await pay(sent);
+    await lead(order_number, 'EXPIRED', false);
 
-      const repeat = await pay(sent);
+    const repeat = await pay(sent);
 
-      expect({ status: repeat.status, json: repeat.json }).toMatchObject({
-        status: 201,
-        json: { payment_status: end },
-      });
-      expect(await attemptsOf(order_number)).toBe(1);
-    },
-  );
+    expect(repeat).toMatchObject({ status: 201, json: { payment_status: 'EXPIRED' } });
+    expect(await attemptsOf(order_number)).toBe(1);
+  });
 
   test('for a direct payment whose attempt was declined sends no prompt, and one for another phone does', async () => {
     const { order_number } = registration();
@@ -342,7 +259,7 @@ describe('a request repeated after its answer was lost', () => {
     },
   );
 
-  test.each(ends)(
+  test.each(['COMPLETED', 'FAILED'] as const)(
     'for a registration with the same and with other values, order %s, gets the documented answer',
     async (end) => {
       const sent = registration();
@@ -353,8 +270,7 @@ describe('a request repeated after its answer was lost', () => {
       const same = await register(sent);
       const other = await register({ ...sent, amount: '7', reason: 'Tea' });
 
-      if (end === 'PENDING' || end === 'COMPLETED')
-        expect(same).toMatchObject({ status: 201, text: first.text });
+      if (end === 'COMPLETED') expect(same).toMatchObject({ status: 201, text: first.text });
       else {
         expect(same.status).toBe(400);
         expect(issuesOf(same)).toEqual({

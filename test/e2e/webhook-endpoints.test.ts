@@ -5,7 +5,7 @@ import { Environment, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { WebhookEndpoint } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { DeliveryCause, DeliveryState } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
+import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { directPath, directPayment, newOrderNumber, startMerchantApi } from './merchant-api-harness.ts';
@@ -236,44 +236,6 @@ test('deliveries wait until a secret is shown, for an endpoint and for a webhook
   expect(typesAt(receiver, shown.secret)).toEqual(['order.completed', 'refund.completed']);
   expect(typesAt(own, secret)).toEqual(['order.completed', 'refund.completed']);
   await waitUntil('nothing waits', async () => (await list()).awaitedSecrets.length === 0);
-});
-
-test('a paused endpoint gets what it missed in order when it is resumed, and a deleted one gets nothing more', async () => {
-  await allowRefunds();
-  const [paused, other] = [await openReceiver(), await openReceiver()];
-  const first = await createEndpoint(paused.origin);
-  const second = await createEndpoint(other.origin);
-  await endpoints().pauseWebhookEndpoint(first.key);
-
-  const orderNumber = await pay();
-  await received(other, 1);
-  await refund(orderNumber, '10');
-  await received(other, 2);
-  await refund(orderNumber, '5');
-  await received(other, 3);
-
-  expect(paused.webhooks).toHaveLength(0);
-  const { webhookEndpoint } = await endpoints().getWebhookEndpoint(first.key);
-  expect(webhookEndpoint?.status?.pendingCount).toBe(3n);
-  await endpoints().resumeWebhookEndpoint(first.key);
-  await received(paused, 3);
-  const idsAt = ({ webhooks: arrived }: Receiver) => arrived.map(({ headers }) => headers['webhook-id']);
-  expect(idsAt(paused)).toEqual(idsAt(other));
-  expect(typesAt(paused, first.secret)).toEqual(['order.completed', 'refund.completed', 'refund.completed']);
-
-  paused.behave(answer(500));
-  await pay();
-  await received(paused, 4);
-  await endpoints().deleteWebhookEndpoint(first.key);
-  await waitUntil('its delivery is abandoned', async () => {
-    const { webhookEndpointId } = first.key;
-    const { deliveries } = await webhooks().listDeliveries({ ...merchant(), webhookEndpointId });
-    return deliveries[0]?.state === DeliveryState.GIVEN_UP;
-  });
-  await pay();
-  await received(other, 5);
-  expect(paused.webhooks).toHaveLength(4);
-  expect(typesAt(other, second.secret)).toHaveLength(5);
 });
 
 test('a test event reaches an endpoint whatever types it receives, and both secrets sign during a rotation', async () => {

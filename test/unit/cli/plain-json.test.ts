@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
+import { jsonLine } from '../../../src/cli/output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from '../../../src/cli/plain-json.ts';
 import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
@@ -64,4 +65,14 @@ describe('the words of an enum', () => {
   test('are replaced by the number of a value that a newer core has added', () => {
     expect(wordOf(OrderStatusSchema, 99)).toBe('99');
   });
+});
+
+test('a line of JSON has the same values, without characters that control the terminal', () => {
+  const hostile = 'boom \u001b[2J\u001b]0;owned\u0007\u009b31m\u202egnp';
+
+  const line = jsonLine({ response_body: hostile });
+
+  // eslint-disable-next-line no-control-regex -- what must not be there
+  expect(line).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  expect(JSON.parse(line)).toEqual({ response_body: hostile });
 });
