@@ -95,8 +95,8 @@ export function addRestoreCommand(restore: Command, parts: BackupParts): void {
 }
 
 const afterRestore = [
-  'Start Gatehouse with the master key and the secrets that it had at the time of the backup. It first compares its records with',
-  'the wallets, and takes no payments until then. To see what it waits for:',
+  'Start Gatehouse with the master key and the secrets that it had at the time of the backup. With another master key, core does not',
+  'start. It first compares its records with the wallets, and takes no payments until then. To see what it waits for:',
   '  gatehouse restore status',
 ].join('\n');
 

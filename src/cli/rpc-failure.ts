@@ -170,7 +170,11 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
     return { message: error.rawMessage, advice: seeDoctor(context) };
   return {
     message: `no ${server} answers at ${where}${causeOf(error)}`,
-    advice: ['Start Gatehouse on this machine with: npm start', howToName[server], seeDoctor(context)]
+    advice: [
+      'Start Gatehouse on this machine with: npm start',
+      howToName[server],
+      context.isDoctor && server === 'core' ? whyItMayExit : seeDoctor(context),
+    ]
       .join('\n')
       .trimEnd(),
   };
@@ -180,6 +184,9 @@ const howToName: Readonly<Record<Server, string>> = {
   core: 'Or set the address of a running core with --address or GATEHOUSE_CORE_ADDRESSES.',
   'webhooks process': 'Or set the address of a running webhooks process with GATEHOUSE_WEBHOOKS_ADDRESSES.',
 };
+
+const whyItMayExit =
+  'If it was started, read its log. Core exits if a setting is invalid, or if its master key is not that of the database.';
 
 const seeDoctor = ({ isDoctor }: FailureContext): string =>
   isDoctor ? '' : `To find the cause: gatehouse doctor`;

@@ -39,6 +39,7 @@ const names: Readonly<Record<CheckSubject, string>> = {
   [CheckSubject.UNSETTLED]: 'unsettled money',
   [CheckSubject.MONEY]: 'money',
   [CheckSubject.RECOVERY]: 'recovery',
+  [CheckSubject.MASTER_KEY]: 'master key',
 };
 
 /**
@@ -109,6 +110,13 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
             'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Payments continue, and events are late',
           ]
         : ['connected to NATS'];
+    case CheckSubject.MASTER_KEY:
+      return finding === CheckFinding.FOREIGN_KEY
+        ? [
+            'the database was replaced by one that was used with another master key, and takes no payments',
+            'set GATEHOUSE_MASTER_KEY to the key of this database, and restart core. See docs/operating/backup.md',
+          ]
+        : ['GATEHOUSE_MASTER_KEY is that of the database'];
     case CheckSubject.UNSPECIFIED:
     case CheckSubject.DATABASE:
     case CheckSubject.DATABASE_POOL:

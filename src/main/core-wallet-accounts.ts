@@ -16,16 +16,19 @@ export interface WalletAccountParts extends Omit<AccountStoreParts, 'seal'> {
   readonly keys: readonly [NamedKey, ...NamedKey[]] | undefined;
 }
 
+/** Encrypts merchants' wallet accounts if the settings name no other key. */
+export const masterAccountKey = (masterKey: Buffer): NamedKey => ({
+  name: 'master',
+  key: deriveKey(masterKey, 'wallet-account'),
+});
+
 /** The merchants' own wallet accounts. A key that is derived from the master key also decrypts them, and encrypts without others. */
 export function createWalletAccounts({ masterKey, keys, configuredWallets, ...parts }: WalletAccountParts) {
   const forms = accountForms(configuredWallets);
-  const masterAccountKey = { name: 'master', key: deriveKey(masterKey, 'wallet-account') };
+  const ofMasterKey = masterAccountKey(masterKey);
   const store = createAccountStore({
     ...parts,
-    seal: createAccountSeal(
-      keys === undefined ? [masterAccountKey] : [...keys, masterAccountKey],
-      randomBytes,
-    ),
+    seal: createAccountSeal(keys === undefined ? [ofMasterKey] : [...keys, ofMasterKey], randomBytes),
   });
   return {
     ...store,

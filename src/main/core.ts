@@ -48,6 +48,7 @@ import { readCoreSettings } from '../core/settings.ts';
 import { createAccountParts } from './core-accounts.ts';
 import { createCoreCheckout } from './core-checkout.ts';
 import { createCoreErasure } from './core-erasure.ts';
+import { createMasterKeyCheck } from './core-master-key.ts';
 import { createEventChain } from './core-event-chain.ts';
 import { corePayments } from './core-payments.ts';
 import { createCoreRecovery } from './core-recovery.ts';
@@ -70,7 +71,7 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { orderStories } from './order-stories.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { openServerTls } from './open-tls.ts';
-import { readSettingsOrExit } from './read-settings.ts';
+import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
 
@@ -99,6 +100,13 @@ const database = await openDatabase({
 });
 await migrateWhenReachable(database, logger);
 await beginLife(database.pool, randomUUID());
+const masterKeyCheck = createMasterKeyCheck(database.pool, config.GATEHOUSE_MASTER_KEY);
+try {
+  await masterKeyCheck.require();
+} catch (error) {
+  await database.close();
+  exitForSettings(error);
+}
 const clock = await openDatabaseClock(database.pool, () => performance.now());
 const { now } = clock;
 
@@ -206,6 +214,7 @@ const recovery = createCoreRecovery({
   bus,
   gate,
   wallets,
+  hasMasterKey: masterKeyCheck.hasMasterKey,
   startReconciliation: reconciliations.start,
   claimAll: claims.claimAll,
   onChange: () => {
@@ -299,6 +308,7 @@ const services = [
   diagnosticsService(instance, {
     database,
     isBrokerConnected: bus.isConnected,
+    hasMasterKey: masterKeyCheck.hasMasterKey,
     stream: bus.stream,
     now: () => new Date(),
   }),

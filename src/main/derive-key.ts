@@ -11,7 +11,8 @@ type Purpose =
   | 'event-seal'
   | 'audit-root'
   | 'erasure-seal'
-  | 'erased-phone';
+  | 'erased-phone'
+  | 'master-key-check';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). Knowledge of one derived key reveals

@@ -43,6 +43,9 @@ test('a restored gateway rebuilds what the broker knows, sends its webhooks agai
   const received = eventsAt(receiver);
   const charged = await drill.charges();
   await drill.loseAndRestore();
+  await expect(drill.startCore({ GATEHOUSE_MASTER_KEY: 'ab'.repeat(32) })).rejects.toThrow(
+    'GATEHOUSE_MASTER_KEY is not the master key of this database',
+  );
   await drill.startCore();
   await drill.startWebhooks();
 

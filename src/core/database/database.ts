@@ -43,6 +43,7 @@ import { Migration046AccountChanges } from './migrations/migration-046-account-c
 import { Migration047EndedOrdersVersion } from './migrations/migration-047-ended-orders-version.ts';
 import { Migration048LostMerchants } from './migrations/migration-048-lost-merchants.ts';
 import { Migration049RecoveryHolds } from './migrations/migration-049-recovery-holds.ts';
+import { Migration050MasterKeyCheck } from './migrations/migration-050-master-key-check.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -95,6 +96,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration047EndedOrdersVersion,
         Migration048LostMerchants,
         Migration049RecoveryHolds,
+        Migration050MasterKeyCheck,
       ],
       migrationLock: 7_142_001,
     },

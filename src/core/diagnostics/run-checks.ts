@@ -26,6 +26,8 @@ import { failed, good, warning } from './check-outcome.ts';
 export interface ChecksParts {
   readonly database: Database;
   readonly isBrokerConnected: () => boolean;
+  /** Whether the database was used with this core's master key. */
+  readonly hasMasterKey: () => Promise<boolean>;
   /** The stream whose relay is checked. */
   readonly stream: string;
   readonly now: () => Date;
@@ -44,6 +46,7 @@ export function runChecks(parts: ChecksParts): Promise<Check[]> {
     within(CheckSubject.DATABASE, () => checkDatabase(parts)),
     Promise.resolve(pool),
     within(CheckSubject.MIGRATIONS, () => checkMigrations(parts)),
+    within(CheckSubject.MASTER_KEY, () => checkMasterKey(parts)),
     within(CheckSubject.RECOVERY, () => checkRecovery(parts.database)),
     within(CheckSubject.CLOCK, () => checkClock(parts)),
     within(CheckSubject.EVENT_ORDER, () => checkEventOrder(parts)),
@@ -125,6 +128,11 @@ async function checkMigrations({ database }: ChecksParts): Promise<Check> {
     ? good(CheckSubject.MIGRATIONS)
     : failed(CheckSubject.MIGRATIONS, CheckFinding.PENDING, { pendingMigrations });
 }
+
+const checkMasterKey = async ({ hasMasterKey }: ChecksParts): Promise<Check> =>
+  (await hasMasterKey())
+    ? good(CheckSubject.MASTER_KEY)
+    : failed(CheckSubject.MASTER_KEY, CheckFinding.FOREIGN_KEY);
 
 async function checkClock({ database, now }: ChecksParts): Promise<Check> {
   const askedAt = now().getTime();

@@ -24,6 +24,8 @@ export interface RecoveryParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'storedStream'>;
   readonly wallets: readonly Wallet[];
+  /** Whether the database was used with this core's master key. */
+  readonly hasMasterKey: () => Promise<boolean>;
   readonly startReconciliation: StartReconciliation;
   /** Gives lost payments to the PENDING orders that they belong to. */
   readonly claimAll: (environment: Environment) => Promise<number>;
@@ -57,6 +59,7 @@ const recordEveryMs = 5_000;
 export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
   const { database, bus, logger } = parts;
   let untilStream = 0;
+  let wasForeign = false;
   const readStream = async (): Promise<StoredStream | undefined> => {
     try {
       const stream = await bus.storedStream();
@@ -82,6 +85,14 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
   return async () => {
     const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
     untilStream -= 1;
+    // References of lost payments are derived from the key, so with another one they would not be found.
+    const isForeign = (home !== knownHome || isRecovering) && !(await parts.hasMasterKey());
+    if (isForeign && !wasForeign)
+      logger.error(
+        'the database was replaced by one that was used with another master key, so payments wait; set GATEHOUSE_MASTER_KEY to its key, and restart core',
+      );
+    wasForeign = isForeign;
+    if (isForeign) return;
     if (home !== knownHome || isRecovering || untilStream < 0)
       await withAdvisoryLock(database.pool, recoveryLock, step);
     else if (now.getTime() - seenAt.getTime() > recordEveryMs) await recordLife(database.pool);

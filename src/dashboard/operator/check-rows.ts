@@ -16,6 +16,7 @@ const subjects = {
   [CheckSubject.UNSETTLED]: 'unsettled',
   [CheckSubject.MONEY]: 'money',
   [CheckSubject.RECOVERY]: 'recovery',
+  [CheckSubject.MASTER_KEY]: 'masterKey',
 } as const;
 
 /** The pages with more about a subject. */

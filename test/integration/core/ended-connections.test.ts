@@ -111,7 +111,13 @@ describe('a connection', () => {
     await setReadOnly('set default_transaction_read_only = on');
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
-    const parts = { database, isBrokerConnected: () => true, stream: 'ORDERS', now: () => new Date() };
+    const parts = {
+      database,
+      hasMasterKey: () => Promise.resolve(true),
+      isBrokerConnected: () => true,
+      stream: 'ORDERS',
+      now: () => new Date(),
+    };
 
     const error = await write().catch(explainDatabaseError);
     const [finding] = await runChecks(parts);

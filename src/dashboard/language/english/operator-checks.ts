@@ -35,6 +35,11 @@ export const ofChecks = {
     good: 'The money of orders agrees with payments, refunds and events.',
     bad: 'The money of orders disagrees with payments, refunds or events, because the tables were changed without Gatehouse. Compare each order with its events and with the wallet’s statement.',
   },
+  masterKey: {
+    name: 'Master key',
+    good: 'The master key is that of the database.',
+    bad: 'The database was used with another master key, and takes no payments. Set GATEHOUSE_MASTER_KEY to its key, and restart core.',
+  },
   recovery: {
     name: 'Recovery',
     good: 'Payments are taken.',

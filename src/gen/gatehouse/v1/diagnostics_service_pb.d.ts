@@ -764,6 +764,13 @@ export enum CheckSubject {
    * @generated from enum value: CHECK_SUBJECT_RECOVERY = 13;
    */
   RECOVERY = 13,
+
+  /**
+   * Whether the database was used with this core's master key.
+   *
+   * @generated from enum value: CHECK_SUBJECT_MASTER_KEY = 14;
+   */
+  MASTER_KEY = 14,
 }
 
 /**
@@ -930,6 +937,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_READ_ONLY = 21;
    */
   READ_ONLY = 21,
+
+  /**
+   * The database was replaced, while this core runs, by one that was used with another master key.
+   *
+   * @generated from enum value: CHECK_FINDING_FOREIGN_KEY = 22;
+   */
+  FOREIGN_KEY = 22,
 }
 
 /**
