@@ -59,6 +59,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'To see which merchants the restore lost, and how to create them again: gatehouse restore status',
       'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
     ].join('\n'),
+    ADDED_ACCOUNTS_NOT_ACCEPTED: [
+      `To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id>`,
+      'If you know that these accounts took no payment in the lost time: gatehouse restore accept --accounts --despite-unaccepted --reason <text>',
+    ].join('\n'),
     MERCHANT_NOT_LOST: 'To list merchants: gatehouse merchant list',
     USER_NOT_FOUND: [
       `To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,

@@ -26,6 +26,7 @@ export const errorReasons = {
   CERTIFICATION_REQUIRED: failedPrecondition,
   MERCHANTS_LOST: failedPrecondition,
   MERCHANT_NOT_LOST: failedPrecondition,
+  ADDED_ACCOUNTS_NOT_ACCEPTED: failedPrecondition,
   API_KEY_NOT_FOUND: notFound,
   ORDER_NOT_FOUND: notFound,
   ORDER_NUMBER_TAKEN: alreadyExists,

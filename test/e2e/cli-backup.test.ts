@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { newRandomId } from '../../src/contract/public-id.ts';
+import { MerchantWalletService } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { findEndedPeriods } from '../../src/core/erasure/ended-periods.ts';
 import { startInline } from '../support/inline-process.ts';
 import { loseDatabase } from '../support/lose-database.ts';
@@ -328,6 +330,17 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(none).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No recovery has found') });
     expect(await cli.run('restore', 'report', '--merchant', 'shop')).toMatchObject({ exitCode: 2 });
 
+    // As without the broker: nothing names the accounts of the lost time. One was added again, and nobody has checked it.
+    await query("update core.recoveries set stream = 'LOST'");
+    await stack.client(MerchantWalletService, 'dashboard').addWalletAccount({
+      ...{ merchantId, environment: Environment.SANDBOX, wallet: 'walleta' },
+      values: { client_id: 'a', client_secret: 'b', 'payee.type': 'msisdn', 'payee.id': '251900000001' },
+    });
+    const accounts = ['restore', 'accept', '--accounts', '--reason', 'asked all merchants'];
+    const refused = await cli.run(...accounts);
+    expect(refused).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('--despite-unaccepted') });
+    expect(await cli.run(...accounts, '--despite-unaccepted')).toMatchObject({ exitCode: 0 });
+
     const early = await cli.run('restore', 'begin', '--backup-time', '2999-01-01T00:00:00Z');
     expect(early).toMatchObject({
       exitCode: 2,
@@ -352,7 +365,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     expect(begun.stdout).toMatch(/Restored +an operator began it/);
     await waitUntil('core refuses new orders', async () => (await register('NEW-2')) === 503);
     const audit = await query("select action from core.audit_entries where action like 'recovery.%'");
-    expect(audit.rows).toHaveLength(7);
+    expect(audit.rows).toHaveLength(8);
   } finally {
     await core.stop();
   }

@@ -968,7 +968,7 @@ export declare const RecoveryService: GenService<{
    * Records that an operator has looked where core cannot: at a wallet without a complete statement, or at orders that cannot be
    * rebuilt. Or that the operator has repeated the requests for erasure of the lost time.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision;
-   * FAILED_PRECONDITION WALLET_ACCOUNT_NOT_CHECKED for accounts while the provider has not accepted the credentials of one that was added
+   * FAILED_PRECONDITION ADDED_ACCOUNTS_NOT_ACCEPTED for accounts while the provider has not accepted the credentials of one that was added
    * since the restore.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.AcceptRecovery
