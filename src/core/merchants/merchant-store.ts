@@ -1,3 +1,4 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
@@ -117,7 +118,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     async create({ name, productionActivated, sessionLifetimeSeconds, lostId }, by) {
       const at = now();
       const id = lostId ?? newId('mer', at);
-      return database.fork().transactional(async (em) => {
+      const created = database.fork().transactional(async (em): Promise<Result<Merchant, CreateRefusal>> => {
         const refusal = await refuseCreation(em, lostId);
         if (refusal !== undefined) return err(refusal);
         const row = em.create(MerchantRow, {
@@ -140,6 +141,11 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
         };
         recordAudit(em, newId, at, by, { action: 'merchant.create', merchantId: id, targetId: id, details });
         return ok(merchantOf(row));
+      });
+      return created.catch((error: unknown) => {
+        // Another operator has created the same lost merchant meanwhile.
+        if (lostId !== undefined && error instanceof UniqueConstraintViolationException) return err('here');
+        throw error;
       });
     },
     find,

@@ -1,6 +1,9 @@
 import { describe, expect, test, beforeEach } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
+import { v7 } from 'uuid';
+import { publicId } from '../../../src/contract/public-id.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService, MerchantStatus } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
@@ -61,6 +64,40 @@ describe('merchants', () => {
       sessionLifetime: { seconds: 1800n },
     });
     expect(second).toMatchObject({ productionActivated: true });
+  });
+
+  test('are created once when two operators create the same lost merchant at once', async () => {
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    const { rows } = await client.query<{ id: string }>(
+      `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, merchants_accepted_by, finished_at)
+       values (gen_random_uuid(), 'OPERATOR', now() - interval '1 hour', now(), 'LOST', '{}', 'an operator', now()) returning id`,
+    );
+    try {
+      const lost = publicId('mer', v7() as StoredId<'mer'>);
+      // Neither sees the other, because both read before one can write.
+      await client.query('begin; lock table core.merchants in share mode');
+      const both = Promise.allSettled(
+        ['one', 'other'].map((name) => merchants.createMerchant({ name, merchantId: lost })),
+      );
+      await waitUntil('both are about to write', async () => {
+        const waiting = await client.query(
+          "select from pg_locks where relation = 'core.merchants'::regclass and not granted",
+        );
+        return waiting.rowCount === 2;
+      });
+      await client.query('commit');
+
+      const outcomes = await both;
+      const [refused, ...others] = outcomes.filter(({ status }) => status === 'rejected');
+      expect(others).toEqual([]);
+      expect(await refusalOf(Promise.reject((refused as PromiseRejectedResult).reason as Error))).toBe(
+        'MERCHANT_NOT_LOST',
+      );
+    } finally {
+      await client.query('delete from core.recoveries where id = $1', [rows[0]?.id]);
+      await client.end();
+    }
   });
 
   test('are not created with an invalid name or session length', async () => {
