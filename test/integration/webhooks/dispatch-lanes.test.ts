@@ -25,8 +25,10 @@ describe('lanes', () => {
         response.writeHead(200).end();
       });
     });
-    await desk.startDispatcher();
-    await desk.startDispatcher();
+    // Longer than a busy machine may stop this process: after its lease, a lane may be claimed anew, and its webhooks are sent again.
+    const leases = { leaseMs: 60_000, deadlineMs: 30_000 };
+    await desk.startDispatcher(leases);
+    await desk.startDispatcher(leases);
     const merchants = Array.from({ length: 20 }, merchant);
 
     await desk.add(
