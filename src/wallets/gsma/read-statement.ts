@@ -20,6 +20,9 @@ const maxEntries = 1_000_000;
 /**
  * Reads `GET /accounts/{type}/{id}/transactions` of the payee account page by page, to the end. If the wallet states the number
  * of entries, the statement must have that number.
+ *
+ * Pages count from the newest entry, so a new one moves the others, and the next page repeats the end of the last. Repeated
+ * entries are left out. After a removal, the next page would lack an entry, so a statement that becomes shorter is incomplete.
  * @throws StatementError
  */
 export async function* readStatement(
@@ -30,6 +33,8 @@ export async function* readStatement(
 ): AsyncGenerator<StatementPage> {
   let available: number | undefined;
   let offset = 0;
+  let position = 0;
+  const seen = new Map<string, string>();
   for (;;) {
     const { answer, exchanges } = await askForPage(
       client,
@@ -38,14 +43,23 @@ export async function* readStatement(
       signal,
     );
     const rows = readRows(answer, exchanges);
-    available = readCount(answer, 'x-records-available-count') ?? available;
+    const stated = readCount(answer, 'x-records-available-count');
+    if (stated !== undefined && available !== undefined && stated < available) {
+      throw incomplete(
+        `the wallet had ${available} entries and has ${stated}, so entries moved while they were read`,
+        exchanges,
+      );
+    }
+    available = stated ?? available;
     if (rows.length === 0 && offset < (available ?? 0)) {
       throw incomplete(
         `the wallet has ${available} entries and stopped giving them after ${offset}`,
         exchanges,
       );
     }
-    yield readPage(rows, offset, exchanges);
+    const page = readPage(withoutRepeated(rows, seen, exchanges), position, exchanges);
+    yield page;
+    position += page.entries.length + page.unreadable.length;
     offset += rows.length;
     if (rows.length === 0 || (available !== undefined && offset >= available)) return;
     if (offset > maxEntries) {
@@ -107,16 +121,35 @@ function readCount({ headers }: JsonAnswer, name: string): number | undefined {
 const incomplete = (detail: string, exchanges: readonly RawExchange[]) =>
   new StatementError(unknown('inconsistent', detail), exchanges);
 
-function readPage(
+/** The rows that no earlier page had, which are added to `seen`. Unreadable ones are always new. */
+function withoutRepeated(
   rows: readonly unknown[],
-  offset: number,
+  seen: Map<string, string>,
   exchanges: readonly RawExchange[],
-): StatementPage {
+): readonly unknown[] {
+  const added: [key: string, state: string][] = [];
+  const fresh = rows.filter((row) => {
+    if (!Value.Check(transactionSchema, row)) return true;
+    const { transactionReference, type, transactionStatus, amount, currency } = row;
+    const key = `${type} ${transactionReference}`;
+    const state = `${transactionStatus} ${amount} ${currency}`;
+    const earlier = seen.get(key);
+    if (earlier === undefined) added.push([key, state]);
+    else if (earlier !== state)
+      throw incomplete(`the entry ${transactionReference} changed while the statement was read`, exchanges);
+    return earlier === undefined;
+  });
+  // Only now, because one page may name a transaction more than once.
+  for (const [key, state] of added) seen.set(key, state);
+  return fresh;
+}
+
+function readPage(rows: readonly unknown[], first: number, exchanges: readonly RawExchange[]): StatementPage {
   const entries: StatementEntry[] = [];
   const unreadable: StatementPage['unreadable'][number][] = [];
   rows.forEach((row, index) => {
     if (Value.Check(transactionSchema, row)) entries.push(readEntry(row));
-    else unreadable.push({ position: offset + index, why: explain(row) });
+    else unreadable.push({ position: first + index, why: explain(row) });
   });
   return { entries, unreadable, exchanges };
 }

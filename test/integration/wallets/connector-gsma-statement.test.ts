@@ -130,6 +130,20 @@ test('an unreadable entry is reported by its position, and the other entries are
   expect(read1!.unreadable[0]!.why).toContain('/amount');
 });
 
+test('an entry that a new one moves to the next page is read once, and positions count what was read', async () => {
+  const counts = (available: number) => ({ 'x-records-available-count': String(available) });
+  subject.wallet.on(
+    routes.statement,
+    json(200, rows(0, 50), counts(51)),
+    json(200, ['what', ...rows(49, 51)], counts(53)),
+  );
+
+  const pages = await read();
+
+  expect(idsOf(pages)).toEqual(rows(0, 51).map((row) => row.transactionReference));
+  expect(pages.flatMap(({ unreadable }) => unreadable.map(({ position }) => position))).toEqual([50]);
+});
+
 test.each([
   [
     'stops before the number of entries that it stated',
@@ -140,6 +154,22 @@ test.each([
     'returns another number of entries than it states',
     [json(200, rows(0, 5), { 'x-records-returned-count': '6' })],
     0,
+  ],
+  [
+    'loses entries between two pages',
+    [
+      json(200, rows(0, 5), { 'x-records-available-count': '9' }),
+      json(200, rows(6, 9), { 'x-records-available-count': '8' }),
+    ],
+    5,
+  ],
+  [
+    'changes an entry between two pages',
+    [
+      json(200, rows(0, 5)),
+      json(200, [transaction({ transactionReference: 'REF-4', transactionStatus: 'Reversed' })]),
+    ],
+    5,
   ],
   ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
   ['sends no list', [json(200, { transactions: [] })], 0],
