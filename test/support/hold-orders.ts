@@ -12,6 +12,12 @@ export interface HeldOrders {
   readonly letGo: () => Promise<void>;
 }
 
+/** The statements of batches. Background work, such as the sweep, may wait too. */
+const batchStatement = {
+  inserts: '%insert into core.orders (%unnest(%',
+  reads: '%select k.ordinal,%join core.orders o%',
+} as const;
+
 /**
  * Holds all statements that insert orders, or also all that read them. Release them at the end, also after a failure.
  */
@@ -34,8 +40,7 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
   };
   let holder = await connect(databaseUrl);
   await lock(holder);
-  // The statements of batches contain arrays. That of the sweep, which may also wait, does not.
-  const statementsWaiting = (): Promise<number> => count(`query like '%unnest(%'`);
+  const statementsWaiting = (): Promise<number> => count('query like $1', [batchStatement[what]]);
   return {
     statementsWaiting,
     untilStatementsWait: async (wanted) => {

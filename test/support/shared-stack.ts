@@ -92,6 +92,8 @@ export const sharedPool = (url: () => string, max: number): pg.Pool =>
 export function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  // pg does not wait until the server has ended a connection. Until then it counts as idle, whose errors are the pool's.
+  pool.on('error', () => undefined);
   return pool;
 }
 
