@@ -46,7 +46,7 @@ export function requireApiKey(
         request.logged.merchantId = merchantId;
         request.logged.apiKeyId = apiKeyId;
       }
-      limits.countRequest(apiKeyId, requestsPerSecond).then((retryAfterSeconds) => {
+      limits.countRequest(verdict, requestsPerSecond).then((retryAfterSeconds) => {
         if (retryAfterSeconds === undefined) done();
         else done(tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED'));
       }, done);

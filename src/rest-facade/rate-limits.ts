@@ -11,33 +11,50 @@ export interface RateLimitSettings {
   readonly failedKeysPerMinute: number;
 }
 
+export interface KeyOfMerchant {
+  readonly merchantId: string;
+  readonly apiKeyId: string;
+}
+
 /** Each function gives undefined when the request may continue, otherwise the whole seconds until a retry. */
 export interface RateLimits {
   /** `perSecond`: the limit of this key, or 0 for the standard limit. */
-  readonly countRequest: (apiKeyId: string, perSecond: number) => Promise<number | undefined>;
+  readonly countRequest: (by: KeyOfMerchant, perSecond: number) => Promise<number | undefined>;
   readonly countFailedKey: (ip: string) => Promise<number | undefined>;
 }
 
 const maxOwnRates = 1_000;
 
+/** All keys of a merchant may send as much as this many keys. A merchant can create keys without end. */
+const keysPerMerchant = 4;
+
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
   const { perKeyPerSecond } = settings;
-  const requests = new RateLimiterMemory({ points: perKeyPerSecond, duration: 1 });
+  const standardRate = rateOf(perKeyPerSecond);
   // Few merchants have their own limit, and many of these share the same one.
-  const ownRates = new LRUCache<number, RateLimiterMemory>({
+  const ownRates = new LRUCache<number, CountRequest>({
     max: maxOwnRates,
-    memoMethod: (points) => new RateLimiterMemory({ points, duration: 1 }),
+    memoMethod: rateOf,
   });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });
   return {
-    countRequest: (apiKeyId, perSecond) => {
-      if (perSecond > 0) return retryAfterSeconds(ownRates.memo(perSecond), apiKeyId);
-      return perKeyPerSecond === 0 ? unlimited : retryAfterSeconds(requests, apiKeyId);
+    countRequest: (by, perSecond) => {
+      if (perSecond > 0) return ownRates.memo(perSecond)(by);
+      return perKeyPerSecond === 0 ? unlimited : standardRate(by);
     },
     countFailedKey: async (ip) =>
       settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, networkOf(ip)),
   };
+}
+
+type CountRequest = (by: KeyOfMerchant) => Promise<number | undefined>;
+
+function rateOf(perKeyPerSecond: number): CountRequest {
+  const keys = new RateLimiterMemory({ points: perKeyPerSecond, duration: 1 });
+  const merchants = new RateLimiterMemory({ points: keysPerMerchant * perKeyPerSecond, duration: 1 });
+  return ({ merchantId, apiKeyId }) =>
+    keys.consume(apiKeyId).then(() => retryAfterSeconds(merchants, merchantId), secondsLeft);
 }
 
 const unlimited = Promise.resolve(undefined);

@@ -64,7 +64,8 @@ export const requests: typeof english = {
     ORDER_NOT_FOUND: 'በዚህ አካባቢ በዚህ ቁጥር የተመዘገበ ትዕዛዝ የለም።',
     MERCHANT_SUSPENDED: 'መለያዎ ታግዷል። የክፍያ መግቢያውን የሚያስተዳድረውን ያነጋግሩ።',
     PRODUCTION_NOT_ACTIVATED: 'እውነተኛው አካባቢ ገና አልተፈቀደልዎትም። የክፍያ መግቢያውን የሚያስተዳድረውን ያነጋግሩ።',
-    KEY_RATE_LIMITED: 'ቁልፉ በሰከንድ ከተፈቀደለት በላይ ጥያቄ አቅርቧል። Retry-After እንደሚለው ይጠብቁ፤ በአንድ ጊዜ ያነሰ ይላኩ።',
+    KEY_RATE_LIMITED:
+      'ቁልፉ፣ ወይም የነጋዴው ቁልፎች በጠቅላላ፣ በሰከንድ ከተፈቀደው በላይ ጥያቄ አቅርበዋል። Retry-After እንደሚለው ይጠብቁ፤ በአንድ ጊዜ ያነሰ ይላኩ።',
     OVERLOADED: 'የክፍያ መግቢያው ከአቅሙ በላይ ሥራ ነበረው። Retry-After እንደሚለው ከጥቂት ጊዜ በኋላ እንደገና ይላኩ።',
     PHONE_BUSY: 'የደንበኛው ስልክ የሚያረጋግጠው ሌላ ክፍያ አለው። እስኪያበቃ ይጠብቁ።',
     PHONE_LIMIT: 'የደንበኛው ስልክ ብዙ ጊዜ እንዲከፍል ተጠይቋል። Retry-After እንደሚለው ይጠብቁ።',

@@ -76,7 +76,7 @@ export const requests = {
     PRODUCTION_NOT_ACTIVATED:
       'Production is not activated for the merchant yet. Contact the operator of the gateway.',
     KEY_RATE_LIMITED:
-      'The key exceeded its limit of requests per second. Wait for the time in Retry-After, and send fewer requests at once.',
+      'The key, or all keys of the merchant together, exceeded the limit of requests per second. Wait for the time in Retry-After, and send fewer requests at once.',
     OVERLOADED: 'The gateway was overloaded. Wait for the time in Retry-After, then send the request again.',
     PHONE_BUSY: 'The customer’s phone has another payment to confirm. Wait until that payment ends.',
     PHONE_LIMIT: 'The customer’s phone was prompted too often. Wait for the time in Retry-After.',
