@@ -5,7 +5,6 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { createRegistry } from '@bufbuild/protobuf';
-import { TLSSocket } from 'node:tls';
 import { createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
@@ -15,12 +14,7 @@ import { httpProblemOf } from '../http/http-problem.ts';
 import { httpTimeoutsMs } from '../http/http-timeouts.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
-import {
-  noPeerCertificate,
-  peerCertificateKey,
-  peerCertificateOf,
-  roleOfCertificate,
-} from '../tls/peer-certificate.ts';
+import { peerCertificateKey, peerOfSocket, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerCertificate } from '../tls/peer-certificate.ts';
 import { handshakeTimeoutMs } from '../tls/server-tls.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
@@ -30,6 +24,7 @@ import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
+import { limitStrangerResets } from './stranger-resets.ts';
 
 export interface ConnectServer {
   /** The address of the listener, as host:port. */
@@ -72,6 +67,8 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     { settings: { maxConcurrentStreams: 1024 }, ...streamResetLimits },
     handler,
   );
+  const { isKnownCaller } = options;
+  if (isKnownCaller !== undefined) limitStrangerResets(http2, { isKnownCaller, logger, listener: 'Connect' });
   http2.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));
@@ -161,7 +158,7 @@ function startedWithTls(server: HttpsServer, tls: ServerTls, logger: Logger): Ht
 function peerOf(request: Parameters<RequestHandler>[0]): PeerCertificate {
   // The session's socket is a stand-in, whose methods act on the connection.
   const socket: unknown = 'stream' in request ? request.stream.session?.socket : request.socket;
-  return socket instanceof TLSSocket ? peerCertificateOf(socket) : noPeerCertificate;
+  return peerOfSocket(socket);
 }
 
 /**

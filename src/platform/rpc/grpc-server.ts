@@ -1,4 +1,5 @@
 import { EventEmitter, on } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { create, fromBinary } from '@bufbuild/protobuf';
@@ -30,6 +31,7 @@ import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
+import { limitStrangerResets } from './stranger-resets.ts';
 import { unknownCalls } from './unknown-calls.ts';
 import { untilDrained } from './until-drained.ts';
 
@@ -38,6 +40,9 @@ export const maxMessageBytes = 4 * 1024 * 1024;
 
 /** The deadline of a call that has none. */
 export const defaultDeadlineMs = 30_000;
+
+/** The longest delay of Node's timers. A longer one fires at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 export interface GrpcServer {
   /** The address of the listener, as host:port. */
@@ -101,6 +106,8 @@ export async function startGrpcServer({
   });
   const http2Server = http2ServerOf(server);
   if (tls !== undefined) watchHandshakes(http2Server, { logger, listener: 'gRPC' });
+  limitStrangerResets(http2Server, { isKnownCaller, logger, listener: 'gRPC' });
+  http2Server.prependListener('stream', shortenTimeout);
   const sockets = openSocketsOf(http2Server);
   return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, sockets, timeoutMs) };
 }
@@ -126,6 +133,18 @@ function setHttp2Options(server: Server): void {
     throw new Error('this version of grpc-js does not keep its HTTP/2 options where they are expected');
   Object.assign(http2Options, streamResetLimits, { handshakeTimeout: handshakeTimeoutMs });
 }
+
+/**
+ * Shortens a timeout that is longer than Node's timers. grpc-js would compute a wrong deadline, and end the call at once.
+ * The header has at most 8 digits and a unit (gRPC over HTTP/2, "Requests").
+ */
+function shortenTimeout(_stream: unknown, headers: IncomingHttpHeaders): void {
+  const [, digits, unit = ''] = /^(\d{1,8})([HMS])$/.exec(String(headers['grpc-timeout'])) ?? [];
+  const seconds = Number(digits) * (secondsOf[unit] ?? 0);
+  if (seconds * 1000 > longestTimerMs) headers['grpc-timeout'] = `${Math.floor(longestTimerMs / 1000)}S`;
+}
+
+const secondsOf: Readonly<Record<string, number>> = { H: 3600, M: 60, S: 1 };
 
 async function drain(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -300,9 +319,6 @@ function peerOf(call: Pick<AnyCall, 'getAuthContext'>): PeerCertificate {
     ? noPeerCertificate
     : verifiedPeer(sslPeerCertificate.subjectaltname);
 }
-
-/** The longest delay of Node's timers. A longer one fires at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 function remainingMs(deadline: Date | number): number | undefined {
   const at = deadline instanceof Date ? deadline.getTime() : deadline;

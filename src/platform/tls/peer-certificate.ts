@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { createContextKey } from '@connectrpc/connect';
 
 /** The certificate of the caller's connection, or the reason why it has no accepted one. */
@@ -17,8 +17,12 @@ export const peerCertificateKey = createContextKey<PeerCertificate>(noPeerCertif
 
 const verified = new WeakMap<object, PeerCertificate>();
 
+/** The certificate of the client of a connection, which may be one without TLS. */
+export const peerOfSocket = (socket: unknown): PeerCertificate =>
+  socket instanceof TLSSocket ? peerCertificateOf(socket) : noPeerCertificate;
+
 /** The certificate that the client of a connection showed. It is read once for each connection. */
-export function peerCertificateOf(socket: TLSSocket): PeerCertificate {
+function peerCertificateOf(socket: TLSSocket): PeerCertificate {
   const known = verified.get(socket);
   if (known !== undefined) return known;
   const found = socket.authorized

@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { waitUntil } from '../../support/wait-until.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
@@ -97,6 +98,69 @@ test.each([
     expect(lines).toEqual([]);
   },
 );
+
+const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+};
+
+/** The frame that opens a call, with its headers as literals (RFC 7541, section 6.2.2). */
+function openingFrame(stream: number, own: Readonly<Record<string, string>>): Buffer {
+  const headers = {
+    ':method': 'POST',
+    ':scheme': 'http',
+    ':path': '/grpc.health.v1.Health/Check',
+    ':authority': 'core',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...own,
+  };
+  const literals = Object.entries(headers).flatMap(([name, value]) => [
+    Buffer.from([0, name.length]),
+    Buffer.from(name),
+    Buffer.from([value.length]),
+    Buffer.from(value),
+  ]);
+  return frame(1, 4, stream, Buffer.concat(literals));
+}
+
+/** Opens and resets 150 calls, and then makes one. Over gRPC's framing, its answer ends in the message `status: SERVING`. */
+const resetCalls = (own: Readonly<Record<string, string>>): Buffer =>
+  Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    frame(4, 0, 0, Buffer.alloc(0)),
+    ...Array.from({ length: 150 }, (_each, index) => [
+      openingFrame(2 * index + 1, own),
+      frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, 8])),
+    ]).flat(),
+    openingFrame(301, own),
+    frame(0, 1, 301, Buffer.alloc(5)),
+  ]);
+
+describe.each([
+  ['gRPC', grpcPort],
+  ['Connect', connectPort],
+])('a peer on the %s port that opens and resets calls', (_name, port) => {
+  test('is disconnected without a known token, and its next call is not answered', async () => {
+    const { socket, received } = await peer(port(), resetCalls({}));
+    await once(socket, 'close');
+
+    expect(received()).not.toContain('\0\0\0\0\x02\x08\x01');
+    await expectCoreToServe();
+  });
+
+  test('is answered with a known token', async () => {
+    const authorization = `Bearer ${stack.tokens.operator}`;
+    const { socket, received } = await peer(port(), resetCalls({ authorization }));
+
+    await waitUntil('the last call is answered', () => received().includes('\0\0\0\0\x02\x08\x01'));
+    socket.destroy();
+  });
+});
 
 test('reset connections cause neither an error in the log nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(

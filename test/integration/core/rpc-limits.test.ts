@@ -172,6 +172,12 @@ describe('while the database is blocked', () => {
   });
 });
 
+test('a deadline in many years is not over', async () => {
+  const { response } = await grpc.call('grpc.health.v1.Health', 'Check', {}, { timeoutMs: 9e11 });
+
+  expect(response).toEqual({ status: 'SERVING' });
+});
+
 describe('a message of more than 4 MiB', () => {
   const tooLarge = 'x'.repeat(4 * 1024 * 1024);
 
