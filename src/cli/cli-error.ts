@@ -16,7 +16,7 @@ export const exitCodes = {
 export const exitCodeHelp = `Exit codes:
   0  success; for doctor: no check failed
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
-     for webhook test: it was not delivered; for refund create --wait: it is not completed;
+     for webhook test: it was not delivered; for refund create --wait: it did not complete;
      for certify: a check failed or could not be tested; for audit verify: a row was changed;
      for reconcile days: a day does not balance, or a statement could not be read;
      for rehearse: this version decides differently;

@@ -200,12 +200,12 @@ async function list(merchants: Merchants, options: PageOptions): Promise<Output>
     showActivation(merchant),
     showTime(merchant.createTime),
   ]);
-  const nobody = `There are no merchants yet. Create one: gatehouse merchant create --name "Shop"`;
+  const noMerchants = `There are no merchants yet. Create one: gatehouse merchant create --name "Shop"`;
   return {
     json: {
       merchants: page.items.map((merchant) => plainJson(MerchantSchema, merchant)),
       next_page_token: page.nextPageToken,
     },
-    text: (width) => (rows.length === 0 ? nobody : `${table(columns, rows, width)}${showMore(page)}`),
+    text: (width) => (rows.length === 0 ? noMerchants : `${table(columns, rows, width)}${showMore(page)}`),
   };
 }

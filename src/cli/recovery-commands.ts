@@ -82,7 +82,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record what Gatehouse cannot do by itself in a recovery: a wallet compared, orders settled, merchants or accounts added again, or erasures repeated',
+      'record your part of a recovery: a wallet compared, orders settled, merchants or accounts added again, or erasures repeated',
     )
     .addOption(walletOption())
     .addOption(environmentOption())

@@ -199,7 +199,7 @@ const seeDoctor = ({ isDoctor }: FailureContext): string =>
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');
 
 /** Messages of grpc-js about failed connections, and their meaning. */
-const connectionCauses: readonly (readonly [said: RegExp, meaning: string])[] = [
+const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[] = [
   [/ECONNREFUSED/, 'nothing listens there'],
   [/EHOSTUNREACH|ENETUNREACH/, 'the network has no route to it'],
   [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is unknown'],
@@ -221,6 +221,6 @@ const connectionCauses: readonly (readonly [said: RegExp, meaning: string])[] = 
 ];
 
 function causeOf({ rawMessage }: ConnectError): string {
-  const meaning = connectionCauses.find(([said]) => said.test(rawMessage))?.[1];
+  const meaning = connectionCauses.find(([pattern]) => pattern.test(rawMessage))?.[1];
   return meaning === undefined ? '' : ` (${meaning})`;
 }

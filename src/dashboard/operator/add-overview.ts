@@ -85,9 +85,9 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
   if (statuses.length === 0) return { isWell: false, text: overview.walletsNone };
   // An exited process leaves its last report. It counts until another process reports.
   const byWallet = Map.groupBy(statuses, ({ status }) => `${status?.wallet} ${status?.environment}`);
-  const latest = [...byWallet.values()].flatMap((said) => {
-    const fresh = said.filter(({ stale }) => !stale);
-    return fresh.length > 0 ? fresh : said;
+  const latest = [...byWallet.values()].flatMap((reports) => {
+    const fresh = reports.filter(({ stale }) => !stale);
+    return fresh.length > 0 ? fresh : reports;
   });
   const namesOf = (of: readonly ReportedWalletStatus[]): string =>
     [

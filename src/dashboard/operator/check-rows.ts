@@ -34,14 +34,14 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
     .map(({ subject, name, result, detail, facts }) => {
       // A core of the previous version names a check only in English.
       const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
-      const said = text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '';
+      const meaning = text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '';
       // Without figures, the detail of a good result says the same again.
-      const isRepeated = result === CheckResult.OK && said !== '' && !hasFigures(facts);
+      const isRepeated = result === CheckResult.OK && meaning !== '' && !hasFigures(facts);
       return {
         subject,
         name,
         title: text?.name ?? '',
-        said,
+        meaning,
         detail: isRepeated ? '' : detail,
         href: result === CheckResult.OK ? undefined : pages[subject],
         ...(result === CheckResult.OK

@@ -49,7 +49,7 @@ export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting
 }
 
 const noted = (text: string): readonly string[] => (text === '' ? [] : [text]);
-const said = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
+const labelled = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
 
 /** An event of the order. `refundHref` is the path of a refund's page. */
 export function eventEntry(
@@ -169,9 +169,9 @@ export function exchangeEntries(
         ...(exchange.decisive ? [story.decisive] : []),
       ],
       texts: [
-        ...said('URL', exchange.url),
-        ...said(story.sent, exchange.requestBody),
-        ...said(story.answered, exchange.responseBody),
+        ...labelled('URL', exchange.url),
+        ...labelled(story.sent, exchange.requestBody),
+        ...labelled(story.answered, exchange.responseBody),
       ],
     };
   });
@@ -211,7 +211,7 @@ export function webhookEntries(
       ...(attempt.duration === undefined ? [] : [story.took(format.format(durationMs(attempt.duration)))]),
       ...noted(failureDetail(attempt.result, attempt.detail, language).text),
     ],
-    texts: said(story.answered, attempt.responseBody),
+    texts: labelled(story.answered, attempt.responseBody),
     href,
   }));
 }

@@ -18,10 +18,10 @@ export interface Caller {
   readonly requestId: string;
 }
 
-const nobody: Caller = { role: 'anyone', actor: '', requestId: '' };
+const anonymous: Caller = { role: 'anyone', actor: '', requestId: '' };
 
 /** Set before a handler runs. */
-export const callerKey = createContextKey<Caller>(nobody, { description: 'caller' });
+export const callerKey = createContextKey<Caller>(anonymous, { description: 'caller' });
 
 /** Fields that a handler adds to the log line of its call. */
 export const logFieldsKey = createContextKey<Record<string, unknown>>({}, { description: 'log fields' });

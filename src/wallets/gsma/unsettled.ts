@@ -25,8 +25,8 @@ export function unsettled(answer: JsonAnswer): Unknown {
 
 function judgeStatus({ status, body }: JsonAnswer): { why: UnknownWhy; detail: string } {
   const error = body.ok ? readError(body.json) : undefined;
-  const said = error === undefined ? '' : ` (${nameOf(error)})`;
-  const detail = `the wallet answered ${status}${said}`;
+  const suffix = error === undefined ? '' : ` (${nameOf(error)})`;
+  const detail = `the wallet answered ${status}${suffix}`;
   if (status >= 500) return { why: 'server_error', detail };
   if (status === 429) return { why: 'rate_limited', detail };
   if (error?.code === 'duplicaterequest') return { why: 'duplicate_request', detail };

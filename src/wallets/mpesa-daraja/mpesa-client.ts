@@ -147,8 +147,8 @@ function readTokenAnswer(reply: JsonReply): { token: string; lifetimeMs: number 
   }
   if (reply.status !== 200) {
     const error = reply.body.ok ? readMpesaError(reply.body.json) : undefined;
-    const said = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
-    return `the wallet answered ${reply.status}${said}; check the consumer key and the consumer secret`;
+    const suffix = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
+    return `the wallet answered ${reply.status}${suffix}; check the consumer key and the consumer secret`;
   }
   if (!reply.body.ok) return reply.body.problem;
   const { json } = reply.body;

@@ -118,8 +118,8 @@ export function unsettled(reply: JsonReply): Unknown {
 function judge(answer: JsonAnswer): { readonly why: UnknownWhy; readonly detail: string } {
   const { status, body } = answer;
   const error = errorOf(answer);
-  const said = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
-  const detail = `the wallet answered ${status}${said}`;
+  const suffix = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
+  const detail = `the wallet answered ${status}${suffix}`;
   if (status === 429 || (error !== undefined && isRateLimit(error))) return { why: 'rate_limited', detail };
   if (isTokenRefused(answer)) return { why: 'unauthenticated', detail };
   if (status >= 500) return { why: 'server_error', detail };

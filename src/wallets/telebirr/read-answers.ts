@@ -52,21 +52,21 @@ export type FabricReading =
 export function readFabric(reply: JsonReply): FabricReading {
   if (reply.kind !== 'answered') return reply;
   const { status, body } = reply;
-  const said = `telebirr answered ${status}`;
+  const answered = `telebirr answered ${status}`;
   if (!body.ok) {
     return withWait(
-      unknown(status === 200 ? 'unreadable_answer' : whyOf(status), `${said}: ${body.problem}`),
+      unknown(status === 200 ? 'unreadable_answer' : whyOf(status), `${answered}: ${body.problem}`),
       reply,
     );
   }
   if (Value.Check(success, body.json)) {
     if (status === 200) return { kind: 'success', content: body.json.biz_content };
-    return unknown(whyOf(status), `${said}, with a success in its body`);
+    return unknown(whyOf(status), `${answered}, with a success in its body`);
   }
   const error = readError(body.json);
   if (error !== undefined) return { kind: 'error', answer: reply, ...error };
   const why = status === 200 ? 'unreadable_answer' : whyOf(status);
-  return withWait(unknown(why, `${said}, in an unknown form`), reply);
+  return withWait(unknown(why, `${answered}, in an unknown form`), reply);
 }
 
 function readError(json: unknown): FabricError | undefined {
@@ -99,8 +99,8 @@ const refusals: ReadonlyMap<string, Failure['reason']> = new Map<string, Failure
 const orderNotFound = '60330006';
 
 /** Why an error decides nothing. */
-function unsettled({ code, text: said, answer }: Extract<FabricReading, { kind: 'error' }>): Unknown {
-  const detail = `telebirr answered ${answer.status} with ${code} ${said}`.trim();
+function unsettled({ code, text, answer }: Extract<FabricReading, { kind: 'error' }>): Unknown {
+  const detail = `telebirr answered ${answer.status} with ${code} ${text}`.trim();
   if (code === quotaExceeded || answer.status === 429) {
     return withWait(unknown('rate_limited', detail), answer);
   }

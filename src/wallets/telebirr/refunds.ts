@@ -148,7 +148,7 @@ function readRefund(reply: JsonReply, order: string): Acknowledgement {
   return { kind: 'accepted', providerReference: writeReference(read), lookNow: true };
 }
 
-/** The stored form: telebirr's number of the refund, and whether telebirr has said that the money went back. */
+/** The stored form: telebirr's number of the refund, and whether telebirr has reported that the money went back. */
 const writeReference = ({ number, isDone: done }: AnsweredRefund): string =>
   `refund/${number.slice(0, 700)}${done ? '/done' : ''}`;
 
