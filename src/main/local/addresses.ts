@@ -47,8 +47,43 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
+type PortName = Exclude<keyof Addresses['ports'], 'metrics'>;
+
+/** The setting of each port. */
+const portSettings = {
+  restProduction: 'GATEHOUSE_REST_PRODUCTION_PORT',
+  restSandbox: 'GATEHOUSE_REST_SANDBOX_PORT',
+  checkout: 'GATEHOUSE_CHECKOUT_PORT',
+  dashboard: 'GATEHOUSE_DASHBOARD_PORT',
+  walletCallback: 'GATEHOUSE_WALLET_CALLBACK_PORT',
+  simulator: 'GATEHOUSE_SIMULATOR_PORT',
+  coreGrpc: 'GATEHOUSE_CORE_GRPC_PORT',
+  coreConnect: 'GATEHOUSE_CORE_CONNECT_PORT',
+  webhooksGrpc: 'GATEHOUSE_WEBHOOKS_GRPC_PORT',
+  webhooksConnect: 'GATEHOUSE_WEBHOOKS_CONNECT_PORT',
+  postgres: 'GATEHOUSE_POSTGRES_PORT',
+  nats: 'GATEHOUSE_NATS_PORT',
+} as const satisfies Record<PortName, keyof LocalSettings>;
+const portNames = Object.keys(portSettings) as PortName[];
+
+interface WantedPort {
+  readonly setting: string;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+/** PostgreSQL and NATS have loopback ports, which are unused if the server runs elsewhere. */
+function wantedPort(name: PortName, config: LocalSettings): WantedPort {
+  const setting = portSettings[name];
+  const elsewhere = { postgres: config.GATEHOUSE_DATABASE_URL, nats: config.GATEHOUSE_NATS_URL };
+  if (name !== 'postgres' && name !== 'nats')
+    return { setting, host: config.GATEHOUSE_HOST, port: config[setting] };
+  return { setting, host: loopback, port: elsewhere[name] === undefined ? config[setting] : 0 };
+}
+
 /** Consecutive ports from the configured one, or any free ones. */
-function askForMetrics(config: LocalSettings): { setting: string; host: string; port: number }[] {
+function wantedMetricsPorts(config: LocalSettings): WantedPort[] {
   const { GATEHOUSE_METRICS_HOST: host, GATEHOUSE_METRICS_PORT: first } = config;
   if (first === undefined) return [];
   return withMetrics.map((name, index) => ({
@@ -64,85 +99,40 @@ function askForMetrics(config: LocalSettings): { setting: string; host: string; 
  * @throws StartError
  */
 export async function chooseAddresses(config: LocalSettings): Promise<Addresses> {
-  const ask = (
-    setting: Exclude<keyof LocalSettings & `${string}_PORT`, 'GATEHOUSE_METRICS_PORT'>,
-    host: string,
-    isUsed = true,
-  ) => ({
-    setting,
-    host,
-    port: isUsed ? config[setting] : 0,
+  const wantedMetrics = wantedMetricsPorts(config);
+  const chosen = await choosePorts([...portNames.map((name) => wantedPort(name, config)), ...wantedMetrics]);
+  const metricsPorts = chosen.slice(portNames.length);
+  return addressesAt(config, {
+    ...byName(portNames, chosen),
+    metrics: wantedMetrics.length === 0 ? undefined : byName(withMetrics, metricsPorts),
   });
-  const [
-    restProduction = 0,
-    restSandbox = 0,
-    checkout = 0,
-    dashboard = 0,
-    walletCallback = 0,
-    simulator = 0,
-    coreGrpc = 0,
-    coreConnect = 0,
-    webhooksGrpc = 0,
-    webhooksConnect = 0,
-    postgres = 0,
-    nats = 0,
-    ...metricsPorts
-  ] = await choosePorts([
-    ask('GATEHOUSE_REST_PRODUCTION_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_REST_SANDBOX_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_CHECKOUT_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_DASHBOARD_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_WALLET_CALLBACK_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_SIMULATOR_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_CORE_GRPC_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_CORE_CONNECT_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_WEBHOOKS_GRPC_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_WEBHOOKS_CONNECT_PORT', config.GATEHOUSE_HOST),
-    ask('GATEHOUSE_POSTGRES_PORT', loopback, config.GATEHOUSE_DATABASE_URL === undefined),
-    ask('GATEHOUSE_NATS_PORT', loopback, config.GATEHOUSE_NATS_URL === undefined),
-    ...askForMetrics(config),
-  ]);
-  const [restFacadeMetrics = 0, checkoutMetrics = 0, dashboardMetrics = 0, walletsMetrics = 0] = metricsPorts;
-  const metrics =
-    metricsPorts.length === 0
-      ? undefined
-      : {
-          'rest-facade': restFacadeMetrics,
-          checkout: checkoutMetrics,
-          dashboard: dashboardMetrics,
-          wallets: walletsMetrics,
-        };
-  const metricsHost = reachable(config.GATEHOUSE_METRICS_HOST);
+}
+
+const byName = <Name extends string>(names: readonly Name[], ports: readonly number[]) =>
+  Object.fromEntries(names.map((name, index) => [name, ports[index] ?? 0])) as Record<Name, number>;
+
+function addressesAt(config: LocalSettings, ports: Addresses['ports']): Addresses {
   const host = reachable(config.GATEHOUSE_HOST);
+  const metricsHost = reachable(config.GATEHOUSE_METRICS_HOST);
+  const urlOf = (port: number): string => `http://${host}:${port}`;
   return {
-    ports: {
-      restProduction,
-      restSandbox,
-      checkout,
-      dashboard,
-      walletCallback,
-      simulator,
-      coreGrpc,
-      coreConnect,
-      webhooksGrpc,
-      webhooksConnect,
-      postgres,
-      nats,
-      metrics,
-    },
-    grpc: `${host}:${coreGrpc}`,
-    connect: `http://${host}:${coreConnect}`,
-    webhooks: { grpc: `${host}:${webhooksGrpc}`, connect: `http://${host}:${webhooksConnect}` },
-    rest: { production: `http://${host}:${restProduction}`, sandbox: `http://${host}:${restSandbox}` },
-    checkout: `http://${host}:${checkout}`,
-    dashboard: `http://${host}:${dashboard}`,
-    walletCallback: `http://${host}:${walletCallback}`,
-    simulator: `http://${host}:${simulator}`,
+    ports,
+    grpc: `${host}:${ports.coreGrpc}`,
+    connect: urlOf(ports.coreConnect),
+    webhooks: { grpc: `${host}:${ports.webhooksGrpc}`, connect: urlOf(ports.webhooksConnect) },
+    rest: { production: urlOf(ports.restProduction), sandbox: urlOf(ports.restSandbox) },
+    checkout: urlOf(ports.checkout),
+    dashboard: urlOf(ports.dashboard),
+    walletCallback: urlOf(ports.walletCallback),
+    simulator: urlOf(ports.simulator),
     metrics: {
-      core: `http://${host}:${coreConnect}/metrics`,
-      webhooks: `http://${host}:${webhooksConnect}/metrics`,
+      core: `${urlOf(ports.coreConnect)}/metrics`,
+      webhooks: `${urlOf(ports.webhooksConnect)}/metrics`,
       ...Object.fromEntries(
-        Object.entries(metrics ?? {}).map(([name, port]) => [name, `http://${metricsHost}:${port}/metrics`]),
+        Object.entries(ports.metrics ?? {}).map(([name, port]) => [
+          name,
+          `http://${metricsHost}:${port}/metrics`,
+        ]),
       ),
     },
   };
