@@ -24,7 +24,7 @@ import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import type { IsKnownCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
-import { limitStrangerResets } from './stranger-resets.ts';
+import { limitStrangers, maxOpen } from './limit-strangers.ts';
 
 export interface ConnectServer {
   /** The address of the listener, as host:port. */
@@ -47,6 +47,8 @@ export interface ConnectServerOptions {
   readonly logger: Logger;
 }
 
+/** The calls that a known peer may have open on one connection. */
+const maxConcurrentStreams = 1024;
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
 /** A connection is closed if its protocol, headers or settings have not arrived after this time. */
@@ -60,15 +62,20 @@ const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
  * @throws when the port is not available.
  */
 export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {
-  const { host, port, tls, logger } = options;
+  const { host, port, isKnownCaller, tls, logger } = options;
   const handler = requestHandler(options);
   const sessions = new Set<ServerHttp2Session>();
   const http2 = createHttp2Server(
-    { settings: { maxConcurrentStreams: 1024 }, ...streamResetLimits },
+    {
+      settings: {
+        maxConcurrentStreams: isKnownCaller === undefined ? maxConcurrentStreams : maxOpen.ofConnection,
+      },
+      ...streamResetLimits,
+    },
     handler,
   );
-  const { isKnownCaller } = options;
-  if (isKnownCaller !== undefined) limitStrangerResets(http2, { isKnownCaller, logger, listener: 'Connect' });
+  if (isKnownCaller !== undefined)
+    limitStrangers(http2, { isKnownCaller, maxConcurrentStreams, logger, listener: 'Connect' });
   http2.on('session', (session) => {
     sessions.add(session);
     session.on('close', () => sessions.delete(session));

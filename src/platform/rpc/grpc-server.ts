@@ -31,12 +31,15 @@ import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
-import { limitStrangerResets } from './stranger-resets.ts';
+import { limitStrangers, maxOpen } from './limit-strangers.ts';
 import { unknownCalls } from './unknown-calls.ts';
 import { untilDrained } from './until-drained.ts';
 
 /** The largest message that is received or sent. A full batch of the largest orders is smaller. */
 export const maxMessageBytes = 4 * 1024 * 1024;
+
+/** The calls that a known peer may have open on one connection. */
+const maxConcurrentStreams = 4096;
 
 /** The deadline of a call that has none. */
 export const defaultDeadlineMs = 30_000;
@@ -81,7 +84,7 @@ export async function startGrpcServer({
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
-    'grpc.max_concurrent_streams': 4096,
+    'grpc.max_concurrent_streams': maxOpen.ofConnection,
     // Closes the connection of a peer that does not answer a ping, because its machine or network is lost.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
@@ -106,7 +109,7 @@ export async function startGrpcServer({
   });
   const http2Server = http2ServerOf(server);
   if (tls !== undefined) watchHandshakes(http2Server, { logger, listener: 'gRPC' });
-  limitStrangerResets(http2Server, { isKnownCaller, logger, listener: 'gRPC' });
+  limitStrangers(http2Server, { isKnownCaller, maxConcurrentStreams, logger, listener: 'gRPC' });
   http2Server.prependListener('stream', shortenTimeout);
   const sockets = openSocketsOf(http2Server);
   return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, sockets, timeoutMs) };

@@ -128,11 +128,15 @@ function openingFrame(stream: number, own: Readonly<Record<string, string>>): Bu
   return frame(1, 4, stream, Buffer.concat(literals));
 }
 
+const greeting = Buffer.concat([
+  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  frame(4, 0, 0, Buffer.alloc(0)),
+]);
+
 /** Opens and resets 150 calls, and then makes one. Over gRPC's framing, its answer ends in the message `status: SERVING`. */
 const resetCalls = (own: Readonly<Record<string, string>>): Buffer =>
   Buffer.concat([
-    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-    frame(4, 0, 0, Buffer.alloc(0)),
+    greeting,
     ...Array.from({ length: 150 }, (_each, index) => [
       openingFrame(2 * index + 1, own),
       frame(3, 0, 2 * index + 1, Buffer.from([0, 0, 0, 8])),
@@ -161,6 +165,28 @@ describe.each([
     socket.destroy();
   });
 });
+
+test.each([
+  ['gRPC', grpcPort],
+  ['Connect', connectPort],
+])(
+  'strangers cannot keep many calls open on the %s port, and each gets an answer to one',
+  async (_name, port) => {
+    const calls = Array.from({ length: 100 }, (_each, index) => openingFrame(2 * index + 1, {}));
+    const peers = await Promise.all(
+      Array.from({ length: 15 }, () => peer(port(), Buffer.concat([greeting, ...calls]))),
+    );
+    const refusalsOf = ({ received }: Peer): number =>
+      received()
+        .split('\0\0\x04\x03\0')
+        .filter((rest) => rest.slice(4, 8) === '\0\0\0\x07').length;
+    const refusals = (): number => peers.reduce((all, each) => all + refusalsOf(each), 0);
+    await waitUntil('the calls above the limit are refused', () => refusals() >= 400);
+
+    await expectCoreToServe();
+    for (const { socket } of peers) socket.destroy();
+  },
+);
 
 test('reset connections cause neither an error in the log nor a warning of Node', () => {
   const loud = stack.cores[0]!.log.filter(

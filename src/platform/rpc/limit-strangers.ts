@@ -8,18 +8,26 @@ import type { IsKnownCaller } from './known-caller.ts';
 
 /** Enough for a health checker whose calls reach their deadline. It connects again. */
 const maxResets = 100;
+/** An open call needs about 10 kB, and a stranger may leave it open for ever. */
+export const maxOpen = { ofConnection: 100, ofAll: 1_000 };
+
+export interface StrangerLimits {
+  readonly isKnownCaller: IsKnownCaller;
+  /** The calls that a known peer may have open on one connection. */
+  readonly maxConcurrentStreams: number;
+  readonly logger: Logger;
+  readonly listener: string;
+}
 
 /**
- * Closes the connection of a stranger that opens and resets streams (CVE-2023-44487), before the streams reach the server. A call with a
- * known token or certificate makes its connection known. Then only `streamResetLimits` apply, which are far higher.
+ * Limits the calls of strangers over HTTP/2, before they reach the server. A stranger may have few calls open. All strangers
+ * together may have few as well, except that each connection may have one, so that a flood does not hide a health checker. The connection of
+ * a stranger that opens and resets calls is closed (CVE-2023-44487). A call with a known token or certificate makes its connection
+ * known, which ends these limits. Then `streamResetLimits` apply, which are far higher.
  */
-export function limitStrangerResets(
+export function limitStrangers(
   server: EventEmitter,
-  {
-    isKnownCaller,
-    logger,
-    listener,
-  }: { readonly isKnownCaller: IsKnownCaller; readonly logger: Logger; readonly listener: string },
+  { isKnownCaller, maxConcurrentStreams, logger, listener }: StrangerLimits,
 ): void {
   const logClosed = limitLines((facts: object, count) => {
     logger.warn(
@@ -27,11 +35,13 @@ export function limitStrangerResets(
       `a connection was closed, because its peer has no known token and reset ${maxResets} calls`,
     );
   });
+  let openOfAll = 0;
   server.on('session', (session: ServerHttp2Session) => {
     const serve = session.listeners('stream');
     const pass = (...event: unknown[]): void => {
       for (const each of serve) Reflect.apply(each, session, event);
     };
+    let open = 0;
     let resets = 0;
     const countReset = ({ rstCode }: ServerHttp2Stream): void => {
       if (rstCode === constants.NGHTTP2_NO_ERROR || session.destroyed) return;
@@ -47,10 +57,24 @@ export function limitStrangerResets(
       if (isKnownCaller(headers.authorization ?? null, peerOfSocket(session.socket))) {
         session.off('stream', admit);
         session.on('stream', pass);
+        session.settings({ maxConcurrentStreams });
       } else if (stream.closed) {
         countReset(stream);
         return;
-      } else stream.once('close', () => countReset(stream));
+      } else if (open > 0 && openOfAll >= maxOpen.ofAll) {
+        stream.on('error', () => undefined);
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        countReset(stream);
+        return;
+      } else {
+        open += 1;
+        openOfAll += 1;
+        stream.once('close', () => {
+          open -= 1;
+          openOfAll -= 1;
+          countReset(stream);
+        });
+      }
       pass(stream, ...event);
     };
     session.removeAllListeners('stream');
