@@ -25,7 +25,7 @@ export interface RequestFacts {
 
 /**
  * Like `createRequestLines`. The line has the route instead of the path, because the path contains the token. Requests without a valid
- * token share lines.
+ * token share lines, and so do those about one order, because anyone who has its link can repeat them without end.
  */
 export function createRequestLog({
   logger,
@@ -43,7 +43,7 @@ export function createRequestLog({
         const { orderId, merchantId, stage, phone, reason, cause } = found;
         return { order_id: orderId, merchant_id: merchantId, stage, phone, reason, cause };
       },
-      sharedAs: () => (found.orderId === undefined ? `${found.reason}` : undefined),
+      sharedAs: () => `${found.orderId} ${found.stage} ${found.reason}`,
     });
   };
 }

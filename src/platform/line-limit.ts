@@ -3,12 +3,11 @@ const everyMs = 60_000;
 interface Held<Facts> {
   /** How many lines were written since the minute began. */
   lines: number;
-  /** How many times it happened without a line. */
-  count: number;
-  latest: Facts;
+  /** What happened without a line. */
+  unwritten: { count: number; latest: Facts } | undefined;
 }
 
-/** Something that happened, by kind. Kinds must be few, because each has lines of its own. */
+/** Something that happened, by kind. Each kind of the last minute is kept in memory, and has lines of its own. */
 export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
 
 /**
@@ -21,12 +20,12 @@ export function limitLines<Facts>(
 ): LogLimited<Facts> {
   const kinds = new Map<string, Held<Facts>>();
   const logHeld = (kind: string, held: Held<Facts>): void => {
-    if (held.count === 0) {
+    if (held.unwritten === undefined) {
       kinds.delete(kind);
       return;
     }
-    log(held.latest, held.count);
-    held.count = 0;
+    log(held.unwritten.latest, held.unwritten.count);
+    held.unwritten = undefined;
     held.lines = 1;
     wait(kind, held);
   };
@@ -36,8 +35,7 @@ export function limitLines<Facts>(
   return (kind, facts) => {
     const held = kinds.get(kind);
     if (held !== undefined && held.lines >= linesPerMinute) {
-      held.count += 1;
-      held.latest = facts;
+      held.unwritten = { count: (held.unwritten?.count ?? 0) + 1, latest: facts };
       return;
     }
     log(facts, 1);
@@ -45,7 +43,7 @@ export function limitLines<Facts>(
       held.lines += 1;
       return;
     }
-    const begun = { lines: 1, count: 0, latest: facts };
+    const begun = { lines: 1, unwritten: undefined };
     kinds.set(kind, begun);
     wait(kind, begun);
   };

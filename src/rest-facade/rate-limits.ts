@@ -25,7 +25,7 @@ export interface RateLimits {
 
 const maxOwnRates = 1_000;
 
-/** All keys of a merchant may send as much as this many keys. A merchant can create keys without end. */
+/** All keys of a merchant may send as much as this many keys. It can have far more keys. */
 const keysPerMerchant = 4;
 
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */

@@ -17,7 +17,7 @@ export interface RequestLine {
   readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;
   /**
    * A word for requests that anyone can send as often as they like, which then share lines with their like. Undefined: the request has
-   * a line of its own. There must be few words.
+   * a line of its own. A stranger must not be able to make words, because those of the last minute are kept.
    */
   readonly sharedAs: () => string | undefined;
 }

@@ -83,10 +83,11 @@ describe('while core cannot answer', () => {
     expect(JSON.stringify(log)).not.toContain(token);
   });
 
-  test('requests with unknown links share log lines', async () => {
-    const { log, page, close } = (running = await startCheckoutOverRpc(
-      failing(rpcError('CHECKOUT_NOT_FOUND', 'unknown')),
-    ));
+  test.each([
+    ['with unknown links', failing(rpcError('CHECKOUT_NOT_FOUND', 'unknown'))],
+    ['with the link of one order', {}],
+  ])('requests %s share log lines', async (_what, services) => {
+    const { log, page, close } = (running = await startCheckoutOverRpc(services));
     for (let number = 0; number < 25; number += 1) await createCustomer().get(page);
     await close();
 
