@@ -73,7 +73,9 @@ export default {
         'Only change-orders.ts and add-orders.ts write orders: they also write the events, and tell who waits for them.',
       severity: 'error',
       from: { pathNot: '^src/core/payments/changes/(change|add)-orders\\.ts$' },
-      to: { path: '^src/core/payments/changes/(write-order|insert-orders\\.sql)\\.ts$' },
+      to: {
+        path: '^src/core/payments/changes/((write|insert)-orders\\.sql|write-latest-attempt)\\.ts$',
+      },
     },
     {
       name: 'edge-imports-shared-folders',

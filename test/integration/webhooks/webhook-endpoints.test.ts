@@ -236,6 +236,13 @@ describe('deleting an endpoint', () => {
     await deliver(kept.webhookEndpoint);
 
     await operator().deleteWebhookEndpoint(key);
+    // Nothing is sent until the pending deliveries are abandoned.
+    expect(
+      await sql(
+        'select paused_at is not null as "isPaused" from webhooks.lanes where merchant_id = $1 and endpoint = $2',
+        [merchantId, key.webhookEndpointId],
+      ),
+    ).toEqual([{ isPaused: true }]);
     // The intake had read the endpoint before, and writes only now.
     await deliver(webhookEndpoint);
     await Promise.all([abandon(), abandon()]);

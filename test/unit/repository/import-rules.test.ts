@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,6 +26,10 @@ async function cruise(tree: string, folders: readonly string[]): Promise<readonl
   return result.summary.violations;
 }
 
+const changes = 'src/core/payments/changes';
+/** The files that write the rows of orders and attempts. */
+const orderWriters = ['write-orders.sql.ts', 'insert-orders.sql.ts', 'write-latest-attempt.ts'];
+
 /** By the one rule that must refuse it: the importing file, and the planted statement. */
 const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'domain-imports-nothing': {
@@ -50,9 +54,12 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'src/core/payments/again.ts': `export * from '../merchants/merchant-store.ts';`,
     'src/core/payments/late.ts': `await import('../merchants/merchant-store.ts');`,
   },
-  'orders-change-in-one-place': {
-    'src/core/payments/orders/refund.ts': `import { a } from '../changes/write-order.ts';`,
-  },
+  'orders-change-in-one-place': Object.fromEntries(
+    orderWriters.map((file) => [
+      `src/core/payments/orders/${file}`,
+      `import { a } from '../changes/${file}';`,
+    ]),
+  ),
   'subfolder-imports-no-parent': {
     'src/core/merchants/terms/limits.ts': `import { a } from '../find-merchant.ts';`,
   },
@@ -124,8 +131,10 @@ const permitted: Readonly<Record<string, string>> = {
   'src/core/merchants/merchant-store.ts': `import { a } from '../database/a.ts'; import 'node:crypto'; export { a }; export type A = 1;`,
   'src/core/merchants/find-merchant.ts': `import { a } from './merchant-store.ts'; export { a };`,
   'src/core/payments/orders/pay.ts': `import { a } from '../../merchants/find-merchant.ts'; import '../changes/change-orders.ts'; import '../../../platform/a.ts'; import '../../../gen/a_pb.js';`,
-  'src/core/payments/changes/change-orders.ts': `import './write-order.ts';`,
-  'src/core/payments/changes/write-order.ts': `import '../../domain/a.ts'; export const a = 1;`,
+  [`${changes}/change-orders.ts`]: orderWriters.map((file) => `import './${file}';`).join(' '),
+  ...Object.fromEntries(
+    orderWriters.map((file) => [`${changes}/${file}`, `import '../../domain/a.ts'; export const a = 1;`]),
+  ),
   'src/gen/a_pb.js': `import 'fastify'; export const A = 1;`,
   'src/gen/a_pb.d.ts': `export declare const A: 1; export type A = 1;`,
   'src/gen/google/rpc/a_pb.js': `export const A = 1;`,
@@ -211,6 +220,10 @@ describe('import rules', () => {
     expect(rulesBrokenBy('src/core/reports/right')).toEqual(['no-folder-cycle']);
     expect(rulesBrokenBy('src/wallets/left')).toEqual(['no-folder-cycle']);
     expect(rulesBrokenBy('src/wallets/left/one.ts')).toEqual([]);
+  });
+
+  test('the files that write orders exist under these names', async () => {
+    expect(await readdir(join(root, changes))).toEqual(expect.arrayContaining(orderWriters));
   });
 
   test('imports that follow the rules are allowed', () => {
