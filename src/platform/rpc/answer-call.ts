@@ -16,6 +16,7 @@ export interface AnswerOptions {
   readonly explain: (error: unknown) => ConnectError | undefined;
   readonly measure: MeasureCall;
   readonly logRefused: LogLimited<RefusedCall>;
+  readonly logFailed: LogLimited<RefusedCall>;
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
@@ -30,6 +31,15 @@ interface RefusedCall {
 /** Logs refused calls of a flood. A line for each of them would cost more than the refusal, and hide all other lines. */
 export const limitRefusals = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
+
+/** Enough to find the calls of one merchant's mistakes. */
+const failedLinesPerMinute = 20;
+
+/** Logs calls that failed by a fault of the caller. A stranger can cause these through a process, such as with invalid API keys. */
+export const limitFailures = (logger: Logger): LogLimited<RefusedCall> =>
+  limitLines(({ level, facts }: RefusedCall, count) => {
+    logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
+  }, failedLinesPerMinute);
 
 /** Answers a call, writes its log line, and ensures that every error has a reason. */
 export async function answerCall<Response>(
@@ -103,7 +113,10 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 
 const overload = 'OVERLOADED';
 
-/** Measures a call, and writes its log line. The lines of overloads are limited, and of failed calls without a valid token. */
+/**
+ * Measures a call, and writes its log line. The lines of overloads are limited, of failed calls without a valid token, and of calls that
+ * failed by a fault of the caller.
+ */
 export function logCall(
   context: CallContext,
   startedAt: number,
@@ -146,6 +159,8 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: levelOf(error), facts });
+    else if (error !== undefined && level === 'info')
+      options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level, facts });
     else options.logger[level](facts, 'rpc');
   });
 }

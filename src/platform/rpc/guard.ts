@@ -4,6 +4,7 @@ import {
   abortError,
   answerCall,
   explainFailure,
+  limitFailures,
   limitRefusals,
   logCall,
   unlessAborted,
@@ -21,7 +22,7 @@ import type { ServiceTokens } from './service-tokens.ts';
 import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerRules } from '../tls/peer-certificate.ts';
 
-export interface GuardOptions extends Omit<AnswerOptions, 'logRefused'> {
+export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFailed'> {
   readonly tokens: ServiceTokens;
   /** Undefined when connections carry no certificates. */
   readonly peers?: PeerRules | undefined;
@@ -31,10 +32,15 @@ export interface GuardOptions extends Omit<AnswerOptions, 'logRefused'> {
 
 /**
  * Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. Calls
- * that are refused as OVERLOADED share lines, and so do failed calls without a valid token.
+ * that are refused as OVERLOADED share lines, and so do failed calls without a valid token. Of calls that fail by a fault of the caller, twenty
+ * in a minute have a line, for each method, role and reason.
  */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
-  const guarding = { ...options, logRefused: limitRefusals(options.logger) };
+  const guarding = {
+    ...options,
+    logRefused: limitRefusals(options.logger),
+    logFailed: limitFailures(options.logger),
+  };
   const methods = Object.entries(spec.methods).map(([name, method]) => {
     return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
   });

@@ -182,20 +182,20 @@ describe('calls of a flood', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  test('share a line a minute when they are OVERLOADED or without a valid token, and each is measured', async () => {
+  test('share lines when they are OVERLOADED, without a valid token or faulty, and each is measured', async () => {
     const lines: Record<string, unknown>[] = [];
     const measured: EndedCall[] = [];
     const service = rpcService(
       Health,
       {
         check: () => Promise.reject(rpcError('OVERLOADED', 'too many')),
-        list: () => ({}),
+        list: () => Promise.reject(rpcError('INVALID_FIELDS', 'no such thing')),
         async *watch() {
           yield {};
           throw rpcError('OVERLOADED', 'too many');
         },
       },
-      { check: ['operator'], list: 'anyone', watch: ['operator'] },
+      { check: ['operator'], list: ['operator'], watch: ['operator'] },
     );
     const guarded = guard(service, {
       tokens,
@@ -207,7 +207,7 @@ describe('calls of a flood', () => {
       measure: (ended) => measured.push(ended),
       explain: () => undefined,
     });
-    const flood = async (name: 'check' | 'watch', count: number, sent = token): Promise<void> => {
+    const flood = async (name: 'check' | 'list' | 'watch', count: number, sent = token): Promise<void> => {
       const spec = guarded.methods[name]!;
       const implement = spec.impl as (request: object, context: HandlerContext) => unknown;
       for (let index = 0; index < count; index += 1) {
@@ -225,19 +225,23 @@ describe('calls of a flood', () => {
     await flood('check', 100);
     await flood('watch', 10);
     await flood('check', 50, 'not-a-token');
+    await flood('list', 30);
     mock.timers.tick(60_000);
 
     const refused = { level: 'warn', reason: 'OVERLOADED', code: 'resource_exhausted', error: 'too many' };
     const unknown = { level: 'info', reason: 'INVALID_SERVICE_TOKEN', role: 'anyone', rpc: 'Health/Check' };
+    const faulty = { level: 'info', reason: 'INVALID_FIELDS', role: 'operator', rpc: 'Health/List' };
     expect(lines).toMatchObject([
       { ...refused, rpc: 'Health/Check', count: 1 },
       { ...refused, rpc: 'Health/Watch', count: 1 },
       { ...unknown, count: 1 },
+      ...Array.from({ length: 20 }, () => faulty),
       { ...refused, rpc: 'Health/Check', count: 99 },
       { ...refused, rpc: 'Health/Watch', count: 9 },
       { ...unknown, count: 49 },
+      { ...faulty, count: 10 },
     ]);
-    expect(measured).toHaveLength(160);
+    expect(measured).toHaveLength(190);
     expect(measured.filter(({ isOverload }) => isOverload)).toHaveLength(110);
   });
 });
