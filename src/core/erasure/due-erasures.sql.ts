@@ -15,8 +15,8 @@ export interface WaitingOrder {
 }
 
 export interface DueOrder {
-  readonly merchantId: string;
-  readonly orderId: string;
+  readonly merchantId: StoredId<'mer'>;
+  readonly orderId: StoredId<'ord'>;
   /** Whether a person asked for it. Otherwise its period has ended. */
   readonly isRequested: boolean;
   /** Whether copies that were on their way at the first erasure are still to be searched for. */
@@ -38,8 +38,8 @@ order by due_at limit $1`,
 
 export async function removeDue(
   pool: Pool | PoolClient,
-  merchantId: string,
-  orderIds: readonly string[],
+  merchantId: StoredId<'mer'>,
+  orderIds: readonly StoredId<'ord'>[],
 ): Promise<void> {
   await runStatement(pool, {
     text: 'delete from core.erasures_due where merchant_id = $1 and order_id = any($2::uuid[])',
@@ -53,8 +53,8 @@ const delays = `case when obstacle.name = 'LATE_COPIES' then interval '2 minutes
 
 export async function postponeDue(
   pool: Pool | PoolClient,
-  merchantId: string,
-  obstacles: ReadonlyMap<string, Obstacle>,
+  merchantId: StoredId<'mer'>,
+  obstacles: ReadonlyMap<StoredId<'ord'>, Obstacle>,
 ): Promise<void> {
   await runStatement(pool, {
     text: `

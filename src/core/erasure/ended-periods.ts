@@ -105,7 +105,7 @@ function eraseOldPayerPayments({ database, defaultDays, now }: PeriodParts, envi
   const before = lowestStoredIdAt(new Date(now().getTime() - defaultDays * dayMs));
   const withoutMerchant = storedId('mer', noMerchantId);
   return inTransaction(database.pool, ["set local lock_timeout = '2s'"], async (client) => {
-    const rows = await runStatement<{ id: string; of_order: boolean }>(client, {
+    const rows = await runStatement<{ id: StoredId<'ppm'>; of_order: boolean }>(client, {
       text: `
 with progress as (
   insert into core.erasure_progress values ($1, $2, '00000000-0000-0000-0000-000000000000')

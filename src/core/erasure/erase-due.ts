@@ -39,15 +39,15 @@ async function eraseOneByOneIfNeeded(parts: EraseDueParts, orders: OrdersToErase
       };
     }
     parts.logger.warn(
-      { err: error, merchant_id: publicId('mer', merchantId as StoredId<'mer'>), ...orderField(only) },
+      { err: error, merchant_id: publicId('mer', merchantId), ...orderField(only) },
       'the personal data of an order could not be erased; core tries again in ten minutes',
     );
     return { erased: [], obstacles: new Map(only === undefined ? [] : [[only, 'FAILED'] as const]) };
   }
 }
 
-const orderField = (orderId: string | undefined): { readonly order_id?: string } =>
-  orderId === undefined ? {} : { order_id: publicId('ord', orderId as StoredId<'ord'>) };
+const orderField = (orderId: StoredId<'ord'> | undefined): { readonly order_id?: string } =>
+  orderId === undefined ? {} : { order_id: publicId('ord', orderId) };
 
 /**
  * Returns the task that erases due orders, and from time to time finds those whose period has ended. It waits while a restored database

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { uuidOfId } from '../../contract/public-id.ts';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
@@ -24,19 +25,19 @@ export interface EraseParts {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Orders of one merchant. Stored ids. */
+/** Orders of one merchant. */
 export interface OrdersToErase {
-  readonly merchantId: string;
-  readonly orderIds: readonly string[];
+  readonly merchantId: StoredId<'mer'>;
+  readonly orderIds: readonly StoredId<'ord'>[];
   /** Those of them that a person asked for. Answers to idempotency keys are searched for these only. */
-  readonly requestedIds: ReadonlySet<string>;
+  readonly requestedIds: ReadonlySet<StoredId<'ord'>>;
 }
 
 export interface Erasure {
   /** Erased in every table and in the broker's store. */
-  readonly erased: readonly string[];
+  readonly erased: readonly StoredId<'ord'>[];
   /** Why the other orders are not, by order. */
-  readonly obstacles: ReadonlyMap<string, Obstacle>;
+  readonly obstacles: ReadonlyMap<StoredId<'ord'>, Obstacle>;
 }
 
 /**
@@ -107,7 +108,7 @@ function eraseInDatabase(
 }
 
 /** Facades then read the merchant's ended orders again. */
-async function replaceEndedOrdersVersion(client: PoolClient, merchantId: string): Promise<void> {
+async function replaceEndedOrdersVersion(client: PoolClient, merchantId: StoredId<'mer'>): Promise<void> {
   await runStatement(client, {
     text: 'update core.merchants set ended_orders_version = gen_random_uuid() where id = $1',
     values: [merchantId],
@@ -117,11 +118,13 @@ async function replaceEndedOrdersVersion(client: PoolClient, merchantId: string)
 const readAll = (events: readonly SealedEvent[]): OrderEvent[] =>
   events.map(({ payload }) => readEvent(payload));
 
-const attemptsIn = (events: readonly OrderEvent[]): string[] =>
-  idsIn(events.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId));
-
-const idsIn = (ids: readonly (string | undefined)[]): string[] => [
-  ...new Set(ids.flatMap((id) => (id === undefined || id === '' ? [] : (uuidOfId(id) ?? [])))),
+const attemptsIn = (events: readonly OrderEvent[]): StoredId<'pat'>[] => [
+  ...new Set(
+    events.flatMap(({ paymentAttempt }) => {
+      const id = paymentAttempt?.paymentAttemptId ?? '';
+      return isPublicId('pat', id) ? [storedId('pat', id)] : [];
+    }),
+  ),
 ];
 
 function obstacleIn(events: readonly SealedEvent[]): Obstacle | undefined {
@@ -134,8 +137,8 @@ function obstacleIn(events: readonly SealedEvent[]): Obstacle | undefined {
 }
 
 interface OneOrder {
-  readonly merchantId: string;
-  readonly orderId: string;
+  readonly merchantId: StoredId<'mer'>;
+  readonly orderId: StoredId<'ord'>;
   /** Its events in order, as stored and as read. */
   readonly sealed: readonly SealedEvent[];
   readonly events: readonly OrderEvent[];
@@ -188,8 +191,8 @@ values ($1, $2, $3, $4, $5, $6, $7)`,
 
 async function writeEvents(
   client: PoolClient,
-  merchantId: string,
-  orderId: string,
+  merchantId: StoredId<'mer'>,
+  orderId: StoredId<'ord'>,
   events: readonly SealedEvent[],
 ): Promise<void> {
   await runStatement(client, {
@@ -209,7 +212,7 @@ where e.merchant_id = $1 and e.order_id = $2 and e.sequence = erased.sequence`,
 /** Without its salt, nobody can find out by trying which values a commitment had. */
 async function forgetSalts(
   client: PoolClient,
-  merchantId: string,
+  merchantId: StoredId<'mer'>,
   events: readonly SealedEvent[],
 ): Promise<void> {
   for (const { block, ordinal } of events.flatMap(({ entries }) => entries))

@@ -1,10 +1,11 @@
 import type { PoolClient } from 'pg';
 import { noMerchantId, storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { erasing, erasingReference } from './erase-rows.sql.ts';
 
 /** Erases what payers typed and wallets answered. A payment of an order keeps its reference, which is the order's number. */
-export async function erasePayerPayments(client: PoolClient, ids: readonly string[]): Promise<void> {
+export async function erasePayerPayments(client: PoolClient, ids: readonly StoredId<'ppm'>[]): Promise<void> {
   if (ids.length === 0) return;
   const run = (text: string, values: unknown[]) => runStatement(client, { text, values });
   await run(

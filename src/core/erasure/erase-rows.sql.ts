@@ -1,18 +1,18 @@
 import type { PoolClient } from 'pg';
 import { lowestStoredIdAt, noMerchantId, publicId, storedId } from '../../contract/public-id.ts';
-import type { StoredId } from '../../contract/public-id.ts';
+import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
 import { maskSensitive } from '../../platform/mask-sensitive.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { erasedText } from '../domain/erased.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** An order with the names of its parts. Stored ids. */
+/** An order with the names of its parts. */
 export interface OrderParts {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly orderId: string;
+  readonly orderId: StoredId<'ord'>;
   readonly orderNumber: string;
-  readonly attemptIds: readonly string[];
+  readonly attemptIds: readonly StoredId<'pat'>[];
   /** Whether a person asked for the erasure. */
   readonly isRequested: boolean;
 }
@@ -84,8 +84,8 @@ const answers = `
 delete from core.idempotency_keys
 where merchant_id = $1 and environment = $2 and position(convert_to($3, 'UTF8') in answer) > 0`;
 
-interface Part {
-  readonly id: string;
+interface Part<P extends IdPrefix> {
+  readonly id: StoredId<P>;
   readonly created_at: Date;
   readonly until: Date;
 }
@@ -96,32 +96,32 @@ export async function eraseRows(client: PoolClient, parts: OrderParts): Promise<
   const run = <Row extends object = object>(text: string, values: unknown[]): Promise<Row[]> =>
     runStatement<Row>(client, { text, values });
   await run(order, [merchantId, orderId, environment]);
-  const refunded = await run<Part>(refunds, [merchantId, orderId]);
-  const strays = await run<{ id: string | null }>(strayPayments, [merchantId, orderId]);
-  const settled = await run<Part>(settlements, [merchantId, orderId]);
+  const refunded = await run<Part<'rfd'>>(refunds, [merchantId, orderId]);
+  const strays = await run<{ id: StoredId<'ppm'> | null }>(strayPayments, [merchantId, orderId]);
+  const settled = await run<Part<'stl'>>(settlements, [merchantId, orderId]);
   await run(attempts, [merchantId, attemptIds]);
   const payers = strays.flatMap(({ id }) => id ?? []);
-  const started = await run<{ id: string }>(payerPayments, [merchantId, attemptIds, payers]);
+  const started = await run<{ id: StoredId<'ppm'> }>(payerPayments, [merchantId, attemptIds, payers]);
   await run(exchanges, [merchantId, attemptIds]);
   await run(exchanges, [storedId('mer', noMerchantId), started.map(({ id }) => id)]);
   await eraseAudit(run, merchantId, 'rfd', refunded);
   await eraseAudit(run, merchantId, 'stl', settled);
   await run(requests, [merchantId, environment, maskSensitive(orderNumber)]);
-  if (isRequested) await run(answers, [merchantId, environment, publicId('ord', orderId as StoredId<'ord'>)]);
+  if (isRequested) await run(answers, [merchantId, environment, publicId('ord', orderId)]);
 }
 
-async function eraseAudit(
+async function eraseAudit<P extends 'rfd' | 'stl'>(
   run: (text: string, values: unknown[]) => Promise<unknown>,
-  merchantId: string,
-  prefix: 'rfd' | 'stl',
-  rows: readonly Part[],
+  merchantId: StoredId<'mer'>,
+  prefix: P,
+  rows: readonly Part<P>[],
 ): Promise<void> {
   if (rows.length === 0) return;
   const from = Math.min(...rows.map((row) => row.created_at.getTime()));
   const until = Math.max(...rows.map((row) => row.until.getTime()));
   await run(auditEntries, [
     merchantId,
-    rows.map(({ id }) => publicId(prefix, id as StoredId<'rfd' & 'stl'>)),
+    rows.map(({ id }) => publicId(prefix, id)),
     // Clocks of cores differ a little.
     lowestStoredIdAt(new Date(from - dayMs)),
     lowestStoredIdAt(new Date(until + dayMs)),

@@ -115,7 +115,10 @@ export function createErasureRequests({
           at,
         ]);
         const [orders] = await run<{ count: number }>(noteOrders, [phone, merchantId, id]);
-        const payments = await run<{ id: string }>(findPayerPayments, [lastDigitsOf(phone), merchantId]);
+        const payments = await run<{ id: StoredId<'ppm'> }>(findPayerPayments, [
+          lastDigitsOf(phone),
+          merchantId,
+        ]);
         await erasePayerPayments(
           client,
           payments.map((row) => row.id),

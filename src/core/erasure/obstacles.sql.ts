@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** Why the personal data of an order cannot be erased yet. */
@@ -16,17 +17,17 @@ export type Obstacle =
   | 'LATE_COPIES';
 
 export interface AskedOrders {
-  readonly merchantId: string;
-  readonly orderIds: readonly string[];
+  readonly merchantId: StoredId<'mer'>;
+  readonly orderIds: readonly StoredId<'ord'>[];
   /** The attempts of all of them. */
-  readonly attemptIds: readonly string[];
+  readonly attemptIds: readonly StoredId<'pat'>[];
 }
 
 /** Every change of an order locks its row first. So after this, nothing of the orders changes until the transaction ends. */
 export async function lockOrders(
   client: PoolClient,
-  merchantId: string,
-  orderIds: readonly string[],
+  merchantId: StoredId<'mer'>,
+  orderIds: readonly StoredId<'ord'>[],
 ): Promise<void> {
   await runStatement(client, {
     text: `
@@ -41,8 +42,8 @@ order by environment, id for update`,
 export async function findObstacles(
   client: PoolClient,
   { merchantId, orderIds, attemptIds }: AskedOrders,
-): Promise<readonly (readonly [orderId: string, obstacle: Obstacle])[]> {
-  const rows = await runStatement<{ order_id: string; obstacle: Obstacle }>(client, {
+): Promise<readonly (readonly [orderId: StoredId<'ord'>, obstacle: Obstacle])[]> {
+  const rows = await runStatement<{ order_id: StoredId<'ord'>; obstacle: Obstacle }>(client, {
     text: `
 select id as order_id, 'ORDER_OPEN' as obstacle from core.orders
 where merchant_id = $1 and environment = any(enum_range(null::core.environment)) and id = any($2::uuid[]) and status = 'PENDING'

@@ -13,10 +13,11 @@ export interface SealEntry {
   readonly commitment: Buffer;
 }
 
-/** An event with its entries in the chain. Stored ids. */
+/** An event with its entries in the chain. */
 export interface SealedEvent extends CommittedEvent {
   readonly id: StoredId<'evt'>;
   readonly merchantId: StoredId<'mer'>;
+  readonly orderId: StoredId<'ord'>;
   readonly environment: Environment;
   readonly xid: string;
   readonly position: string;
@@ -31,7 +32,7 @@ interface Row {
   readonly id: StoredId<'evt'>;
   readonly merchant_id: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly order_id: string;
+  readonly order_id: StoredId<'ord'>;
   readonly sequence: number;
   readonly type: string;
   readonly occurred_at: Date;
@@ -49,9 +50,9 @@ const blocksRead = 8;
 /** The events of some orders of one merchant, by order and in their order. */
 export async function readSealedEvents(
   client: PoolClient,
-  merchantId: string,
-  orderIds: readonly string[],
-): Promise<Map<string, SealedEvent[]>> {
+  merchantId: StoredId<'mer'>,
+  orderIds: readonly StoredId<'ord'>[],
+): Promise<Map<StoredId<'ord'>, SealedEvent[]>> {
   const rows = await runStatement<Row>(client, {
     text: `
 select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.order_id, e.sequence, e.type, e.occurred_at,
@@ -75,7 +76,7 @@ where e.merchant_id = $1 and e.order_id = any($2::uuid[])
 order by e.order_id, e.sequence, b.number`,
     values: [merchantId, orderIds],
   });
-  const byOrder = new Map<string, SealedEvent[]>();
+  const byOrder = new Map<StoredId<'ord'>, SealedEvent[]>();
   for (const [orderId, own] of Map.groupBy(rows, (row) => row.order_id)) {
     const bySequence = Map.groupBy(own, ({ sequence }) => sequence);
     byOrder.set(

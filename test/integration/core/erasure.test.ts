@@ -74,7 +74,7 @@ const eraseNow = (
     {
       merchantId: storedId('mer', merchantId),
       orderIds: [storedId('ord', orderId)],
-      requestedIds: new Set<string>(),
+      requestedIds: new Set(),
     },
   );
 

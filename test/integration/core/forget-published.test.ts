@@ -6,6 +6,7 @@ import { formatCursor } from '../../../src/contract/event-cursor.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import type { EventBus } from '../../../src/contract/event-bus.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { eraseOrders } from '../../../src/core/erasure/erase-orders.ts';
 import { createForgetPublished } from '../../../src/core/erasure/forget-published.ts';
@@ -157,7 +158,7 @@ const site = shared(
   () => undefined,
 );
 
-const erase = (orderId: string) =>
+const erase = (orderId: StoredId<'ord'>) =>
   eraseOrders(
     {
       database,
