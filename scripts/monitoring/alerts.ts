@@ -47,6 +47,14 @@ export const alerts: readonly Alert[] = [
       'The database was restored, and {{ $labels.question }} of the lost time may be missing. Their customers could be charged twice.',
   },
   {
+    name: 'GatehouseMerchantsHeld',
+    expr: 'max by (environment) (gatehouse_recovery_held_merchants) > 0',
+    for: '10m',
+    severity: 'page',
+    summary:
+      'The database was restored, and merchants take no payments in {{ $labels.environment }} until their own wallet accounts were compared: {{ $value }}.',
+  },
+  {
     name: 'GatehouseCertificateExpires',
     expr: 'gatehouse_tls_certificate_expiry_timestamp_seconds - time() < 900',
     for: '1m',

@@ -173,7 +173,16 @@ function recoveryText({
   erasuresLostFromTime,
   accountsLostFromTime,
   merchantsLostFromTime,
+  heldMerchantCount,
+  heldMerchantIds,
 }: Facts<'recovery'>): Text {
+  const more = heldMerchantCount > BigInt(heldMerchantIds.length) ? ' and others' : '';
+  const held =
+    heldMerchantCount === 0n
+      ? []
+      : [
+          `${counted(heldMerchantCount, 'merchant takes', 'merchants take')} no payments until their own wallet accounts were compared: ${heldMerchantIds.join(', ')}${more}`,
+        ];
   if (closedEnvironments.length > 0)
     return [
       `the database was restored, and ${closedEnvironments.length === 1 ? 'one environment takes' : 'both environments take'} no payments yet`,
@@ -186,10 +195,18 @@ function recoveryText({
       ...(accountsLostFromTime === undefined ? [] : ["merchants' wallet accounts"]),
     ];
     return [
-      `the database was restored, and ${lost.join(' and ')} that were added since ${timestampDate(since).toISOString()} may be missing. Their customers could be charged twice`,
+      [
+        `the database was restored, and ${lost.join(' and ')} that were added since ${timestampDate(since).toISOString()} may be missing. Their customers could be charged twice`,
+        ...held,
+      ].join('. '),
       'see which, and how to add them again: gatehouse restore status',
     ];
   }
+  if (held.length > 0)
+    return [
+      `the database was restored, and ${held.join('')}`,
+      'see what each of them waits for: gatehouse restore status',
+    ];
   if (erasuresLostFromTime !== undefined)
     return [
       `the database was restored, and requests for erasure since ${timestampDate(erasuresLostFromTime).toISOString()} are lost`,

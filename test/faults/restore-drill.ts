@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { AuditService } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditFinding, AuditSummary } from '../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { CheckSubject, DiagnosticsService } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { RecoveryService } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
@@ -172,6 +173,21 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
           : undefined;
       });
       expect(found).toEqual([expect.objectContaining({ findingCount: 0n, explainedCount: 0n })]);
+    },
+    /** Nothing serves production here, so an operator accepts its wallets. */
+    acceptProduction: async () => {
+      const { PRODUCTION } = Environment;
+      for (const { wallet, environment } of (await recovery())?.wallets ?? [])
+        if (environment === PRODUCTION)
+          await recoveries.acceptRecovery({
+            subject: { case: 'wallet', value: { wallet, environment } },
+            reason: 'nothing is used there',
+          });
+    },
+    /** What doctor finds about the recovery. */
+    recoveryCheck: async () => {
+      const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
+      return checks.find(({ subject }) => subject === CheckSubject.RECOVERY);
     },
     isOpen: async () => {
       const now = await recovery();

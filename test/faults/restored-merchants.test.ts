@@ -3,12 +3,7 @@ import pg from 'pg';
 import { v7 } from 'uuid';
 import { publicId } from '../../src/contract/public-id.ts';
 import type { StoredId } from '../../src/contract/public-id.ts';
-import {
-  CheckFinding,
-  CheckSubject,
-  DiagnosticsService,
-} from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { CheckFinding } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { RecoveryService, RecoveryStream } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { refusalOf } from '../support/rpc-failure.ts';
@@ -57,24 +52,15 @@ async function loseMerchant() {
       await payAll(new Shop(stack, again, webhookUrl));
       expect(await drill.charges()).toEqual(charged);
     },
-    /** Waits until the sandbox is open. Nothing serves production here, so an operator accepts its wallets. */
     finish: async () => {
-      const open = await waitUntil('the sandbox is open', drill.isOpen);
-      const { PRODUCTION } = Environment;
-      for (const { wallet } of open.wallets.filter(({ environment }) => environment === PRODUCTION))
-        await recoveries.acceptRecovery({
-          subject: { case: 'wallet', value: { wallet, environment: PRODUCTION } },
-          reason: 'nothing is used there',
-        });
+      await waitUntil('the sandbox is open', drill.isOpen);
+      await drill.acceptProduction();
       return waitUntil('the recovery has ended', async () => {
         const now = await drill.recovery();
         return now?.finishTime === undefined ? undefined : now;
       });
     },
-    recoveryCheck: async () => {
-      const { checks } = await stack.client(DiagnosticsService, 'operator').diagnose({});
-      return checks.find(({ subject }) => subject === CheckSubject.RECOVERY)?.finding;
-    },
+    finding: async () => (await drill.recoveryCheck())?.finding,
     accept: (question: 'accounts' | 'merchants') =>
       recoveries.acceptRecovery({
         subject: { case: question, value: true },
@@ -94,7 +80,7 @@ test('a gateway that was restored with its broker names a merchant that it lost,
     missingMerchants: [{ merchantId: lost.id, orderCount: orders.length }],
   });
   expect(open.merchantsLostFromTime).toBeDefined();
-  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  expect(await drill.finding()).toBe(CheckFinding.MERCHANTS_LOST);
   expect((await lostShop.pay(orders[0]!)).status).toBe(401);
   // Under another id, its customers would be charged again.
   expect(await refusalOf(stack.createMerchant())).toBe('MERCHANTS_LOST');
@@ -122,7 +108,7 @@ test('a gateway that was restored without its broker asks for merchants and acco
   // No merchant of the backup has an account of its own, so payments do not wait for the answers.
   const open = await drill.finish();
   expect(open).toMatchObject({ stream: RecoveryStream.LOST, missingMerchants: [] });
-  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  expect(await drill.finding()).toBe(CheckFinding.MERCHANTS_LOST);
   await waitUntil('the metric shows both questions', async () => (await unanswered()).length === 2);
   expect(await refusalOf(stack.createMerchant())).toBe('MERCHANTS_LOST');
   const neverLost = publicId('mer', v7({ msecs: 0 }) as StoredId<'mer'>);
@@ -131,10 +117,10 @@ test('a gateway that was restored without its broker asks for merchants and acco
   await drill.createAgainAndRepeat();
   await drill.accept('merchants');
   await waitUntil('one question is left', async () => (await unanswered()).join() === 'accounts');
-  expect(await drill.recoveryCheck()).toBe(CheckFinding.MERCHANTS_LOST);
+  expect(await drill.finding()).toBe(CheckFinding.MERCHANTS_LOST);
   await drill.accept('accounts');
   expect(await refusalOf(drill.accept('merchants'))).toBe('NOT_RECOVERING');
-  expect(await drill.recoveryCheck()).toBe(CheckFinding.ERASURES_LOST);
+  expect(await drill.finding()).toBe(CheckFinding.ERASURES_LOST);
   expect((await stack.createMerchant()).id).not.toBe(lost.id);
   await drill.nothingWasChanged();
 });

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { CheckFinding } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import {
@@ -271,7 +272,11 @@ test('a gateway that was restored with its broker names the accounts that it los
   expect((await fetch(approval, { method: 'POST' })).status).toBe(200);
   const charged = await drill.charges();
   expect(charged.get(latePayer)).toBe(1);
-  await drill.startCore();
+  const core = await drill.startCore();
+  const heldCount = async () => {
+    const page = await (await fetch(`http://${String(core.ready['connect'])}/metrics`)).text();
+    return /^gatehouse_recovery_held_merchants\{environment="sandbox"\} (\d+)$/m.exec(page)?.[1];
+  };
 
   // Other merchants do not wait for these accounts.
   await waitUntil('the sandbox is open', drill.isOpen);
@@ -293,6 +298,12 @@ test('a gateway that was restored with its broker names the accounts that it los
   expect((await drill.recovery())?.stream).toBe(RecoveryStream.COMPLETE);
   const lacking = [first.merchant.id, added.merchant.id].toSorted().join();
   await waitUntil('only they wait', async () => (await drill.held()).join() === lacking);
+  await drill.acceptProduction();
+  expect(await drill.recoveryCheck()).toMatchObject({
+    finding: CheckFinding.MERCHANTS_HELD,
+    facts: { value: { heldMerchantCount: 2n, heldMerchantIds: lacking.split(',') } },
+  });
+  await waitUntil('the metric shows them', async () => (await heldCount()) === '2');
   expect((await first.shop.pay('N-0900')).status).toBe(503);
   await drill.pay(['O-0901']);
   await drill.allCompleted(['O-0901']);
@@ -306,6 +317,7 @@ test('a gateway that was restored with its broker names the accounts that it los
   );
   expect(await drill.addAccount(added.merchant, '3003')).toBe(accounts.added);
   await waitUntil('both merchants are free', async () => (await drill.held()).length === 0);
+  await waitUntil('the metric shows none', async () => (await heldCount()) === '0');
   expect((await drill.walletaOf())?.missingAccounts).toEqual([]);
 
   await drill.repeatAll(expected);

@@ -11,13 +11,19 @@ import type { Database } from '../database/database.ts';
 import { openQuestions } from '../database/open-questions.sql.ts';
 import type { OpenQuestions } from '../database/open-questions.sql.ts';
 import type { Environment } from '../domain/order.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
 import { failed, good, warning } from './check-outcome.ts';
 
 interface Row extends OpenQuestions {
   readonly closed: Environment[];
   readonly unclaimed: string;
+  readonly held: StoredId<'mer'>[];
 }
+
+/** How many held merchants the check names. */
+const namedMerchants = 10;
 
 /** Whether every environment takes payments, and whether operators have answered what a restored gateway cannot know. Asks the database, as leases do. */
 export async function checkRecovery({ pool }: Pick<Database, 'pool'>): Promise<Check> {
@@ -27,12 +33,18 @@ ${openQuestions},
   array(
     select e::text from unnest(enum_range(null::core.environment)) e where not core.takes_payments(e)
   ) as closed,
-  (select count(*)::text from core.unclaimed_payments where claimed_at is null) as unclaimed`,
+  (select count(*)::text from core.unclaimed_payments where claimed_at is null) as unclaimed,
+  array(
+    select distinct held::text from unnest(enum_range(null::core.environment)) e, unnest(core.held_merchants(e)) held
+    where core.takes_payments(e) order by 1
+  ) as held`,
   });
   const closed = row?.closed ?? [];
   const value = create(RecoveryFactsSchema, {
     closedEnvironments: closed.map((environment) => environmentNumbers[environment]),
     unclaimedPaymentCount: BigInt(row?.unclaimed ?? 0),
+    heldMerchantCount: BigInt(row?.held.length ?? 0),
+    heldMerchantIds: (row?.held ?? []).slice(0, namedMerchants).map((id) => publicId('mer', id)),
     ...(row?.erasuresLostFrom == null
       ? {}
       : { erasuresLostFromTime: timestampFromDate(row.erasuresLostFrom) }),
@@ -47,6 +59,7 @@ ${openQuestions},
   if (closed.length > 0) return failed(CheckSubject.RECOVERY, CheckFinding.RECOVERING, facts);
   if (value.accountsLostFromTime !== undefined || value.merchantsLostFromTime !== undefined)
     return warning(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_LOST, facts);
+  if (value.heldMerchantCount > 0n) return warning(CheckSubject.RECOVERY, CheckFinding.MERCHANTS_HELD, facts);
   return value.erasuresLostFromTime === undefined
     ? good(CheckSubject.RECOVERY, facts)
     : warning(CheckSubject.RECOVERY, CheckFinding.ERASURES_LOST, facts);

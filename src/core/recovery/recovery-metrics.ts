@@ -13,9 +13,15 @@ export interface RecoveryMetricsParts {
 
 const environments = ['SANDBOX', 'PRODUCTION'] as const;
 
+type HeldMerchants = Readonly<Record<(typeof environments)[number], number>>;
+
+const heldIn = (environment: string): string =>
+  `case when core.takes_payments('${environment}') then cardinality(core.held_merchants('${environment}')) else 0 end`;
+
 /**
  * Adds whether each environment takes payments, which it does not while a restored database is compared with the wallets. Also adds
- * what only an operator can answer: whether requests for erasure, merchants or their wallet accounts were lost.
+ * the merchants that wait longer, and what only an operator can answer: whether requests for erasure, merchants or their wallet accounts
+ * were lost.
  */
 export function addRecoveryMetrics(
   metrics: Metrics,
@@ -46,8 +52,18 @@ export function addRecoveryMetrics(
       labelNames: ['question'],
       registers: [registry],
     });
+    const held = new Gauge({
+      name: 'gatehouse_recovery_held_merchants',
+      help: 'Merchants that take no payments after a restore until their own wallet accounts were compared, in an environment that takes payments.',
+      labelNames: ['environment'],
+      registers: [registry],
+    });
     return async () => {
-      const [row] = await runStatement<OpenQuestions>(pool, { text: openQuestions });
+      const [row] = await runStatement<OpenQuestions & HeldMerchants>(pool, {
+        text: `${openQuestions}, ${environments.map((each) => `${heldIn(each)} as "${each}"`).join(', ')}`,
+      });
+      for (const environment of environments)
+        held.set({ environment: environment.toLowerCase() }, row?.[environment] ?? 0);
       lost.set(row?.erasuresLostFrom == null ? 0 : 1);
       unknown.set({ question: 'accounts' }, row?.accountsLostFrom == null ? 0 : 1);
       unknown.set({ question: 'merchants' }, row?.merchantsLostFrom == null ? 0 : 1);

@@ -400,6 +400,20 @@ export declare type RecoveryFacts = Message<"gatehouse.v1.RecoveryFacts"> & {
    * @generated from field: google.protobuf.Timestamp merchants_lost_from_time = 5;
    */
   merchantsLostFromTime?: Timestamp | undefined;
+
+  /**
+   * The merchants that take no payments in an environment that is open. Others do.
+   *
+   * @generated from field: int64 held_merchant_count = 6;
+   */
+  heldMerchantCount: bigint;
+
+  /**
+   * Their ids, at most ten: "mer_…".
+   *
+   * @generated from field: repeated string held_merchant_ids = 7;
+   */
+  heldMerchantIds: string[];
 };
 
 /**
@@ -944,6 +958,13 @@ export enum CheckFinding {
    * @generated from enum value: CHECK_FINDING_FOREIGN_KEY = 22;
    */
   FOREIGN_KEY = 22,
+
+  /**
+   * The database was restored, and merchants take no payments until their own wallet accounts were compared. Others do.
+   *
+   * @generated from enum value: CHECK_FINDING_MERCHANTS_HELD = 23;
+   */
+  MERCHANTS_HELD = 23,
 }
 
 /**
