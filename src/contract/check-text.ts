@@ -151,6 +151,13 @@ function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, 
         'find out why, such as a full disk at a database provider, and turn it off for the server, the database and the role. ' +
           'All processes continue without a restart',
       ];
+    case CheckFinding.WAITING:
+      return [
+        'statements have waited for more than 2 s for a lock of another session, or for a synchronous standby',
+        'run: select pid, wait_event, pg_blocking_pids(pid), query from pg_stat_activity where wait_event in ' +
+          "('relation', 'tuple', 'transactionid', 'SyncRep'). End a session that blocks others with pg_terminate_backend. " +
+          'For SyncRep, start the standby or take it out of synchronous_standby_names',
+      ];
     case CheckFinding.NOT_DURABLE:
       return [
         `fsync is ${fsync}, synchronous_commit is ${synchronousCommit}: a crash can lose acknowledged orders`,

@@ -85,6 +85,8 @@ interface DatabaseSettings {
   readonly standby: boolean;
   /** Writes are refused. */
   readonly readonly: string;
+  /** Statements of Gatehouse have waited for seconds. */
+  readonly waiting: boolean;
   /** A failed statement, or the row that it concerns, would be in PostgreSQL's log. */
   readonly logsValues: boolean;
 }
@@ -95,6 +97,11 @@ async function checkDatabase({ database }: ChecksParts): Promise<Check> {
 select current_setting('server_version') as version, current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby,
   current_setting('transaction_read_only') as readonly,
+  exists (
+    select from pg_stat_activity
+    where datname = current_database() and wait_event in ('relation', 'tuple', 'transactionid', 'SyncRep')
+      and clock_timestamp() - query_start > interval '2 seconds'
+  ) as waiting,
   current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
     or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
   });
@@ -105,6 +112,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
   const facts = { facts: { case: 'database', value } } as const;
   if (row.standby) return failed(CheckSubject.DATABASE, CheckFinding.STANDBY, facts);
   if (row.readonly === 'on') return failed(CheckSubject.DATABASE, CheckFinding.READ_ONLY, facts);
+  if (row.waiting) return failed(CheckSubject.DATABASE, CheckFinding.WAITING, facts);
   if (fsync !== 'on' || commit === 'off')
     return failed(CheckSubject.DATABASE, CheckFinding.NOT_DURABLE, facts);
   if (row.logsValues) return warning(CheckSubject.DATABASE, CheckFinding.LOGS_VALUES, facts);

@@ -8,7 +8,7 @@ import type { Database } from '../../../src/core/database/database.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { CuttingProxy, CutMoment } from '../../support/cutting-proxy.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const poolSize = 2;
 const moments: readonly CutMoment[] = ['before the server', 'before the answer'];
@@ -17,6 +17,7 @@ let proxy: CuttingProxy;
 let database: Database;
 
 const server = sharedTestDatabase();
+const other = sharedConnection(() => server.url);
 
 beforeEach(async () => {
   const url = new URL(server.url);
@@ -66,6 +67,19 @@ describe.each(moments)('a transaction whose connection is cut %s', (moment) => {
   });
 });
 
+/** The first check of doctor, as its text. */
+async function checkDatabase() {
+  const parts = {
+    database,
+    hasMasterKey: () => Promise.resolve(true),
+    isBrokerConnected: () => true,
+    stream: 'ORDERS',
+    now: () => new Date(),
+  };
+  const [check] = await runChecks(parts);
+  return checkText(check!);
+}
+
 describe('a connection', () => {
   const takeAll = () => Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));
 
@@ -113,22 +127,29 @@ describe('a connection', () => {
     await setReadOnly('set default_transaction_read_only = on');
     proxy.cutAll();
     await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
-    const parts = {
-      database,
-      hasMasterKey: () => Promise.resolve(true),
-      isBrokerConnected: () => true,
-      stream: 'ORDERS',
-      now: () => new Date(),
-    };
 
     const error = await write().catch(explainDatabaseError);
-    const [finding] = await runChecks(parts);
+    const finding = await checkDatabase();
     await setReadOnly('reset all');
 
     expect(error).toMatchObject({ rawMessage: expect.stringContaining('the database does not answer') });
-    expect(checkText(finding!).detail).toContain('default_transaction_read_only is on');
+    expect(finding.detail).toContain('default_transaction_read_only is on');
     for (let attempt = 0; attempt < poolSize; attempt += 1) await write().catch(() => undefined);
     await expect(write()).resolves.toEqual([]);
+  });
+
+  test('that waits for a lock of another session is named by doctor', async () => {
+    await other.query('begin; lock table core.api_keys');
+    const waiting = database.pool.query('select from core.api_keys');
+
+    const finding = await waitUntil('it is named', async () => {
+      const { detail, advice } = await checkDatabase();
+      return detail.includes('for a lock of another session') && advice;
+    });
+    await other.query('commit');
+    await waiting;
+
+    expect(finding).toContain('pg_blocking_pids');
   });
 
   test.each(moments)('that is cut %s while it is being opened takes no slot of the pool', async (moment) => {

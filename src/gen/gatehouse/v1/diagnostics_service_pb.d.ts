@@ -953,6 +953,13 @@ export enum CheckFinding {
   READ_ONLY = 21,
 
   /**
+   * Statements wait for a lock of another session, or for a synchronous standby.
+   *
+   * @generated from enum value: CHECK_FINDING_WAITING = 24;
+   */
+  WAITING = 24,
+
+  /**
    * The database was replaced, while this core runs, by one that was used with another master key.
    *
    * @generated from enum value: CHECK_FINDING_FOREIGN_KEY = 22;
