@@ -31,13 +31,15 @@ export type KeyVerdict =
     };
 
 /**
- * Identifies the merchant of a key, from the cache if possible, or by a call within `span`.
+ * Identifies the merchant of a key, from the cache if possible, or by a call within `span`. `beforeStranger` is called before core is
+ * asked about a key that it did not accept in the last hour. If it throws, core is not asked.
  * @throws ConnectError without a definite answer, which is never cached.
  */
 export type AuthenticateKey = (
   apiKey: string,
   options: CallOptions,
   span: Span | undefined,
+  beforeStranger: () => Promise<void>,
 ) => KeyVerdict | Promise<KeyVerdict>;
 
 export interface AuthenticatorOptions {
@@ -52,6 +54,8 @@ const acceptedForMs = 3_000;
 /** Short, so that a new key or a resumed merchant works soon. */
 const refusedForMs = 1_000;
 const maxRemembered = 10_000;
+/** How long an accepted key stays known, so that it works while others behind its address try keys. */
+const knownForMs = 3_600_000;
 
 interface Question {
   readonly apiKey: string;
@@ -67,6 +71,7 @@ export function createKeyAuthenticator({
   environment,
   nowMs,
 }: AuthenticatorOptions): AuthenticateKey {
+  const known = new LRUCache<string, true>({ max: maxRemembered, ttl: knownForMs, perf: { now: nowMs } });
   const verdicts = new LRUCache<string, KeyVerdict, Question>({
     max: maxRemembered,
     ttl: acceptedForMs,
@@ -75,9 +80,11 @@ export function createKeyAuthenticator({
     // A shared call must not be aborted when its cache entry is evicted.
     ignoreFetchAbort: true,
     allowStaleOnFetchAbort: false,
-    fetchMethod: async (_name, _stale, { options, context }) => {
+    fetchMethod: async (name, _stale, { options, context }) => {
       const askedAt = nowMs();
       const verdict = await ask(context);
+      if (verdict.kind === 'accepted') known.set(name, true);
+      else known.delete(name);
       const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
       // The lifetime starts at the call, because core may have answered at any moment since.
       options.ttl = Math.max(1, lifetimeMs - (nowMs() - askedAt));
@@ -97,10 +104,12 @@ export function createKeyAuthenticator({
     }
   }
 
-  return (apiKey, options, span) => {
+  return (apiKey, options, span, beforeStranger) => {
     const name = hash('sha256', apiKey, 'base64');
-    const fetch = () => verdicts.forceFetch(name, { context: { apiKey, options } });
-    return verdicts.get(name) ?? runInSpan(span, fetch);
+    const cached = verdicts.get(name);
+    if (cached !== undefined) return cached;
+    const fetch = () => runInSpan(span, () => verdicts.forceFetch(name, { context: { apiKey, options } }));
+    return known.has(name) ? fetch() : beforeStranger().then(fetch);
   };
 }
 

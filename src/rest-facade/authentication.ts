@@ -51,7 +51,7 @@ export function requireApiKey(
         else done(tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED'));
       }, done);
     };
-    const verdict = verdictOn(request, authenticate);
+    const verdict = verdictOn(request, authenticate, limits);
     if (verdict instanceof Promise) verdict.then(proceed, done);
     else proceed(verdict);
   });
@@ -72,13 +72,20 @@ export const requireRefundScope: onRequestHookHandler = (request, _reply, done) 
 
 type Verdict = KeyVerdict | { readonly kind: 'missing'; readonly reason: 'NO_API_KEY' };
 
-function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Verdict | Promise<Verdict> {
+function verdictOn(
+  request: FastifyRequest,
+  authenticate: AuthenticateKey,
+  limits: RateLimits,
+): Verdict | Promise<Verdict> {
   const apiKey = request.headers['apikey'];
   if (typeof apiKey !== 'string' || apiKey === '' || isGivenTwice(apiKey, request))
     return { kind: 'missing', reason: 'NO_API_KEY' };
   if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
   const options = { timeoutMs: authenticationDeadlineMs, headers: { 'x-request-id': request.id } };
-  return authenticate(apiKey, options, spanOf(request));
+  return authenticate(apiKey, options, spanOf(request), async () => {
+    const retryAfterSeconds = await limits.countStrangeKey(request.ip);
+    if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'TOO_MANY_FAILED_KEYS');
+  });
 }
 
 /** Node joins repeated headers by a comma, which no key contains. */

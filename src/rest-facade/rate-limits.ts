@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { networkOf } from '../platform/http/client-address.ts';
+import { siteOf } from '../platform/http/client-address.ts';
 
 export interface RateLimitSettings {
   /** Requests per second and API key; 0 sets no limit. */
   readonly perKeyPerSecond: number;
   /**
-   * Failed keys per minute and address. Further failures get 429 until the minute is over. 0 sets no limit.
+   * Failed keys per minute and site: an IPv4 address, or an IPv6 /48. Further failures get 429 until the minute is over. 0 sets no limit.
    */
   readonly failedKeysPerMinute: number;
 }
@@ -21,12 +21,20 @@ export interface RateLimits {
   /** `perSecond`: the limit of this key, or 0 for the standard limit. */
   readonly countRequest: (by: KeyOfMerchant, perSecond: number) => Promise<number | undefined>;
   readonly countFailedKey: (ip: string) => Promise<number | undefined>;
+  /** Counts a key that core has not accepted lately, before core is asked about it. */
+  readonly countStrangeKey: (ip: string) => Promise<number | undefined>;
 }
 
 const maxOwnRates = 1_000;
 
 /** All keys of a merchant may send as much as this many keys. It can have far more keys. */
 const keysPerMerchant = 4;
+
+/**
+ * How often a second core is asked about keys from a site above its limit of failed keys. Each question costs core a query, so a site
+ * could otherwise slow down all merchants.
+ */
+const askedOverLimitPerSecond = 10;
 
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
@@ -38,13 +46,21 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
     memoMethod: rateOf,
   });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });
+  const askedOverLimit = new RateLimiterMemory({ points: askedOverLimitPerSecond, duration: 1 });
   return {
     countRequest: (by, perSecond) => {
       if (perSecond > 0) return ownRates.memo(perSecond)(by);
       return perKeyPerSecond === 0 ? unlimited : standardRate(by);
     },
     countFailedKey: async (ip) =>
-      settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, networkOf(ip)),
+      settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, siteOf(ip)),
+    countStrangeKey: async (ip) => {
+      const site = siteOf(ip);
+      const failed = await failures.get(site);
+      if (failed === null || failed.consumedPoints <= failures.points) return undefined;
+      const over = await retryAfterSeconds(askedOverLimit, site);
+      return over === undefined ? undefined : secondsLeft(failed);
+    },
   };
 }
 

@@ -27,8 +27,14 @@ export interface RequestFacts {
 
 const maxPathLength = 128;
 
-/** Reasons for which a request of a known key is refused before it counts, or because too many counted. */
-const beforeBody = new Set(['KEY_RATE_LIMITED', 'MERCHANT_SUSPENDED', 'PRODUCTION_NOT_ACTIVATED']);
+/** Reasons for which a request of a known key is refused before it counts, or because there are too many. */
+const beforeBody = new Set([
+  'KEY_RATE_LIMITED',
+  'MERCHANT_SUSPENDED',
+  'OVERLOADED',
+
+  'PRODUCTION_NOT_ACTIVATED',
+]);
 
 /**
  * Like `createRequestLines`, for one environment's listener. Requests that are refused before their body is read share lines, because

@@ -22,7 +22,7 @@ let clockMs = 1_000;
 /** Lets time pass for the facade that all tests share. */
 const pass = (ms: number): void => void (clockMs += ms);
 
-/** A core that only knows keys. Every order is unknown, so 404 means that the key was accepted. */
+/** A core that only knows keys. Every order is unknown, so 404 means that the key was accepted. For one merchant it is too busy. */
 const start = (overrides: Overrides): Promise<FacadeOverRpc> =>
   startFacadeOverRpc(
     {
@@ -33,8 +33,10 @@ const start = (overrides: Overrides): Promise<FacadeOverRpc> =>
         },
       },
       orders: {
-        getOrder: () => {
-          throw rpcError('ORDER_NOT_FOUND', 'unknown');
+        getOrder: ({ merchantId }) => {
+          throw merchantId === busy.merchantId
+            ? rpcError('OVERLOADED', 'too many requests are waiting')
+            : rpcError('ORDER_NOT_FOUND', 'unknown');
         },
       },
     },
@@ -60,6 +62,7 @@ async function facadeKnowing(
 }
 
 const good = { merchantId: 'mer_1', apiKeyId: 'key_1' };
+const busy = { merchantId: 'mer_9', apiKeyId: 'key_9' };
 const refuse = (): never => {
   throw rpcError('INVALID_API_KEY', 'no such key');
 };
@@ -312,6 +315,39 @@ describe('limits', () => {
     expect(log.filter((line) => line['reason'] === 'TOO_MANY_FAILED_KEYS')).toHaveLength(1);
   });
 
+  test('core is asked about few unknown keys from a site above its limit, and keys that worked before continue', async () => {
+    const { asked, verify } = await facadeKnowing((apiKey) => (apiKey === 'good' ? good : refuse()), {
+      rateLimits: { ...none, failedKeysPerMinute: 3 },
+      nowMs: () => clockMs,
+    });
+    expect(await verify('good')).toBe(404);
+    pass(3_000_000);
+    for (const key of ['bad1', 'bad2', 'bad3', 'bad4']) await verify(key);
+    const statuses = await Promise.all(
+      Array.from({ length: 400 }, (_each, number) => verify(`bad-${number}`)),
+    );
+
+    expect(new Set(statuses)).toEqual(new Set([429]));
+    // Ten a second.
+    expect(asked.length).toBeLessThan(300);
+    expect(await verify('good')).toBe(404);
+  });
+
+  test('failed keys from one IPv6 /48 count together', async () => {
+    const { facade } = await facadeKnowing(refuse, {
+      rateLimits: { ...none, failedKeysPerMinute: 1 },
+      trustedProxies: ['127.0.0.0/8'],
+    });
+    const statusFrom = async (client: string) => {
+      const headers = { apiKey: `bad-${client}`, 'x-forwarded-for': client };
+      return (await post(`${facade.url}/api/v1/verify`, {}, headers)).status;
+    };
+
+    expect(await statusFrom('2001:db8:1:2::3')).toBe(401);
+    expect(await statusFrom('2001:db8:1:4::5')).toBe(429);
+    expect(await statusFrom('2001:db8:6::')).toBe(401);
+  });
+
   test.each([
     ['clients are counted by the address that a trusted balancer names', ['127.0.0.0/8'], [401, 401, 429]],
     ['without a trusted balancer, no client can claim another address', [], [401, 429, 429]],
@@ -337,18 +373,20 @@ describe('limits', () => {
   });
 });
 
-test('requests that are refused before their body is read share log lines', async () => {
+test('requests that cost nothing to send again share log lines', async () => {
   const { facade, verify } = await facadeKnowing((apiKey) => {
     if (apiKey === 'suspended')
       throw rpcError('MERCHANT_SUSPENDED', 'no', {
         metadata: { merchant_id: 'mer_2', api_key_id: 'key_2' },
       });
+    if (apiKey === 'busy') return busy;
     return apiKey === 'good' ? good : refuse();
   }, {});
   for (let number = 0; number < 25; number += 1) {
     await verify('');
     await verify('bad');
     await verify('suspended');
+    await verify('busy');
     await verify('good');
     await send(`${facade.url}/nowhere`);
   }
@@ -361,7 +399,8 @@ test('requests that are refused before their body is read share log lines', asyn
     missing: linesOf({ reason: 'NO_API_KEY' }),
     unknown: linesOf({ reason: 'INVALID_API_KEY' }),
     suspended: linesOf({ reason: 'MERCHANT_SUSPENDED' }),
+    overloaded: linesOf({ reason: 'OVERLOADED' }),
     nowhere: linesOf({ method: 'GET' }),
     accepted: linesOf({ reason: 'ORDER_NOT_FOUND' }),
-  }).toEqual({ missing: 20, unknown: 20, suspended: 20, nowhere: 20, accepted: 25 });
+  }).toEqual({ missing: 20, unknown: 20, suspended: 20, overloaded: 20, nowhere: 20, accepted: 25 });
 });
