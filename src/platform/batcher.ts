@@ -1,6 +1,6 @@
 import type { ConnectError } from '@connectrpc/connect';
 import DataLoader from 'dataloader';
-import { createFewPerTurn } from './few-per-turn.ts';
+import { createShareOfTime } from './share-of-time.ts';
 import { rpcError } from './rpc/rpc-error.ts';
 import { activeSpan, inSharedSpan } from './tracing/span.ts';
 import type { Span } from './tracing/span.ts';
@@ -21,8 +21,8 @@ export interface BatcherOptions<Item, Outcome> {
   readonly dropped?: () => ConnectError;
 }
 
-/** How many callers are refused in one turn of the event loop. */
-const maxRefusedPerTurn = 64;
+/** The part of the event loop's time in which callers are refused. */
+const refusalsShare = 0.2;
 
 /** Tells whether an item's caller has disconnected, such as an AbortSignal. */
 export type Leaving = Pick<AbortSignal, 'aborted'>;
@@ -48,7 +48,7 @@ interface Entry<Item> {
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
   const { name = 'batch', run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;
   const { dropped = cancelled } = options;
-  const refuse = createFewPerTurn(maxRefusedPerTurn);
+  const refuse = createShareOfTime(refusalsShare);
   const ready: (() => void)[] = [];
   let inFlight = 0;
   let waiting = 0;

@@ -1,8 +1,9 @@
 import type { onRequestHookHandler } from 'fastify';
-import { createFewPerTurn } from '../platform/few-per-turn.ts';
+import { createShareOfTime } from '../platform/share-of-time.ts';
 import { RequestFailure } from './request-failure.ts';
 
-const refusedPerTurn = 24;
+/** To read a request that is refused costs more than the refusal, and is not limited. docs/adr/0008 has what other shares gave. */
+const refusalsShare = 0.1;
 const retryAfterSeconds = 1;
 
 /**
@@ -10,12 +11,12 @@ const retryAfterSeconds = 1;
  * are refused, and their cost slows down the accepted ones.
  */
 export function createRefusals(): (isFull: () => boolean) => onRequestHookHandler {
-  const refuse = createFewPerTurn(refusedPerTurn);
+  const refuse = createShareOfTime(refusalsShare);
   return (isFull) => (_request, _reply, done) => {
-    if (isFull()) refuse(() => done(overloaded()));
+    if (isFull()) refuse(() => done(overloaded));
     else done();
   };
 }
 
-const overloaded = (): RequestFailure =>
-  new RequestFailure({ kind: 'too_many_requests', retryAfterSeconds }, 'OVERLOADED');
+/** The stack of an error of its own would be a tenth of a refusal's cost, and nobody reads it. */
+const overloaded = new RequestFailure({ kind: 'too_many_requests', retryAfterSeconds }, 'OVERLOADED');
