@@ -115,7 +115,7 @@ const overload = 'OVERLOADED';
 
 /**
  * Measures a call, and writes its log line. The lines of overloads are limited, of failed calls without a valid token, and of calls that
- * failed by a fault of the caller.
+ * failed by a fault of the caller. A stranger cannot cause a process to call streams.
  */
 export function logCall(
   context: CallContext,
@@ -159,7 +159,7 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: levelOf(error), facts });
-    else if (error !== undefined && level === 'info')
+    else if (error !== undefined && level === 'info' && !isOpenStream(context))
       options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level, facts });
     else options.logger[level](facts, 'rpc');
   });
