@@ -1,3 +1,5 @@
+import { nextTick } from 'node:process';
+
 const runBetweenLooks = 8;
 
 /**
@@ -24,7 +26,7 @@ export function createShareOfTime(
     const runFew = (): void => {
       for (const act of waiting.splice(0, runBetweenLooks)) act();
       // Node writes an answer to its socket in a tick that the function queues. That time counts too.
-      process.nextTick(lookAtClock);
+      nextTick(lookAtClock);
     };
     const lookAtClock = (): void => {
       otherSinceMs = nowMs();
