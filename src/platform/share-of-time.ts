@@ -25,7 +25,8 @@ export function createShareOfTime(
     const endsMs = beganMs + (beganMs - otherSinceMs) * spentForEachOther;
     const runFew = (): void => {
       for (const act of waiting.splice(0, runBetweenLooks)) act();
-      // Node writes an answer to its socket in a tick that the function queues. That time counts too.
+      // Node writes an answer to its socket in a tick that the function queues. That time counts too. A microtask would run before these
+      // ticks from the second few on.
       nextTick(lookAtClock);
     };
     const lookAtClock = (): void => {
