@@ -82,7 +82,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   const replyWithError = createErrorHandler(sendPage, (token) => `${prefix()}/c/${token}`);
   const app = Fastify(edgeServerOptions(options));
   await app.register(cookie);
-  app.decorateRequest('checkoutFacts', null);
+  app.decorateRequest('facts', null);
   app.decorateRequest('language', 'en');
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);

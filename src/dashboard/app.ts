@@ -152,7 +152,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   });
   app.removeAllContentTypeParsers();
   await app.register(formbody);
-  app.decorateRequest('dashboardFacts', null);
+  app.decorateRequest('facts', null);
   app.decorateRequest('viewer', null);
   app.decorateRequest('pageMerchant', null);
   app.decorateRequest('language', 'en');
