@@ -171,44 +171,87 @@ async function readTheStream(
   stream: StoredStream | undefined,
   lost: AbortSignal,
 ): Promise<void> {
-  const { database, logger, streamWaitMs, onChange } = parts;
   if (stream === undefined) {
-    const now = await databaseNow(parts);
-    if (now.getTime() - recovery.lostUntil.getTime() <= streamWaitMs) return;
-    recovery.stream = 'LOST';
-    logger.warn(
-      { recovery: recovery.id },
-      'the broker stayed unavailable, so its stream counts as lost; core rebuilds no orders and reads the statements of the wallets next',
-    );
+    await waitForStream(parts, recovery);
     return;
   }
-  const total = { orders: new Set<string>(), events: 0, conflicts: new Set<string>() };
-  const since = new Date(recovery.lostFrom.getTime() - streamMarginMs);
+  const { orders, events, conflicts, read } = await rebuildFromStream(parts, recovery, lineage, stream, lost);
+  await recordMissing(parts, recovery);
+  recovery.stream = streamAfter(read);
+  recovery.streamUntil = read.until ?? null;
+  recovery.rebuiltOrders = orders;
+  recovery.rebuiltEvents = events;
+  // Those of a recovery that this one has replaced still wait for the operator.
+  recovery.conflictingOrders = Math.max(recovery.conflictingOrders, conflicts);
+  parts.logger.info(
+    {
+      recovery: recovery.id,
+      stream: recovery.stream,
+      rebuilt_orders: orders,
+      rebuilt_events: events,
+      conflicts,
+    },
+    'orders of the lost time were rebuilt from the stream of events',
+  );
+  parts.onChange();
+}
+
+/** Gives the stream up once the broker has been unavailable for `streamWaitMs`. */
+async function waitForStream(parts: RecoveryParts, recovery: RecoveryRow): Promise<void> {
+  const now = await databaseNow(parts);
+  if (now.getTime() - recovery.lostUntil.getTime() <= parts.streamWaitMs) return;
+  recovery.stream = 'LOST';
+  parts.logger.warn(
+    { recovery: recovery.id },
+    'the broker stayed unavailable, so its stream counts as lost; core rebuilds no orders and reads the statements of the wallets next',
+  );
+}
+
+async function rebuildFromStream(
+  { database, logger }: RecoveryParts,
+  recovery: RecoveryRow,
+  lineage: string,
+  stream: StoredStream,
+  lost: AbortSignal,
+) {
+  const orders = new Set<string>();
+  const conflicts = new Set<string>();
+  let events = 0;
   const accounts = createAccountTimeline();
-  const [first] = await database
-    .fork()
-    .find(
-      RecoveryRow,
-      { lostUntil: { $gt: recovery.lostFrom } },
-      { orderBy: { lostUntil: 'asc' }, limit: 1 },
-    );
-  const noticedAt = first?.lostUntil ?? recovery.lostUntil;
-  const lostTime = { lineage, since, lostFrom: recovery.lostFrom, noticedAt };
+  const lostTime = {
+    lineage,
+    since: new Date(recovery.lostFrom.getTime() - streamMarginMs),
+    lostFrom: recovery.lostFrom,
+    noticedAt: await firstNoticedAt(database, recovery),
+  };
   const read = await followStream(database.pool, stream, lostTime, async (part) => {
     lost.throwIfAborted();
     accounts.add(part.accountChanges);
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
     const rebuilt = await rebuildOrders(database, part.events, accounts);
-    rebuilt.orders.forEach((id) => total.orders.add(id));
-    total.events += rebuilt.events;
+    rebuilt.orders.forEach((id) => orders.add(id));
+    events += rebuilt.events;
     for (const { orderId, why } of rebuilt.conflicts) {
-      total.conflicts.add(orderId);
+      conflicts.add(orderId);
       logger.error(
         { order_id: orderId, why },
         'an order of the lost time could not be rebuilt; settle it, then run gatehouse restore accept --conflicts --reason <text>',
       );
     }
   });
+  return { orders: orders.size, events, conflicts: conflicts.size, read };
+}
+
+/** When core first noticed that the events of this recovery were lost. An earlier recovery may have lost some of them too. */
+async function firstNoticedAt(database: Database, { lostFrom, lostUntil }: RecoveryRow): Promise<Date> {
+  const [first] = await database
+    .fork()
+    .find(RecoveryRow, { lostUntil: { $gt: lostFrom } }, { orderBy: { lostUntil: 'asc' }, limit: 1 });
+  return first?.lostUntil ?? lostUntil;
+}
+
+/** Records the merchants and accounts of the lost time that the database lacks, and tells the operator how to add them. */
+async function recordMissing({ database, logger }: RecoveryParts, recovery: RecoveryRow): Promise<void> {
   await keepPaidAccounts(database.fork(), recovery.id);
   await keepLostMerchants(database.fork(), recovery.id);
   for (const { merchantId, orders } of await readMissingMerchants(database.fork(), recovery.id))
@@ -216,34 +259,17 @@ async function readTheStream(
       { merchant_id: publicId('mer', merchantId), orders },
       'the database lacks a merchant of the lost time; to create it again under its id, run gatehouse restore status',
     );
-  for (const lostAccount of await readMissingAccounts(database.fork(), recovery.id))
+  for (const account of await readMissingAccounts(database.fork(), recovery.id))
     logger.error(
       {
-        merchant_id: publicId('mer', lostAccount.merchantId),
-        environment: lostAccount.environment,
-        wallet: lostAccount.wallet,
-        wallet_account_id: publicId('wac', lostAccount.walletAccountId),
-        payee: lostAccount.payee ?? 'unknown',
+        merchant_id: publicId('mer', account.merchantId),
+        environment: account.environment,
+        wallet: account.wallet,
+        wallet_account_id: publicId('wac', account.walletAccountId),
+        payee: account.payee ?? 'unknown',
       },
       'payments of the lost time used an account of a merchant that the database lacks; to enter its credentials again, run gatehouse restore status',
     );
-  recovery.stream = streamAfter(read);
-  recovery.streamUntil = read.until ?? null;
-  recovery.rebuiltOrders = total.orders.size;
-  recovery.rebuiltEvents = total.events;
-  // Those of a recovery that this one has replaced still wait for the operator.
-  recovery.conflictingOrders = Math.max(recovery.conflictingOrders, total.conflicts.size);
-  logger.info(
-    {
-      recovery: recovery.id,
-      stream: recovery.stream,
-      rebuilt_orders: total.orders.size,
-      rebuilt_events: total.events,
-      conflicts: total.conflicts.size,
-    },
-    'orders of the lost time were rebuilt from the stream of events',
-  );
-  onChange();
 }
 
 const databaseNow = async ({ database }: RecoveryParts): Promise<Date> => (await readLife(database.pool)).now;

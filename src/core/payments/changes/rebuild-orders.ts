@@ -109,22 +109,16 @@ async function rebuildOrder(
   const last = all.at(-1)?.event.order;
   if (last === undefined) return { state: 'UNREADABLE', why: 'an event has no order' };
   const columns = orderColumns(last);
-  const { merchantId, environment, id, orderNumber } = columns;
+  const { merchantId, environment, id: orderId, orderNumber } = columns;
+  const key = { merchantId, environment, orderId };
   const row = await em.findOne(
     OrderRow,
-    { merchantId, environment, id },
+    { merchantId, environment, id: orderId },
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
-  const stored = await em.find(OrderEventRow, { merchantId, orderId: id }, { fields: ['sequence', 'id'] });
-  const idOf = new Map(stored.map((event) => [event.sequence, event.id]));
-  const lost: LostEvent[] = [];
-  for (const each of all) {
-    const sequence = Number(each.event.sequence);
-    const known = idOf.get(sequence);
-    if (known === undefined) lost.push(each);
-    else if (known !== idIn('evt', each.event.eventId))
-      return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way since the restore' };
-  }
+  const lost = await missingEvents(em, key, all);
+  if (lost === undefined)
+    return { state: 'CHANGED_OTHERWISE', why: 'the order has changed in another way since the restore' };
   if (lost.length === 0) return 0;
   if (row === null && (await em.findOne(OrderRow, { merchantId, environment, orderNumber })) !== null)
     return { state: 'NUMBER_TAKEN', why: 'its order_number belongs to another order' };
@@ -135,40 +129,65 @@ async function rebuildOrder(
   );
   const refundRows = refunds.map(refundColumns);
   const eventRows = lost.map(({ event, payload }) => eventColumns(event, payload));
-  const storedAttempts = await em.find(PaymentAttemptRow, { merchantId, orderId: id });
-  const isNew = (attempt: { readonly id: string }) => !storedAttempts.some((each) => each.id === attempt.id);
+  const storedAttempts = await em.find(PaymentAttemptRow, { merchantId, orderId });
+  const storedAttempt = new Map(storedAttempts.map((attempt) => [attempt.id, attempt]));
   const counts = {
-    attemptCount: storedAttempts.length + attemptRows.filter(isNew).length,
+    attemptCount: new Set([...storedAttempt.keys(), ...attemptRows.map((attempt) => attempt.id)]).size,
     latestAttemptId: attemptRows.at(-1)?.id ?? row?.latestAttemptId ?? null,
   };
   if (row === null) em.create(OrderRow, { ...columns, ...counts });
   else em.assign(row, { ...columns, ...counts });
   await em.flush();
-  for (const attempt of attemptRows) {
-    const there = storedAttempts.find((each) => each.id === attempt.id);
-    if (there === undefined)
-      em.create(PaymentAttemptRow, {
-        ...attempt,
-        merchantId,
-        environment,
-        orderId: id,
-        walletAccountId: await accountOf(em, { ...attempt, merchantId, environment }, accounts),
-      });
-    // The columns about the work at the wallet keep their values.
-    else em.assign(there, { ...attempt, leases: Math.max(1, there.leases), origin: there.origin });
-    await em.flush();
-    const { providerTransactionId } = attempt;
-    if (providerTransactionId !== undefined && attempt.status === 'SUCCEEDED')
-      await addReceipt(em, { ...attempt, merchantId, environment, providerTransactionId });
-  }
-  for (const refund of refundRows) {
-    const there = await em.findOne(RefundRow, { merchantId, id: refund.id });
-    if (there === null) em.create(RefundRow, refund);
-    else em.assign(there, { ...refund, amountGiven: there.amountGiven });
-  }
-  for (const event of eventRows) em.create(OrderEventRow, { ...event, merchantId, environment, orderId: id });
+  for (const attempt of attemptRows)
+    await writeAttempt(em, { ...attempt, ...key }, storedAttempt.get(attempt.id), accounts);
+  for (const refund of refundRows) await writeRefund(em, refund);
+  for (const event of eventRows) em.create(OrderEventRow, { ...event, ...key });
   await em.flush();
   return lost.length;
+}
+
+type OrderKey = Pick<PaymentAttemptRow, 'merchantId' | 'environment' | 'orderId'>;
+
+/** The events that the database lacks. Undefined if it has another event in the place of one of them. */
+async function missingEvents(
+  em: EntityManager,
+  { merchantId, orderId }: OrderKey,
+  all: readonly LostEvent[],
+): Promise<readonly LostEvent[] | undefined> {
+  const stored = await em.find(OrderEventRow, { merchantId, orderId }, { fields: ['sequence', 'id'] });
+  const idOf = new Map(stored.map((event) => [event.sequence, event.id]));
+  const missing: LostEvent[] = [];
+  for (const each of all) {
+    const knownId = idOf.get(Number(each.event.sequence));
+    if (knownId === undefined) missing.push(each);
+    else if (knownId !== idIn('evt', each.event.eventId)) return undefined;
+  }
+  return missing;
+}
+
+async function writeAttempt(
+  em: EntityManager,
+  attempt: ReturnType<typeof attemptColumns> & OrderKey,
+  stored: PaymentAttemptRow | undefined,
+  accounts: AccountTimeline,
+): Promise<void> {
+  if (stored === undefined)
+    em.create(PaymentAttemptRow, {
+      ...attempt,
+      walletAccountId: await accountOf(em, attempt, accounts),
+    });
+  // The columns about the work at the wallet keep their values.
+  else em.assign(stored, { ...attempt, leases: Math.max(1, stored.leases), origin: stored.origin });
+  await em.flush();
+  const { providerTransactionId } = attempt;
+  if (providerTransactionId !== undefined && attempt.status === 'SUCCEEDED')
+    await addReceipt(em, { ...attempt, providerTransactionId });
+}
+
+async function writeRefund(em: EntityManager, refund: ReturnType<typeof refundColumns>): Promise<void> {
+  const stored = await em.findOne(RefundRow, { merchantId: refund.merchantId, id: refund.id });
+  if (stored === null) em.create(RefundRow, refund);
+  else em.assign(stored, { ...refund, amountGiven: stored.amountGiven });
 }
 
 function eventColumns(event: OrderEventMessage, payload: Uint8Array) {
