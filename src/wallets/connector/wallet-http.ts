@@ -125,71 +125,16 @@ export class WalletHttp {
 
   #send(request: WalletRequest, signal: AbortSignal): Promise<{ reply: WalletReply; seen: Seen }> {
     return new Promise((resolve) => {
-      const seen: Seen = { chunks: [] };
-      let length = 0;
-      let controller: Dispatcher.DispatchController | undefined;
-      let over = false;
-
-      const finish = (reply: WalletReply) => {
-        if (over) return;
-        over = true;
+      const call = createCall(request.maxAnswerBytes, (reply, seen) => {
         signal.removeEventListener('abort', stop);
         resolve({ reply, seen });
-      };
-      /** Must be decided before the controller is told to abort, which reports an error of its own. */
-      const fail = (error: unknown) => finish(failure(controller !== undefined, error));
-      const stop = () => {
-        fail(signal.reason);
-        controller?.abort(asError(signal.reason));
-      };
-      const tooLarge = () => {
-        finish({
-          kind: 'lost',
-          why: 'answer_too_large',
-          detail: `the answer is longer than ${request.maxAnswerBytes} bytes`,
-        });
-        controller?.abort(new Error('answer too large'));
-      };
-
+      });
+      const stop = () => call.stop(signal.reason);
       if (signal.aborted) {
-        fail(signal.reason);
+        stop();
         return;
       }
       signal.addEventListener('abort', stop);
-      const handler: Dispatcher.DispatchHandler = {
-        // undici calls this when it has a connection and is about to write the request. Aborting here writes nothing. So a
-        // request that was cancelled while it waited, or that undici passes in a second time, is not sent.
-        onRequestStart(started) {
-          if (over || controller !== undefined) started.abort(new Error('aborted before it was sent'));
-          else controller = started;
-        },
-        onResponseStart(_controller, status, headers) {
-          if (status < 200) return;
-          seen.status = status;
-          seen.headers = firstValues(headers);
-          if (Number(seen.headers['content-length']) > request.maxAnswerBytes) tooLarge();
-        },
-        onResponseData(_controller, chunk) {
-          if (over) return;
-          seen.chunks.push(chunk);
-          length += chunk.length;
-          if (length > request.maxAnswerBytes) tooLarge();
-        },
-        onResponseEnd() {
-          if (seen.status === undefined) fail(new Error('the answer had no status'));
-          else {
-            finish({
-              kind: 'answered',
-              status: seen.status,
-              headers: seen.headers ?? {},
-              body: Buffer.concat(seen.chunks),
-            });
-          }
-        },
-        onResponseError(_controller, error) {
-          fail(error);
-        },
-      };
       try {
         this.#agent.dispatch(
           {
@@ -199,13 +144,67 @@ export class WalletHttp {
             headers: withTraceparent(request.headers),
             body: request.body ?? null,
           },
-          handler,
+          call.handler,
         );
       } catch (error) {
-        fail(error);
+        call.fail(error);
       }
     });
   }
+}
+
+/** Follows one request through undici, and calls `onEnd` once: with the answer, or with whether a part of the request was sent. */
+function createCall(maxAnswerBytes: number, onEnd: (reply: WalletReply, seen: Seen) => void) {
+  const seen: Seen = { chunks: [] };
+  let length = 0;
+  let controller: Dispatcher.DispatchController | undefined;
+  let isOver = false;
+
+  const end = (reply: WalletReply): void => {
+    if (isOver) return;
+    isOver = true;
+    onEnd(reply, seen);
+  };
+  /** Must be decided before the controller is told to abort, which reports an error of its own. */
+  const fail = (error: unknown): void => end(failure(controller !== undefined, error));
+  const stop = (reason: unknown): void => {
+    fail(reason);
+    controller?.abort(asError(reason));
+  };
+  const refuse = (): void => {
+    const detail = `the answer is longer than ${maxAnswerBytes} bytes`;
+    end({ kind: 'lost', why: 'answer_too_large', detail });
+    controller?.abort(new Error('answer too large'));
+  };
+  const handler: Dispatcher.DispatchHandler = {
+    // undici calls this when it has a connection and is about to write the request. Aborting here writes nothing. So a
+    // request that was cancelled while it waited, or that undici passes in a second time, is not sent.
+    onRequestStart(started) {
+      if (isOver || controller !== undefined) started.abort(new Error('aborted before it was sent'));
+      else controller = started;
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status < 200) return;
+      seen.status = status;
+      seen.headers = firstValues(headers);
+      if (Number(seen.headers['content-length']) > maxAnswerBytes) refuse();
+    },
+    onResponseData(_controller, chunk) {
+      if (isOver) return;
+      seen.chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxAnswerBytes) refuse();
+    },
+    onResponseEnd() {
+      const { status, headers = {}, chunks } = seen;
+      if (status === undefined) fail(new Error('the answer had no status'));
+      else end({ kind: 'answered', status, headers, body: Buffer.concat(chunks) });
+    },
+    onResponseError(_controller, error) {
+      fail(error);
+    },
+  };
+  return { handler, fail, stop };
 }
 
 /** The received part of an answer. */
