@@ -26,6 +26,7 @@ import { findPostgresHome, installedPostgres, sharedFolder } from '../local/post
 import { databaseUrl, postgresProcess } from '../local/postgres.ts';
 import { readIfThere } from '../local/private-file.ts';
 import { readOrMakeSecrets } from '../local/secrets.ts';
+import type { Secrets } from '../local/secrets.ts';
 import { readLocalSettings } from '../local/settings.ts';
 import type { ProcessSpec } from '../local/supervisor.ts';
 import type { Address, NetworkLink } from './network-link.ts';
@@ -103,112 +104,45 @@ const addressOf = (url: string, defaultPort: number): Address => {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };
 };
 
+const local = (port: number): Address => ({ host: '127.0.0.1', port });
+
 /** Starts it. @throws StartError or SettingsError; nothing is left running then */
 export async function openGateway(options: GatewayOptions): Promise<CampaignGateway> {
-  const { folder, environment, projectRoot, signal, onExit } = options;
-  const links: { readonly from: string; readonly to: string; readonly link: NetworkLink }[] = [];
-  const levels: Map<Target, StoppableProcess>[] = [];
+  const { folder, attacked } = options;
+  const links = createLinks(options.openLink);
+  const levels = createLevels(options);
   const stop = async (): Promise<void> => {
-    for (const level of levels.toReversed())
-      await Promise.all(
-        [...level.values()].map((each) => {
-          each.thaw();
-          return each.stop();
-        }),
-      );
-    await Promise.all(links.map(({ link }) => link.close()));
-  };
-  const connect = async (from: string, to: string, server: Address): Promise<number> => {
-    const link = await options.openLink({ from, to, server });
-    links.push({ from, to, link });
-    return link.port;
-  };
-  const start = async (specs: Partial<Record<Target, ProcessSpec>>): Promise<void> => {
-    const level = new Map<Target, StoppableProcess>();
-    levels.push(level);
-    const starting = Object.entries(specs).map(async ([name, spec]) => {
-      const warn = (line: string): void => onExit(name, line);
-      const isServer = name === 'database' || name === 'broker';
-      const logFolder = isServer ? join(folder, 'logs') : folderOf(folder, name as Target);
-      const started = await stoppableProcess(spec, { logFolder, warn, signal });
-      level.set(name as Target, started);
-      await started.start();
-    });
-    const failed = (await Promise.allSettled(starting)).find((each) => each.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await levels.stop();
+    await links.close();
   };
   try {
     for (const target of targets) await mkdir(folderOf(folder, target), { recursive: true, mode: 0o711 });
     const secrets = await readOrMakeSecrets(folder, false, randomBytes);
     const addresses = await chooseAddresses(readLocalSettings(anyPort));
-    const servers: Partial<Record<Target, ProcessSpec>> = {};
-    const database = { port: addresses.ports.postgres, password: secrets.database_password };
-    const broker = { port: addresses.ports.nats, password: secrets.nats_password };
-    const report = (): undefined => undefined;
-    let home: PostgresHome | undefined;
-    if (options.databaseUrl === undefined) {
-      home = await findPostgresHome({
-        dataFolder: folderOf(folder, 'database'),
-        native: installedPostgres(),
-        shared: sharedFolder,
-        report,
-      });
-      servers.database = postgresProcess({ ...database, home, marker: {}, durable: true });
-    }
-    if (options.natsUrl === undefined) {
-      const program = await findOrInstallNatsServer({ report, signal });
-      servers.broker = natsProcess({ ...broker, program, folder: folderOf(folder, 'broker'), marker: {} });
-    }
-    const isDatabaseInside = home?.data.startsWith(folder) ?? false;
-    const realDatabase = options.databaseUrl ?? databaseUrl(database);
-    const realBroker = options.natsUrl ?? natsUrl(broker);
-    const { ports } = addresses;
-    const local = (port: number): Address => ({ host: '127.0.0.1', port });
-    const callbacks = await connect('wallet-simulator', 'wallets', local(ports.walletCallback));
-    /** What a process knows of the others: only addresses of links. */
-    const settingsOf = async (from: Target) => {
-      const core = await connect(from, 'core', local(ports.coreGrpc));
-      const webhooks = await connect(from, 'webhooks', local(ports.webhooksGrpc));
-      const simulator = await connect(from, 'wallet-simulator', local(ports.simulator));
-      const own: Addresses = {
-        ...addresses,
-        grpc: `127.0.0.1:${core}`,
-        webhooks: { ...addresses.webhooks, grpc: `127.0.0.1:${webhooks}` },
-        simulator: `http://127.0.0.1:${simulator}`,
-        walletCallback: `http://127.0.0.1:${callbacks}`,
-      };
-      return {
-        ...{ environment, projectRoot, dataFolder: folder, secrets, addresses: own },
-        databaseUrl: through(realDatabase, await connect(from, 'database', addressOf(realDatabase, 5432))),
-        natsUrl: through(realBroker, await connect(from, 'broker', addressOf(realBroker, 4222))),
-      };
-    };
-    await start(servers);
-    await start({
+    const servers = await chooseServers(options, addresses, secrets);
+    const settingsOf = await createSettings(options, { addresses, secrets, servers, links });
+    await levels.start(servers.specs);
+    await levels.start({
       core: coreProcess(await settingsOf('core')),
       'wallet-simulator': walletSimulatorProcess(await settingsOf('wallet-simulator')),
     });
-    await start({
+    await levels.start({
       'rest-facade': restFacadeProcess(await settingsOf('rest-facade')),
       wallets: walletsProcess(await settingsOf('wallets')),
       webhooks: webhooksProcess(await settingsOf('webhooks')),
-      ...(options.attacked.has('checkout')
-        ? { checkout: checkoutProcess(await settingsOf('checkout')) }
-        : {}),
-      ...(options.attacked.has('dashboard')
-        ? { dashboard: dashboardProcess(await settingsOf('dashboard')) }
-        : {}),
+      ...(attacked.has('checkout') ? { checkout: checkoutProcess(await settingsOf('checkout')) } : {}),
+      ...(attacked.has('dashboard') ? { dashboard: dashboardProcess(await settingsOf('dashboard')) } : {}),
     });
-    const facade = await connect('shop', 'rest-facade', local(ports.restSandbox));
-    const processes = new Map(levels.flatMap((level) => [...level]));
+    const facade = await links.connect('shop', 'rest-facade', local(addresses.ports.restSandbox));
+    const processes = levels.processes();
+    const isDatabaseInside = servers.home?.data.startsWith(folder) ?? false;
     return {
       processes,
-      linksOf: (target) =>
-        links.filter(({ from, to }) => from === target || to === target).map(({ link }) => link),
+      linksOf: links.of,
       sandbox: `http://127.0.0.1:${facade}`,
-      receiver: (port) => connect('webhooks', 'shop', local(port)),
+      receiver: (port) => links.connect('webhooks', 'shop', local(port)),
       isDatabaseInside,
-      databaseUrl: realDatabase,
+      databaseUrl: servers.databaseUrl,
       simulatorUrl: addresses.simulator,
       coreAddress: addresses.grpc,
       webhooksAddress: addresses.webhooks.grpc,
@@ -217,17 +151,147 @@ export async function openGateway(options: GatewayOptions): Promise<CampaignGate
         Object.values(secrets.service_tokens),
       ),
       countLackOfSpace: () => countLackOfSpace(join(folder, 'logs')),
-      notReady: () => findNotReady([...processes.keys()], addresses, realBroker),
+      notReady: () => findNotReady([...processes.keys()], addresses, servers.natsUrl),
       stop: async () => {
         await stop();
-        if (home !== undefined && !isDatabaseInside)
-          await rm(dirname(home.data), { recursive: true, force: true });
+        if (servers.home !== undefined && !isDatabaseInside)
+          await rm(dirname(servers.home.data), { recursive: true, force: true });
       },
     };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+type Links = ReturnType<typeof createLinks>;
+
+function createLinks(openLink: OpenLink) {
+  const links: { readonly from: string; readonly to: string; readonly link: NetworkLink }[] = [];
+  return {
+    /** Returns the port at which `from` reaches the server of `to`. */
+    connect: async (from: string, to: string, server: Address): Promise<number> => {
+      const link = await openLink({ from, to, server });
+      links.push({ from, to, link });
+      return link.port;
+    },
+    of: (target: Target): readonly NetworkLink[] =>
+      links.filter(({ from, to }) => from === target || to === target).map(({ link }) => link),
+    close: async (): Promise<void> => {
+      await Promise.all(links.map(({ link }) => link.close()));
+    },
+  };
+}
+
+/** Levels of processes: those of one start together, after the levels that they need. The last level stops first. */
+function createLevels({ folder, onExit, signal }: GatewayOptions) {
+  const levels: Map<Target, StoppableProcess>[] = [];
+  return {
+    start: async (specs: Partial<Record<Target, ProcessSpec>>): Promise<void> => {
+      const level = new Map<Target, StoppableProcess>();
+      levels.push(level);
+      const starting = Object.entries(specs).map(async ([name, spec]) => {
+        const warn = (line: string): void => onExit(name, line);
+        const isServer = name === 'database' || name === 'broker';
+        const logFolder = isServer ? join(folder, 'logs') : folderOf(folder, name as Target);
+        const started = await stoppableProcess(spec, { logFolder, warn, signal });
+        level.set(name as Target, started);
+        await started.start();
+      });
+      const failed = (await Promise.allSettled(starting)).find((each) => each.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    },
+    processes: (): ReadonlyMap<Target, StoppableProcess> => new Map(levels.flatMap((level) => [...level])),
+    stop: async (): Promise<void> => {
+      for (const level of levels.toReversed())
+        await Promise.all(
+          [...level.values()].map((each) => {
+            each.thaw();
+            return each.stop();
+          }),
+        );
+    },
+  };
+}
+
+interface Servers {
+  /** The processes of those that the operator did not provide. */
+  readonly specs: Partial<Record<'database' | 'broker', ProcessSpec>>;
+  readonly databaseUrl: string;
+  readonly natsUrl: string;
+  /** Undefined for a database of the operator. */
+  readonly home: PostgresHome | undefined;
+}
+
+/** Takes the operator's database and broker, or finds the programs for own ones. */
+async function chooseServers(
+  options: GatewayOptions,
+  { ports }: Addresses,
+  secrets: Secrets,
+): Promise<Servers> {
+  const { folder, signal } = options;
+  const database = { port: ports.postgres, password: secrets.database_password };
+  const broker = { port: ports.nats, password: secrets.nats_password };
+  const report = (): undefined => undefined;
+  const specs: { database?: ProcessSpec; broker?: ProcessSpec } = {};
+  let home: PostgresHome | undefined;
+  if (options.databaseUrl === undefined) {
+    home = await findPostgresHome({
+      dataFolder: folderOf(folder, 'database'),
+      native: installedPostgres(),
+      shared: sharedFolder,
+      report,
+    });
+    specs.database = postgresProcess({ ...database, home, marker: {}, durable: true });
+  }
+  if (options.natsUrl === undefined) {
+    const program = await findOrInstallNatsServer({ report, signal });
+    specs.broker = natsProcess({ ...broker, program, folder: folderOf(folder, 'broker'), marker: {} });
+  }
+  return {
+    specs,
+    databaseUrl: options.databaseUrl ?? databaseUrl(database),
+    natsUrl: options.natsUrl ?? natsUrl(broker),
+    home,
+  };
+}
+
+/** Returns what a process knows of the others: only addresses of links, which it opens. */
+async function createSettings(
+  { folder, environment, projectRoot }: GatewayOptions,
+  {
+    addresses,
+    secrets,
+    servers,
+    links,
+  }: {
+    readonly addresses: Addresses;
+    readonly secrets: Secrets;
+    readonly servers: Servers;
+    readonly links: Links;
+  },
+) {
+  const { ports } = addresses;
+  const callbacks = await links.connect('wallet-simulator', 'wallets', local(ports.walletCallback));
+  return async (from: Target) => {
+    const core = await links.connect(from, 'core', local(ports.coreGrpc));
+    const webhooks = await links.connect(from, 'webhooks', local(ports.webhooksGrpc));
+    const simulator = await links.connect(from, 'wallet-simulator', local(ports.simulator));
+    const database = await links.connect(from, 'database', addressOf(servers.databaseUrl, 5432));
+    const broker = await links.connect(from, 'broker', addressOf(servers.natsUrl, 4222));
+    const own: Addresses = {
+      ...addresses,
+      grpc: `127.0.0.1:${core}`,
+      webhooks: { ...addresses.webhooks, grpc: `127.0.0.1:${webhooks}` },
+      simulator: `http://127.0.0.1:${simulator}`,
+      walletCallback: `http://127.0.0.1:${callbacks}`,
+    };
+    return {
+      ...{ environment, projectRoot, dataFolder: folder, secrets, addresses: own },
+      databaseUrl: through(servers.databaseUrl, database),
+      natsUrl: through(servers.natsUrl, broker),
+    };
+  };
 }
 
 async function countLackOfSpace(logs: string): Promise<number> {
