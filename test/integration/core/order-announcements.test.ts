@@ -227,3 +227,24 @@ describe('a commit notifies waiting processes', () => {
     expect(announced).toEqual([]);
   });
 });
+
+test('an order of a merchant whose payments wait for a recovery does not expire, and is tried again later', async () => {
+  const changed = registerOrder(factsOf('held', 0));
+  await changes.add(changed, scope);
+  announced = [];
+  const asked: string[] = [];
+  const isOpenFor = (environment: string, merchant: string): boolean => {
+    asked.push(`${environment} ${merchant}`);
+    return false;
+  };
+
+  expect(await expireOrders(changes, { isOpenFor }, stop.signal)).toBe(1);
+
+  const { id, environment } = changed.order;
+  const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
+  const row = await database.fork().findOneOrFail(OrderRow, key);
+  expect(row).toMatchObject({ status: 'PENDING', lastEventSequence: 1 });
+  expect(row.sweepAt?.getTime()).toBeGreaterThan(row.expiresAt.getTime());
+  expect(asked).toEqual([`${environment} ${merchantId}`]);
+  expect(announced).toEqual([]);
+});

@@ -207,6 +207,26 @@ test('every event is counted once, through crashes, two concurrent counts and la
   );
 });
 
+test('amounts of the same quarter of an hour add up, also when they are counted one after the other', async () => {
+  const merchantId = newMerchantId();
+  const completed = {
+    type: 'COMPLETED',
+    minute: 5,
+    currency: 'ETB',
+    option: 'walleta_ussd',
+    reason: '',
+    aboutAttempt: true,
+  } as const;
+  for (const minorUnits of [10_050, 4_025]) {
+    await store(client, merchantId, [{ ...completed, minorUnits }]);
+    await countAll();
+  }
+
+  const to = new Date(from.getTime() + hourMs);
+  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts: [from], to });
+  expect(orderReport(rows, 1).total.collected).toEqual([{ currency: 'ETB', amount: '140.75', orders: 2n }]);
+});
+
 test('events are counted again after a restore into a server with an earlier position', async () => {
   const merchantId = newMerchantId();
   await store(client, merchantId, [

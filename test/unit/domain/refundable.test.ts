@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import { Money } from '../../../src/core/domain/money.ts';
+import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
+import { createRefund } from '../../../src/core/domain/refund.ts';
+import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
+import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
+import { beginReversal } from '../../../src/core/domain/reversal.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
+import { buildAttempt, buildOrder, money } from './build-order.ts';
+
+const at = new Date('2026-03-01T13:00:00.000Z');
+const etb = money('1').currency;
+
+const wallet = (refunds: Wallet['refunds'], decimals = 2): Wallet => ({
+  id: 'walleta',
+  options: ['walleta_ussd'],
+  environments: ['SANDBOX'],
+  currencies: [{ currency: etb, leastMinorUnits: undefined, greatestMinorUnits: undefined, decimals }],
+  reconcile: true,
+  refunds,
+});
+
+const paid = buildOrder({
+  status: 'COMPLETED',
+  deductedMinorUnits: 10_050n,
+  latestAttempt: buildAttempt({ status: 'SUCCEEDED' }),
+});
+
+const due = beginReversal('rfd_1', at);
+const progressOf = {
+  awaiting: { status: 'AWAITING_APPROVAL', updatedAt: at },
+  declined: { status: 'APPROVAL_DECLINED', updatedAt: at },
+  due,
+  reversed: { ...due, status: 'REVERSED' },
+  refused: { ...due, status: 'REVERSAL_REFUSED' },
+} satisfies Record<string, { readonly status: RefundProgress['status']; readonly updatedAt: Date }>;
+
+function refund(minorUnits: bigint, progress: keyof typeof progressOf): Refund {
+  const facts = {
+    id: 'rfd_1',
+    merchantId: 'mer_1',
+    environment: 'SANDBOX',
+    refundNumber: 'R-1',
+    orderId: 'ord_1',
+    orderNumber: 'INV-1',
+    attemptId: 'pat_latest',
+    paymentOption: 'walleta_ussd',
+    providerTransactionId: 'T-1',
+    minorUnits,
+    currency: etb,
+    isAmountGiven: true,
+    reason: 'Sold out',
+    requestedBy: 'merchant',
+    createdAt: at,
+  } as const;
+  const { refund: created } = createRefund(paid, facts, false);
+  return { ...created, progress: progressOf[progress] };
+}
+
+const basis = (changes: Partial<RefundBasis> = {}): RefundBasis => ({
+  order: paid,
+  refunds: [],
+  wallet: wallet('any'),
+  isStrayToo: false,
+  ...changes,
+});
+
+describe('what is left of an order', () => {
+  test.each<[keyof typeof progressOf, bigint]>([
+    ['awaiting', 4_050n],
+    ['due', 4_050n],
+    ['reversed', 4_050n],
+    ['declined', 10_050n],
+    ['refused', 10_050n],
+  ])('after a refund of 60.00 that is %s is %s minor units', (progress, leftMinorUnits) => {
+    const found = refundable(basis({ refunds: [refund(6_000n, progress)] }));
+
+    expect(found).toEqual({ ok: true, value: { leftMinorUnits, isPartial: true, decimals: 2 } });
+  });
+
+  test.each<[string, Partial<RefundBasis>, string]>([
+    ['is not COMPLETED', { order: { ...paid, status: 'PENDING' } }, 'not_completed'],
+    ['was paid by a transaction that goes back as stray', { isStrayToo: true }, 'stray_payment'],
+    ['was paid at a wallet without refunds', { wallet: wallet('none') }, 'wallet_cannot'],
+    ['was paid at a wallet that is not configured', { wallet: undefined }, 'wallet_cannot'],
+    ['is refunded already', { refunds: [refund(10_050n, 'reversed')] }, 'nothing_left'],
+  ])('is nothing when it %s', (_what, changes, error) => {
+    expect(refundable(basis(changes))).toEqual({ ok: false, error });
+  });
+});
+
+describe('the amount of a refund', () => {
+  const decide = (text: string | undefined, changes: Partial<RefundBasis> = {}) => {
+    const known = basis(changes);
+    const found = refundable(known);
+    if (!found.ok) throw new Error(found.error);
+    const wanted = text === undefined ? undefined : Money.parse(text, 'amount', etb);
+    if (wanted?.ok === false) throw new Error(wanted.error.issue);
+    const amount = refundAmount(known, found.value, wanted?.value);
+    return amount.ok ? amount.value : amount.error.issue;
+  };
+  const partly = { refunds: [refund(6_000n, 'due')] };
+  const whole = { wallet: wallet('whole') };
+  const withoutDecimals = { wallet: wallet('any', 0) };
+
+  test.each<[string, string | undefined, Partial<RefundBasis>, bigint | string]>([
+    ['everything', undefined, {}, 10_050n],
+    ['the rest, after another refund', undefined, partly, 4_050n],
+    ['the whole amount', '100.50', {}, 10_050n],
+    ['the amount that is left', '40.5', partly, 4_050n],
+    ['too much', '100.51', {}, 'must be at most 100.50 ETB, what is left of the order'],
+    [
+      'more than is left',
+      '40.51',
+      partly,
+      'must be at most 40.50 ETB, what is left of the order: 60.00 ETB of 100.50 ETB is refunded already',
+    ],
+    ['the whole amount at a wallet that returns no parts', '100.50', whole, 10_050n],
+    [
+      'a part at a wallet that returns no parts',
+      '100',
+      whole,
+      'must be 100.50 ETB: walleta returns a payment only as a whole',
+    ],
+    ['whole birr at a wallet without decimals', '100', withoutDecimals, 10_000n],
+    [
+      'cents at a wallet without decimals',
+      '99.50',
+      withoutDecimals,
+      'must be a whole number of ETB, because walleta takes no decimals',
+    ],
+    ['the debited cents at a wallet without decimals', '100.50', withoutDecimals, 10_050n],
+    [
+      'two decimals at a wallet with one',
+      '99.55',
+      { wallet: wallet('any', 1) },
+      'must have at most 1 decimals, because walleta takes no more',
+    ],
+  ])('of %s', (_what, text, changes, expected) => {
+    expect(decide(text, changes)).toBe(expected);
+  });
+});
+
+describe('a second person', () => {
+  test.each<[string, string, bigint, readonly Refund[], boolean]>([
+    ['without a limit', '', 10_050n, [], false],
+    ['under a limit of zero', '0', 1n, [], true],
+    ['at the limit', '60', 6_000n, [], false],
+    ['above the limit', '60', 6_001n, [], true],
+    ['above it together with a finished refund', '60', 1n, [refund(6_000n, 'reversed')], true],
+    ['at it together with a refund that waits', '60', 1_000n, [refund(5_000n, 'awaiting')], false],
+    [
+      'at it after refunds that failed',
+      '60',
+      6_000n,
+      [refund(5_000n, 'refused'), refund(5_000n, 'declined')],
+      false,
+    ],
+  ])('approves or not: %s', (_what, limit, minorUnits, refunds, needed) => {
+    expect(needsApproval({ order: paid, refunds }, minorUnits, limit)).toBe(needed);
+  });
+});
