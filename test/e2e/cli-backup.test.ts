@@ -14,24 +14,18 @@ import { sharedStack } from '../support/shared-stack.ts';
 import { walletsOfCore } from '../support/simulated-wallets.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
-import { openCommandLine } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedCommandLine } from './cli-harness.ts';
 
 /** No wallet has a statement, so an operator compares all of them. */
 const withoutStatements = walletsOfCore().replaceAll('"reconcile":true', '"reconcile":false');
 const stack = sharedStack({ settings: { GATEHOUSE_WALLETS: withoutStatements } });
 
-let cli: CommandLine;
+const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_DATABASE_URL: stack.databaseUrl }));
 let folder: string;
 let backup: string;
 let apiKey: string;
 let merchantId: string;
 beforeAll(async () => {
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-    GATEHOUSE_DATABASE_URL: stack.databaseUrl,
-  });
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
   backup = join(folder, 'backup');
   const merchant = await stack.createMerchant();
@@ -41,7 +35,6 @@ beforeAll(async () => {
   await cli.json('backup', '--output', backup);
 });
 afterAll(async () => {
-  await cli.stop();
   await rm(folder, { recursive: true });
 });
 

@@ -15,6 +15,8 @@ import { readCliSettings } from '../../src/cli/settings.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import { compileCache } from '../support/servers.ts';
+import { shared } from '../support/shared-stack.ts';
+import type { Stack } from '../support/stack.ts';
 
 /** The result of a command. */
 export interface Outcome {
@@ -45,6 +47,22 @@ export interface CommandLine {
 }
 
 const root = resolve(import.meta.dirname, '../..');
+
+/** The settings of an operator of this stack. */
+export const operatorSettings = ({ addresses, tokens }: Pick<Stack, 'addresses' | 'tokens'>) => ({
+  GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+  GATEHOUSE_SERVICE_TOKEN: tokens.operator,
+});
+
+/** The command line of an operator of this stack for all tests of a file. `own` are settings that differ. */
+export const sharedCommandLine = (
+  stack: Stack,
+  own: () => Readonly<Record<string, string>> = () => ({}),
+): CommandLine =>
+  shared(
+    () => openCommandLine({ ...operatorSettings(stack), ...own() }),
+    ({ stop }) => stop(),
+  );
 
 export async function openCommandLine(settings: Readonly<Record<string, string>>): Promise<CommandLine> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));

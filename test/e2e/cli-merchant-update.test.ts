@@ -1,30 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { newRandomId } from '../../src/contract/public-id.ts';
 import { registration } from '../support/order-requests.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
-import { openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedClient, sharedStack } from '../support/shared-stack.ts';
+import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
-let stack: Stack;
-let cli: CommandLine;
-let merchants: Client<typeof MerchantService>;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-  merchants = stack.client(MerchantService, 'operator');
-});
-afterAll(async () => {
-  await cli.stop();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const cli = sharedCommandLine(stack);
+const merchants = sharedClient(stack, MerchantService, 'operator');
 
 const update = async (...options: readonly string[]) => {
   const { id } = await stack.createMerchant();

@@ -1,35 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { PayerPaymentService } from '../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { mpesaDaraja } from '../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
 import { startMpesaSimulator } from '../integration/wallets/mpesa-simulator.ts';
-import type { StartedSimulator } from '../integration/wallets/mpesa-simulator.ts';
 import { certificate, credentials } from '../integration/wallets/mpesa-subject.ts';
-import { sharedConnection, sharedStack } from '../support/shared-stack.ts';
-import { openCommandLine } from './cli-harness.ts';
-import type { CommandLine, Outcome } from './cli-harness.ts';
+import { shared, sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
+import { openCommandLine, sharedCommandLine } from './cli-harness.ts';
+import type { Outcome } from './cli-harness.ts';
 
 // No wallets process runs here, so a reported payment stays as the tests set it.
 
 const stack = sharedStack({ facades: 0 });
 const database = sharedConnection(() => stack.databaseUrl);
-let reports: Client<typeof PayerPaymentService>;
-let cli: CommandLine;
-let simulator: StartedSimulator;
-
-beforeAll(async () => {
-  reports = stack.client(PayerPaymentService, 'wallets');
-  simulator = await startMpesaSimulator(mpesaDaraja);
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-});
-afterAll(async () => {
-  await cli.stop();
-  await simulator.close();
-});
+const reports = sharedClient(stack, PayerPaymentService, 'wallets');
+const cli = sharedCommandLine(stack);
+const simulator = shared(
+  () => startMpesaSimulator(mpesaDaraja),
+  ({ close }) => close(),
+);
 
 /** Reports a payment as a wallets process does. Gives its id. */
 async function report(transaction: string, status = 'OPEN'): Promise<string> {

@@ -1,34 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { storedId } from '../support/ids.ts';
 import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
+import { sharedConnection, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
-let stack: Stack;
-let merchant: TestMerchant;
-let cli: CommandLine;
-let database: pg.Client;
+const stack = sharedStack({ wallets: 1 });
+const merchant = sharedMerchant(stack);
+const cli = sharedCommandLine(stack);
+const database = sharedConnection(() => stack.databaseUrl);
 
 beforeAll(async () => {
-  stack = await startStack({ wallets: 1 });
-  merchant = await stack.createMerchant();
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
   await Promise.all(['00', '01', '19', '22', '24', '25'].map(pay));
-});
-
-afterAll(async () => {
-  await database.end();
-  await cli.stop();
-  await stack.stop();
 });
 
 interface Attempt {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { SettlementOutcome, SettlementService } from '../../src/gen/gatehouse/v1/settlement_service_pb.js';
@@ -8,8 +8,7 @@ import { makeOperatorsOld } from '../support/dashboard-users.ts';
 import { storedId } from '../support/ids.ts';
 import { sharedClient, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
@@ -18,19 +17,8 @@ const dashboard = sharedClient(stack, RefundService, 'dashboard');
 const accounts = sharedAccountDesk(stack);
 const settlements = sharedClient(stack, SettlementService, 'dashboard');
 
-let cli: CommandLine;
+const cli = sharedCommandLine(stack);
 let merchantId: string;
-
-beforeAll(async () => {
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-});
-
-afterAll(async () => {
-  await cli.stop();
-});
 
 beforeEach(async () => {
   await desk.clear();

@@ -1,6 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Environment, OrderEventSchema } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
@@ -9,23 +9,18 @@ import type { Payment } from '../integration/core/payment-desk.ts';
 import { storedId } from '../support/ids.ts';
 import { sharedClient, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { openCommandLine } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedCommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);
 const merchantRefunds = sharedClient(stack, RefundService, 'writer');
 const walletRefunds = sharedClient(stack, RefundService, 'wallets');
 
-let cli: CommandLine;
+const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_SERVICE_TOKEN: stack.tokens.reader }));
 let merchantId: string;
 let completed: Payment;
 
 beforeAll(async () => {
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.reader,
-  });
   ({ id: merchantId } = await stack.createMerchant());
   completed = await direct('completed', '01');
   await desk.settle(completed, outcomes.completed('t-1'));
@@ -43,10 +38,6 @@ beforeAll(async () => {
   await desk.settle(await desk.payHosted(retried, undefined, '0911223306'), outcomes.completed('t-4'));
   await desk.take(await desk.payHosted(await hosted('abandoned'), undefined, '0911223307'));
   await expire((await hosted('expired')).orderId);
-});
-
-afterAll(async () => {
-  await cli.stop();
 });
 
 const direct = (orderNumber: string, digits: string): Promise<Payment> =>

@@ -1,35 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AccountHelp, AccountService } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { makeOperatorsOld } from '../support/dashboard-users.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
-import { openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
+import { openCommandLine, sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const dashboard = 'https://pay.example';
 const password = 'correct horse battery';
 
-let stack: Stack;
-let cli: CommandLine;
-let merchantId: string;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  merchantId = (await stack.createMerchant()).id;
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-    GATEHOUSE_DASHBOARD_BASE_URL: dashboard,
-  });
-});
-afterAll(async () => {
-  await cli.stop();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const cli = sharedCommandLine(stack, () => ({ GATEHOUSE_DASHBOARD_BASE_URL: dashboard }));
+const merchant = sharedMerchant(stack);
 
 const invite = (email: string, role = 'owner') =>
-  cli.json('user', 'invite', email, '--merchant', merchantId, '--role', role);
+  cli.json('user', 'invite', email, '--merchant', merchant.id, '--role', role);
 const tokenIn = (link: unknown): string => String(link).split('/').at(-1) ?? '';
 const accept = (link: unknown) =>
   stack
@@ -38,7 +23,7 @@ const accept = (link: unknown) =>
 
 describe('user invite', () => {
   test('prints a working link to the dashboard, and no other secret', async () => {
-    const args = ['user', 'invite', 'owner@shop.example', '--merchant', merchantId, '--role', 'owner'];
+    const args = ['user', 'invite', 'owner@shop.example', '--merchant', merchant.id, '--role', 'owner'];
     const { exitCode, stdout, stderr } = await cli.run(...args, '--valid-for', '24h');
     const link = /^https:\/\/pay\.example\/invitation\/[\w-]{43}$/m.exec(stdout)?.[0];
 
@@ -67,7 +52,7 @@ describe('user invite', () => {
   test('refuses an existing member, and names the command that lists users', async () => {
     await accept((await invite('there@shop.example', 'viewer'))['link']);
     const { exitCode, stderr } = await cli.run(
-      ...['user', 'invite', 'there@shop.example', '--merchant', merchantId, '--role', 'owner'],
+      ...['user', 'invite', 'there@shop.example', '--merchant', merchant.id, '--role', 'owner'],
     );
     expect(exitCode).toBe(4);
     expect(stderr).toContain('user list --merchant');
@@ -148,7 +133,7 @@ test('audit list names the author of each change, and has filters', async () => 
     'audit',
     'list',
     '--merchant',
-    merchantId,
+    merchant.id,
     '--kind',
     'user',
     '--limit',

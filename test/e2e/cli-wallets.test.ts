@@ -8,7 +8,7 @@ import {
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 import { sharedStack } from '../support/shared-stack.ts';
-import { openCommandLine } from './cli-harness.ts';
+import { openCommandLine, operatorSettings } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -16,11 +16,7 @@ let side: WalletSide;
 let cli: CommandLine;
 
 const withVariables = async (own: Readonly<Record<string, string>>): Promise<CommandLine> =>
-  openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-    ...own,
-  });
+  openCommandLine({ ...operatorSettings(stack), ...own });
 
 beforeAll(async () => {
   side = openWalletSide(stack);

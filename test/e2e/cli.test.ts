@@ -1,38 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
-import type { Client } from '@connectrpc/connect';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
-import { execute, openCommandLine, widthOf } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedClient, sharedStack } from '../support/shared-stack.ts';
+import { execute, openCommandLine, sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/;
 const merchantId = /mer_[0-9a-z]{26}/;
 const keyId = /key_[0-9a-z]{26}/;
 
-let stack: Stack;
-let cli: CommandLine;
-let orders: Client<typeof OrderService>;
-
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-  orders = stack.client(OrderService, 'operator');
-});
-
-afterAll(async () => {
-  await cli.stop();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const cli = sharedCommandLine(stack);
+const orders = sharedClient(stack, OrderService, 'operator');
 
 const newMerchant = async (name = 'Shop'): Promise<string> => {
   const { merchant } = await stack.client(MerchantService, 'operator').createMerchant({ name });

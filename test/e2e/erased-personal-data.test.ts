@@ -9,7 +9,7 @@ import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { openCommandLine } from './cli-harness.ts';
+import { openCommandLine, operatorSettings } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 import { directPath, newOrderNumber, startMerchantApi } from './merchant-api-harness.ts';
 import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
@@ -37,10 +37,7 @@ beforeAll(async () => {
   const keys = stack.client(ApiKeyService, 'operator');
   for (const { apiKeyId } of (await keys.listApiKeys({ merchantId })).apiKeys)
     await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
+  cli = await openCommandLine(operatorSettings(stack));
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   const url = stack.coreSettings['GATEHOUSE_NATS_URL'] ?? '';

@@ -15,7 +15,7 @@ import { brokenReceivers, goodReceiver, startWebhookReceiver } from '../integrat
 import type { RunningReceiver } from '../integration/cli/webhook-receivers.ts';
 import { failureOf, wrongFields } from '../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../support/shared-stack.ts';
-import { openCommandLine, widthOf } from './cli-harness.ts';
+import { openCommandLine, operatorSettings, widthOf } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({
@@ -103,11 +103,7 @@ describe('the command line', () => {
   let broken: RunningReceiver;
 
   beforeAll(async () => {
-    cli = await openCommandLine({
-      GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-      GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-      GATEHOUSE_WEBHOOK_SECRET: secret,
-    });
+    cli = await openCommandLine({ ...operatorSettings(stack), GATEHOUSE_WEBHOOK_SECRET: secret });
     good = await startWebhookReceiver(goodReceiver([secret]));
     broken = await startWebhookReceiver(brokenReceivers['stale_timestamp']!([secret]));
   });

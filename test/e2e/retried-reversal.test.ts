@@ -1,34 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
-import pg from 'pg';
 import { publicId } from '../support/ids.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
+import { sharedConnection, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { openCommandLine } from './cli-harness.ts';
-import type { CommandLine } from './cli-harness.ts';
+import { sharedCommandLine } from './cli-harness.ts';
 
-let stack: Stack;
-let merchant: TestMerchant;
-let cli: CommandLine;
-let database: pg.Client;
-
-beforeAll(async () => {
-  stack = await startStack({ wallets: 2 });
-  merchant = await stack.createMerchant();
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-});
-
-afterAll(async () => {
-  await database.end();
-  await cli.stop();
-  await stack.stop();
-});
+const stack = sharedStack({ wallets: 2 });
+const merchant = sharedMerchant(stack);
+const cli = sharedCommandLine(stack);
+const database = sharedConnection(() => stack.databaseUrl);
 
 async function simulator<T>(list: string, query = ''): Promise<T[]> {
   const response = await fetch(`${stack.simulatorUrl}/simulator/${list}${query}`);
