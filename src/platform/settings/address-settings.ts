@@ -51,8 +51,13 @@ export function isNetwork(text: string): boolean {
 const url = (protocols: readonly string[], problemOf: (url: URL) => string | undefined = () => undefined) =>
   makeExactValidator<string>((input) => {
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
-    if (!URL.canParse(input) || !protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
+    if (!protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
       throw new EnvError(`must be a URL starting with ${expected}`);
+    }
+    if (!URL.canParse(input)) {
+      throw new EnvError(
+        'is not a valid URL. In a user name or password, write / as %2F, # as %23, @ as %40, : as %3A, ? as %3F and % as %25',
+      );
     }
     const problem = problemOf(new URL(input));
     if (problem !== undefined) throw new EnvError(problem);
@@ -79,8 +84,27 @@ export const origin = makeExactValidator<string>((input) => {
 });
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
-export const databaseUrl = url(['postgres:', 'postgresql:'], ({ searchParams }) => {
+/** What libpq also reads after the question mark. One of our two drivers does not, and would connect to another server. */
+const destinations = [
+  'host',
+  'hostaddr',
+  'port',
+  'dbname',
+  'user',
+  'password',
+  'service',
+  'target_session_attrs',
+];
+export const databaseUrl = url(['postgres:', 'postgresql:'], ({ hostname, searchParams }) => {
+  const misplaced = destinations.find((name) => searchParams.has(name));
+  if (misplaced !== undefined)
+    return (
+      `has ${misplaced} after the question mark, where it has no effect. Write postgres://user:password@host:port/database. ` +
+      'The host of a Unix socket is its folder, such as %2Frun%2Fpostgresql'
+    );
   const mode = searchParams.get('sslmode') ?? 'disable';
+  if (mode !== 'disable' && /^%2f/i.test(hostname))
+    return 'has an sslmode, but PostgreSQL has no TLS on a Unix socket. Remove sslmode';
   return sslModes.includes(mode) ? undefined : `has an sslmode other than ${sslModes.join(', ')}`;
 });
 export const natsUrl = url(['nats:', 'tls:']);

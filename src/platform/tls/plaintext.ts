@@ -1,8 +1,8 @@
 import type { Logger } from '../logger.ts';
 
-/** Whether a host, as in a URL or an address, is this machine. */
+/** Whether a host, as in a URL or an address, is this machine. So is a Unix socket, whose host is its folder: %2Frun%2Fpostgresql. */
 export const isLoopback = (host: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:127(\.\d{1,3}){3}\]?)$/i.test(host);
+  /^(%2F.*|localhost|127(\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:127(\.\d{1,3}){3}\]?)$/i.test(host);
 
 /** Warns when secrets travel to another machine without TLS. `hosts`: without ports. `what` begins the sentence. */
 export function warnOfPlaintext(

@@ -101,9 +101,34 @@ const settings: readonly Setting[] = [
     good: {
       'postgresql://a:b@db:5432/x?sslmode=require': 'postgresql://a:b@db:5432/x?sslmode=require',
       'postgres://db/x/': 'postgres://db/x',
+      'postgres://a:b@%2Frun%2Fpostgresql:5432/x': 'postgres://a:b@%2Frun%2Fpostgresql:5432/x',
     },
     bad: ['mysql://db/x', 'db', 'http://db/x', 'postgres:'],
     advice: /must be a URL starting with postgres:\/\/ or postgresql:\/\//,
+  },
+  {
+    ...{ name: 'GATEHOUSE_DATABASE_URL', of: 'core' },
+    good: { 'postgres://a:b%23%2F@db/x': 'postgres://a:b%23%2F@db/x' },
+    bad: ['postgres://a:b#c@db/x', 'postgres://a:b/c@db/x', 'postgres://a:b@/x?host=/run/postgresql'],
+    advice: /is not a valid URL\. In a user name or password, write \/ as %2F/,
+  },
+  {
+    ...{ name: 'GATEHOUSE_DATABASE_URL', of: 'webhooks' },
+    good: { 'postgres://%2Frun/x?sslmode=disable': 'postgres://%2Frun/x?sslmode=disable' },
+    bad: ['postgres://a:b@%2Frun%2Fpostgresql/x?sslmode=require'],
+    advice: /PostgreSQL has no TLS on a Unix socket\. Remove sslmode/,
+  },
+  {
+    ...{ name: 'GATEHOUSE_DATABASE_URL', of: 'webhooks' },
+    good: { 'postgres://db/x?application_name=mine': 'postgres://db/x?application_name=mine' },
+    bad: [
+      'postgres:///x?host=/run/postgresql',
+      'postgres://db/x?user=a&password=b',
+      'postgres://db/x?port=6432',
+      'postgres://db/x?target_session_attrs=read-write',
+    ],
+    advice:
+      /after the question mark, where it has no effect\. Write postgres:\/\/user:password@host:port\/database/,
   },
   {
     ...{ name: 'GATEHOUSE_NATS_URL', of: 'core' },
