@@ -20,12 +20,31 @@ export const limitRefusals = (logger: Logger): LogLimited<object> =>
 
 const jsonType = 'application/json; charset=utf-8';
 
+interface RawAnswer {
+  readonly status: number;
+  readonly message: string;
+  readonly details?: readonly { readonly field: string; readonly issue: string }[];
+}
+
+const badRequest = (field: string, issue: string): RawAnswer => ({
+  status: 400,
+  message: 'Bad request',
+  details: [{ field, issue }],
+});
+
+const lengthOnce = 'must be the only header that gives the length of the body';
+
 /** Node's errors for connections without a complete request, and the answers to the client. */
-const answers: ReadonlyMap<string, { status: number; message: string }> = new Map([
+const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
   // An unknown verb is answered like a verb that the path does not support.
   ['HPE_INVALID_METHOD', { status: 404, message: 'Not found' }],
   ['HPE_HEADER_OVERFLOW', { status: 431, message: 'Request header fields too large' }],
   ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, message: 'Request timeout' }],
+  ['HPE_INVALID_EOF_STATE', badRequest('request', 'must be sent completely before the connection is closed')],
+  ['HPE_INVALID_CHUNK_SIZE', badRequest('body', 'must be sent in chunks that begin with their size')],
+  ['HPE_INVALID_CONTENT_LENGTH', badRequest('Content-Length', 'must be the number of bytes in the body')],
+  ['HPE_UNEXPECTED_CONTENT_LENGTH', badRequest('Content-Length', lengthOnce)],
+  ['HPE_INVALID_TRANSFER_ENCODING', badRequest('Transfer-Encoding', lengthOnce)],
 ]);
 
 /** Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. */
@@ -34,9 +53,9 @@ export function answerClientError(
   socket: Socket,
   options: RawReplyOptions,
 ): void {
-  const { status, message } = answers.get(error.code ?? '') ?? { status: 400, message: 'Bad request' };
+  const answer = answers.get(error.code ?? '') ?? { status: 400, message: 'Bad request' };
   const canAnswer = error.code !== 'ECONNRESET' && socket.writable && !isAnswered(socket);
-  if (canAnswer) writeRaw(socket, status, message, options, error.code);
+  if (canAnswer) writeRaw(socket, answer, options, error.code);
   socket.destroySoon();
 }
 
@@ -68,7 +87,7 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions): vo
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
-    writeRaw(socket, 404, 'Not found', options, 'CONNECT');
+    writeRaw(socket, { status: 404, message: 'Not found' }, options, 'CONNECT');
     socket.end();
   });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -92,13 +111,12 @@ function answerEscapedError(
 
 function writeRaw(
   socket: Duplex,
-  status: number,
-  message: string,
+  { status, message, details }: RawAnswer,
   { headers, newRequestId, logRefused }: RawReplyOptions,
   reason = 'UNKNOWN',
 ): void {
   const requestId = newRequestId();
-  const body = JSON.stringify({ code: status, message });
+  const body = JSON.stringify({ code: status, message, details });
   const lines = Object.entries({
     ...headers,
     'content-type': jsonType,

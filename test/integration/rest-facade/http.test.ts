@@ -22,10 +22,14 @@ afterAll(() => facade.close());
 const notFound = { code: 404, message: 'Not found' };
 
 /** Sends bytes unchanged, and returns everything that arrives until the server closes the connection. */
-async function raw(request: string): Promise<{ status: number; head: string; json: unknown }> {
+async function raw(
+  request: string,
+  { end = false } = {},
+): Promise<{ status: number; head: string; json: unknown }> {
   const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(request.replace(/\n/g, '\r\n'));
+  if (end) socket.end();
   const answer = await text(socket);
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   return {
@@ -136,6 +140,29 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
     expect(head).toContain('content-type: application/json; charset=utf-8');
     expect(head).toMatch(/x-request-id: \S+/);
     expect(head).toContain('connection: close');
+  });
+
+  const post = 'POST /api/v1/verify HTTP/1.1\nHost: a\napiKey: k\nContent-Type: application/json\n';
+  test.each([
+    ['a body that is cut off', `${post}Content-Length: 9\n\n{`, 'request', 'completely'],
+    ['a head that is cut off', post, 'request', 'completely'],
+    ['a chunk without a size', `${post}Transfer-Encoding: chunked\n\nzz\n`, 'body', 'size'],
+    ['a length that is not a number', `${post}Content-Length: x\n\n`, 'Content-Length', 'number of bytes'],
+    ['two lengths', `${post}Content-Length: 2\nContent-Length: 1\n\n`, 'Content-Length', 'only header'],
+    [
+      'both Content-Length and Transfer-Encoding',
+      `${post}Content-Length: 2\nTransfer-Encoding: chunked\n\n`,
+      'Transfer-Encoding',
+      'only header',
+    ],
+  ])('the answer to %s says what to do', async (_name, request, field, text) => {
+    const { status, json } = await raw(request, { end: true });
+    expect(status).toBe(400);
+    expect(json).toEqual({
+      code: 400,
+      message: 'Bad request',
+      details: [{ field, issue: expect.stringContaining(text) }],
+    });
   });
 
   test('an unknown Expect header is ignored', async () => {
