@@ -141,7 +141,8 @@ export function describeRpcFailure(error: ConnectError, context: FailureContext)
     reason,
     requestId: requestIdOf(error),
   };
-  if (reason === undefined) return { ...common, ...describeTransportFailure(error, context) };
+  if (reason === undefined || reason === 'NOT_IMPLEMENTED')
+    return { ...common, ...describeTransportFailure(error, context) };
   const message =
     reason === 'INVALID_SERVICE_TOKEN' ? `the ${server} does not know this service token` : error.rawMessage;
   return {

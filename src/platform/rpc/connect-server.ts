@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createRegistry } from '@bufbuild/protobuf';
 import { createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { connectNodeAdapter, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import { answersBeforeBody } from '../http/answer-before-body.ts';
 import { httpProblemOf } from '../http/http-problem.ts';
@@ -25,6 +25,7 @@ import type { IsKnownCaller } from './known-caller.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { limitStrangers, maxOpen } from './limit-strangers.ts';
+import { explainTransportErrors, unknownMethod } from './connect-transport-errors.ts';
 
 export interface ConnectServer {
   /** The address of the listener, as host:port. */
@@ -174,19 +175,31 @@ function peerOf(request: Parameters<RequestHandler>[0]): PeerCertificate {
  */
 function requestHandler(options: ConnectServerOptions): RequestHandler {
   const { services, isKnownCaller, pages = {}, tls, logger } = options;
+  const jsonOptions = {
+    // Details of errors are Any. JSON can encode Any only for registered types.
+    registry: createRegistry(file_google_rpc_error_details),
+    // A misspelt field is an error, not a default. Programs use binary, which ignores unknown fields.
+    ignoreUnknownFields: false,
+  };
   const serveUpTo = (readMaxBytes: number): RequestHandler =>
     connectNodeAdapter({
-      routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
+      routes: (router) => {
+        services.forEach((spec) => addRoutes(router, spec));
+        const explained = router.handlers.map((handler) => explainTransportErrors(handler, jsonOptions));
+        router.handlers.splice(0, router.handlers.length, ...explained);
+      },
+      fallback: (request, response) => {
+        const { url = '', headers } = request;
+        const answer = unknownMethod(url.split('?', 1)[0] ?? '', headers['content-type'] ?? '', jsonOptions);
+        universalResponseToNodeResponse(answer, response).catch((error: unknown) =>
+          logger.debug({ err: error }, 'the caller of an unknown method disconnected'),
+        );
+      },
       contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
       readMaxBytes,
       writeMaxBytes: maxMessageBytes,
       maxTimeoutMs: 24 * 60 * 60 * 1000,
-      jsonOptions: {
-        // A failed item of a batch carries its details as Any. JSON can encode Any only for registered types.
-        registry: createRegistry(file_google_rpc_error_details),
-        // A misspelt field is an error, not a default. Programs use binary, which ignores unknown fields.
-        ignoreUnknownFields: false,
-      },
+      jsonOptions,
     });
   const serveKnown = serveUpTo(maxMessageBytes);
   const serveUnknown = serveUpTo(maxUnknownCallerBytes);

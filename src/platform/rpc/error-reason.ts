@@ -18,6 +18,7 @@ export const statuses = {
   resourceExhausted: { code: Code.ResourceExhausted, httpStatus: 429 },
   cancelled: { code: Code.Canceled, httpStatus: 499 },
   internal: { code: Code.Internal, httpStatus: 500 },
+  unimplemented: { code: Code.Unimplemented, httpStatus: 501 },
   unavailable: { code: Code.Unavailable, httpStatus: 503 },
   deadlineExceeded: { code: Code.DeadlineExceeded, httpStatus: 504 },
 } as const satisfies Record<string, ReasonStatus>;
@@ -29,6 +30,9 @@ export const platformReasons = {
   INVALID_CLIENT_CERTIFICATE: statuses.unauthenticated,
   ROLE_NOT_ALLOWED: statuses.permissionDenied,
   SYMBOL_NOT_FOUND: statuses.notFound,
+  NOT_IMPLEMENTED: statuses.unimplemented,
+  // Waiting does not help.
+  MESSAGE_TOO_LARGE: { ...statuses.resourceExhausted, httpStatus: 413 },
   OVERLOADED: statuses.resourceExhausted,
   CALL_CANCELLED: statuses.cancelled,
   DEADLINE_EXCEEDED: statuses.deadlineExceeded,

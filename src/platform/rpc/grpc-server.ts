@@ -32,6 +32,7 @@ import { encodeStatus, rpcError, toStatus } from './rpc-error.ts';
 import { openSocketsOf } from './open-sockets.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { limitStrangers, maxOpen } from './limit-strangers.ts';
+import { explainTransportErrors } from './grpc-transport-errors.ts';
 import { unknownCalls } from './unknown-calls.ts';
 import { untilDrained } from './until-drained.ts';
 
@@ -111,6 +112,7 @@ export async function startGrpcServer({
   if (tls !== undefined) watchHandshakes(http2Server, { logger, listener: 'gRPC' });
   limitStrangers(http2Server, { isKnownCaller, maxConcurrentStreams, logger, listener: 'gRPC' });
   http2Server.prependListener('stream', shortenTimeout);
+  http2Server.prependListener('stream', explainTransportErrors);
   const sockets = openSocketsOf(http2Server);
   return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, sockets, timeoutMs) };
 }

@@ -467,7 +467,16 @@ describe('JSON over Connect', () => {
         method === 'RegisterOrder' ? plainRegistration({ order_number: orderNumber, ...own }) : own;
       expect(await post(method, body)).toEqual({
         status: 400,
-        answer: { code: 'invalid_argument', message: expect.stringContaining(named) },
+        answer: {
+          code: 'invalid_argument',
+          message: expect.stringContaining(named),
+          details: [
+            expect.objectContaining({ debug: { reason: 'INVALID_FIELDS', domain: 'gatehouse' } }),
+            expect.objectContaining({
+              debug: { fieldViolations: [{ description: expect.stringContaining(named) }] },
+            }),
+          ],
+        },
       });
       expect(await storedOrders(orderNumber)).toBe(0);
     },

@@ -1,0 +1,32 @@
+import { Code } from '@connectrpc/connect';
+import type { ConnectError } from '@connectrpc/connect';
+import { rpcError } from './rpc-error.ts';
+
+/**
+ * Gives an error of grpc-js or connect-node itself a reason, and a text that says what to do. These libraries refuse a call that cannot
+ * reach its method, such as one whose message cannot be read.
+ */
+export function transportError(code: Code, message: string): ConnectError {
+  switch (code) {
+    case Code.InvalidArgument:
+      return unreadable(message);
+    case Code.ResourceExhausted:
+      return rpcError('MESSAGE_TOO_LARGE', `${message}; send or request fewer items in each call`);
+    case Code.Unimplemented:
+      return rpcError('NOT_IMPLEMENTED', message);
+    case Code.DeadlineExceeded:
+      return rpcError('DEADLINE_EXCEEDED', message);
+    case Code.Canceled:
+      return rpcError('CALL_CANCELLED', message);
+    default:
+      return faultsOfCaller.test(message) ? unreadable(message) : rpcError('INTERNAL', message);
+  }
+}
+
+/** Texts of errors of the caller to which the libraries give the code of a defect of the server. */
+const faultsOfCaller = /^(?:parse binary: |Failed to decompress message|Invalid grpc-timeout value)/;
+
+function unreadable(message: string): ConnectError {
+  const issue = message.replace(/^parse binary: /, 'the bytes are not a valid message of this method: ');
+  return rpcError('INVALID_FIELDS', issue, { issues: [{ field: '', issue }] });
+}
