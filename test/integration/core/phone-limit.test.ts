@@ -336,28 +336,37 @@ describe('with two cores', () => {
     for (const phone of some) expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('a core that hangs while it holds a phone blocks payments of that phone only', async () => {
-    const [held, free] = [newPhone(), newPhone()];
-    const hanging = new pg.Client({ connectionString: stack.databaseUrl });
-    await hanging.connect();
-    try {
-      const phone = {
-        phone: `+251${held.slice(1)}`,
-        environment: 'SANDBOX',
-        merchantId: `mer_${merchantId.slice(4)}`,
-      } as const;
-      await hanging.query('select pg_advisory_lock($1)', [phoneLockOf(phone)]);
+  // In production another merchant's payment holds the phone.
+  test.each([
+    ['sandbox', 'SANDBOX'],
+    ['production', 'PRODUCTION'],
+  ] as const)(
+    'a core that hangs while it holds a phone in the %s blocks payments of that phone only',
+    async (_name, name) => {
+      const environment = Environment[name];
+      const holder = name === 'SANDBOX' ? merchantId : (await stack.createMerchant()).id;
+      const [held, free] = [newPhone(), newPhone()];
+      const hanging = new pg.Client({ connectionString: stack.databaseUrl });
+      await hanging.connect();
+      try {
+        const phone = {
+          phone: `+251${held.slice(1)}`,
+          environment: name,
+          merchantId: `mer_${holder.slice(4)}`,
+        } as const;
+        await hanging.query('select pg_advisory_lock($1)', [phoneLockOf(phone)]);
 
-      const waiting = desk.startDirect({ merchantId, orderNumber: 'H-1', phone: held });
-      await desk.startDirect({ merchantId, orderNumber: 'H-2', phone: free });
+        const waiting = desk.startDirect({ merchantId, environment, orderNumber: 'H-1', phone: held });
+        await desk.startDirect({ merchantId, environment, orderNumber: 'H-2', phone: free });
 
-      await refusedForPhone(waiting);
-      expect(await attemptsOn(held)).toEqual([]);
-    } finally {
-      await hanging.end();
-    }
-    await desk.startDirect({ merchantId, orderNumber: 'H-1', phone: held });
-  });
+        await refusedForPhone(waiting);
+        expect(await attemptsOn(held)).toEqual([]);
+      } finally {
+        await hanging.end();
+      }
+      await desk.startDirect({ merchantId, environment, orderNumber: 'H-1', phone: held });
+    },
+  );
 });
 
 test('a limit of 0 turns the limit off: any number of payments may prompt a phone at once', async () => {
