@@ -16,7 +16,7 @@ afterEach(async () => {
 test('every webhook arrives after a restart and a crash of PostgreSQL, and no process exits', async () => {
   postgres = await ownPostgres();
   await postgres.start();
-  site = await openWebhookSite({ cores: 2, webhooks: 2, databaseUrl: postgres.url });
+  site = await openWebhookSite({ ownProcesses: [], databaseUrl: postgres.url });
   const { webhooks, cores, database } = site;
   const trade = await site.openTrade({ shops: 4, customers: 2 });
   const isAway = (): Promise<boolean> =>
