@@ -30,6 +30,8 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
   const own = { ...parts, newUuid: v7, streamWaitMs };
   const step = createRecoveryStep(own);
   const lookAfterDatabase = async (): Promise<void> => {
+    // First, because a step may read a long stream, and may fail: unknown orders wait from now on.
+    await parts.gate.refresh();
     await step();
     await parts.gate.refresh();
   };

@@ -27,6 +27,9 @@ export interface ArchivedPostgres {
   readonly lose: (how: 'crash' | 'shutdown') => Promise<void>;
   /** Starts the server from the base backup, up to a time or to the end of the archive. */
   readonly restore: (until?: string) => Promise<void>;
+  /** Starts the server from the base backup as a standby, which replays the archive and is read-only until `promote`. */
+  readonly startStandby: () => Promise<void>;
+  readonly promote: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -68,6 +71,8 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
     };
     const spec: ProcessSpec = {
       ...postgresProcess(options),
+      isReady: ({ log: output }) =>
+        output().then((text) => text.includes('database system is ready to accept')),
       stopTimeoutMs: hangMs,
       get stopSignal() {
         return stopSignal;
@@ -99,6 +104,12 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
     await client.end();
     await writeFile(join(base, 'backup_label'), rows[0]?.labelfile ?? '');
   };
+  const copyBase = async (signalFile: string): Promise<void> => {
+    await execute('cp', ['-a', base, home.data]);
+    await writeFile(join(home.data, signalFile), '');
+    await belongsToServer(home.data);
+  };
+  const restoring = { restore_command: `cp ${archive}/%f %p` };
   await start({});
   return {
     url,
@@ -123,18 +134,23 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
       await rm(home.data, { recursive: true });
     },
     async restore(until) {
-      await execute('cp', ['-a', base, home.data]);
-      await writeFile(join(home.data, 'recovery.signal'), '');
-      await belongsToServer(home.data);
+      await copyBase('recovery.signal');
       const target =
         until === undefined ? {} : { recovery_target_time: until, recovery_target_action: 'promote' };
-      await start({ restore_command: `cp ${archive}/%f %p`, ...target });
+      await start({ ...restoring, ...target });
       await waitUntil('the archive was replayed', () =>
         insist('the server answers', async () => {
           const found = await query<{ done: boolean }>('select not pg_is_in_recovery() as done');
           return found?.done === true;
         }),
       );
+    },
+    async startStandby() {
+      await copyBase('standby.signal');
+      await start(restoring);
+    },
+    async promote() {
+      await query('select pg_promote()');
     },
     async stop() {
       await server?.stop();

@@ -23,6 +23,10 @@ export interface PaymentGate {
 const publicIds = (merchants: readonly StoredId<'mer'>[]): ReadonlySet<string> =>
   new Set(merchants.map((id) => publicId('mer', id)));
 
+/** False on a standby, which may lack acknowledged orders, and does not know its timeline until it is promoted. */
+const onPrimary = (condition: string): string =>
+  `case when pg_is_in_recovery() then false else ${condition} end`;
+
 const retryAfterMs = 30_000;
 
 /** The refusal of new money while the gate is closed. */
@@ -59,9 +63,9 @@ export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate
         unclaimed: string[];
       }>(pool, {
         text: `
-select core.takes_payments('SANDBOX') as sandbox, core.takes_payments('PRODUCTION') as production,
+select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("core.takes_payments('PRODUCTION')")} as production,
   core.held_merchants('SANDBOX') as sandbox_held, core.held_merchants('PRODUCTION') as production_held,
-  coalesce((select home = core.database_home() from core.database_life), true)
+  ${onPrimary('coalesce((select home = core.database_home() from core.database_life), true)')}
     and not exists (select from core.recoveries where finished_at is null and stream = 'WAITING') as compared,
   array(
     select distinct environment::text from core.unclaimed_payments

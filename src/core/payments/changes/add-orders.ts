@@ -32,7 +32,7 @@ export interface News {
  * which also stores its answer.
  */
 export interface AddOrders {
-  /** Commits a new order; 'taken' when the merchant has already used its order_number. Errors: OVERLOADED. */
+  /** Commits a new order; 'taken' when the merchant has already used its order_number, or the database was restored. Errors: OVERLOADED. */
   readonly add: (changed: Changed, scope: CallScope, keyed?: KeyedCommit) => Promise<'added' | 'taken'>;
   /** The same for an order with an attempt. Returns the answer of the phone limit when the phone is not free. */
   readonly addPaying: (

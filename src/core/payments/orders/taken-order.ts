@@ -1,4 +1,5 @@
 import { rpcError } from '../../../contract/error-reason.ts';
+import { recovering } from '../../database/payment-gate.ts';
 import type { Changed, Order, OrderFacts, OrderStatus } from '../../domain/order.ts';
 import type { DiffersFromOrder } from '../../domain/taken-order-number.ts';
 import type { AddOrders, CallScope } from '../changes/add-orders.ts';
@@ -14,10 +15,13 @@ export const findByNumber = (
 ): Promise<Order | undefined> =>
   findOrder({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
 
-/** The order that holds a taken order_number. It exists, because orders are never deleted. */
+/**
+ * The order that holds a taken order_number. Orders are never deleted, so without one the database was restored, and did not add the order.
+ * @throws RECOVERING
+ */
 export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: CallScope): Promise<Order> {
   const existing = await findByNumber(findOrder, facts, scope);
-  if (existing === undefined) throw new Error(`the order_number is taken, but no order has it: ${facts.id}`);
+  if (existing === undefined) throw recovering();
   return existing;
 }
 

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+/* A database that was replaced under a running core, until the core has begun a recovery. */
+
+const stack = sharedStack({ cores: 1, facades: 0 });
+const orders = sharedClient(stack, OrderService, 'writer');
+const connection = sharedConnection(() => stack.databaseUrl);
+const holder = sharedConnection(() => stack.databaseUrl);
+let merchantId: string;
+let home: string;
+
+const setHome = (value: string) => connection.query('update core.database_life set home = $1', [value]);
+const find = (orderNumber: string) =>
+  orders.getOrder({
+    merchantId,
+    environment: Environment.SANDBOX,
+    key: { case: 'orderNumber', value: orderNumber },
+  });
+
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
+  const { rows } = await connection.query<{ home: string }>('select home from core.database_life');
+  home = rows[0]?.home ?? '';
+  await holder.query('begin');
+});
+
+afterEach(async () => {
+  await setHome(home);
+  await holder.query('rollback');
+});
+
+test('no new order is added to a restored database before core has noticed it', async () => {
+  await orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
+  // Another core would begin the recovery.
+  await holder.query('select pg_advisory_xact_lock(7142006)');
+  await setHome('another server');
+
+  const [registered, started] = await Promise.all([
+    failureOf(orders.registerOrder(registration({ merchantId, orderNumber: 'new' }))),
+    failureOf(orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'new-too' }))),
+  ]);
+
+  expect([registered.reason, started.reason]).toEqual(['RECOVERING', 'RECOVERING']);
+  const { rows } = await connection.query('select order_number from core.orders');
+  expect(rows).toEqual([{ order_number: 'known' }]);
+  const { repeated } = await orders.registerOrder(registration({ merchantId, orderNumber: 'known' }));
+  expect(repeated).toBe(true);
+});
+
+test('unknown orders wait while the beginning of a recovery takes long', async () => {
+  await holder.query('lock table core.refunds in row exclusive mode');
+  await setHome('another server');
+
+  await waitUntil(
+    'an unknown order waits',
+    async () => (await failureOf(find('lost'))).reason === 'RECOVERING',
+  );
+
+  const { rows } = await connection.query('select id from core.recoveries');
+  expect(rows).toEqual([]);
+});
