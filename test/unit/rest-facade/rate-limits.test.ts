@@ -1,0 +1,32 @@
+import { mock } from 'node:test';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createRateLimits } from '../../../src/rest-facade/rate-limits.ts';
+
+// All requests of a test fall into one second.
+beforeEach(() => mock.timers.enable({ apis: ['Date'] }));
+afterEach(() => mock.timers.reset());
+
+test('all keys of a merchant together may send as much as four keys', async () => {
+  const { countRequest } = createRateLimits({ perKeyPerSecond: 2, failedKeysPerMinute: 0 });
+  const keys = ['a', 'b', 'c', 'd'];
+  for (const apiKeyId of [...keys, ...keys])
+    expect(await countRequest({ merchantId: 'mer_1', apiKeyId }, 0)).toBeUndefined();
+
+  expect(await countRequest({ merchantId: 'mer_1', apiKeyId: 'e' }, 0)).toBe(1);
+  expect(await countRequest({ merchantId: 'mer_2', apiKeyId: 'f' }, 0)).toBeUndefined();
+});
+
+test('unknown keys of a site are limited to ten a second after more failures than the limit, not at it', async () => {
+  const limits = createRateLimits({ perKeyPerSecond: 0, failedKeysPerMinute: 3 });
+  const askedElevenTimes = async () => {
+    const waits: (number | undefined)[] = [];
+    for (let asked = 0; asked < 11; asked += 1) waits.push(await limits.countStrangeKey('192.0.2.1'));
+    return waits.map((wait) => wait !== undefined);
+  };
+  for (let failed = 0; failed < 3; failed += 1) await limits.countFailedKey('192.0.2.1');
+  expect(await askedElevenTimes()).not.toContain(true);
+
+  await limits.countFailedKey('192.0.2.1');
+
+  expect(await askedElevenTimes()).toEqual([...Array.from({ length: 10 }, () => false), true]);
+});
