@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { openDatabase as openCoreDatabase } from '../core/database/database.ts';
 import type { Database } from '../core/database/database.ts';
 import { adoptEvents } from '../core/recovery/adopt-events.sql.ts';
+import { recordBackup } from '../core/recovery/database-life.sql.ts';
 import type { BackupTools, DatabaseUrls } from '../cli/backup-commands.ts';
 import { createLogger } from '../platform/logger.ts';
 import { advised } from '../platform/database/snapshot/advise.ts';
@@ -73,34 +75,48 @@ async function load(
       // The readers begin again. An event that has its deliveries gets no second ones.
       if (wereAdopted) await client.query("update webhooks.event_readers set cursor = ''");
     });
+  if (rowsOf(manifest, 'core.database_life') === 0)
+    await withDatabase('core', urls, async (core) => {
+      await core.migrate();
+      await recordBackup(core.pool, randomUUID(), manifest.taken_at);
+    });
 }
 
-const summaryOf = ({ taken_at: takenAt, tables, schemas }: Manifest) => {
-  const rowsOf = (table: string): number =>
-    tables.find(({ schema, name }) => `${schema}.${name}` === table)?.rows ?? 0;
+const rowsOf = ({ tables }: Manifest, table: string): number =>
+  tables.find(({ schema, name }) => `${schema}.${name}` === table)?.rows ?? 0;
+
+const summaryOf = (manifest: Manifest) => {
+  const { taken_at: takenAt, tables, schemas } = manifest;
   return {
     takenAt,
     schemas: schemas.map(({ name }) => name),
     tables: tables.length,
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
-    orders: rowsOf('core.orders'),
-    deliveries: rowsOf('webhooks.deliveries'),
+    orders: rowsOf(manifest, 'core.orders'),
+    deliveries: rowsOf(manifest, 'webhooks.deliveries'),
   };
 };
 
 /** Makes the schemas as they were in the backup. The processes apply later migrations when they start. */
 async function migrateLike(manifest: Manifest, urls: DatabaseUrls): Promise<void> {
+  for (const { name, migrations } of manifest.schemas)
+    await withDatabase(name, urls, (database) => migrateTo(database, name, migrations));
+}
+
+async function withDatabase(
+  schema: string,
+  urls: DatabaseUrls,
+  use: (database: Database) => Promise<void>,
+): Promise<void> {
   const logger = createLogger({ process: 'cli', instance: 'restore', level: 'silent' });
   const options = { poolSize: 2, applicationName: 'gatehouse-restore', logger };
-  for (const { name, migrations } of manifest.schemas) {
-    const database = await (name === 'core'
-      ? openCoreDatabase({ ...options, url: urls.core })
-      : openWebhooksDatabase({ ...options, url: urls.webhooks }));
-    try {
-      await migrateTo(database, name, migrations);
-    } finally {
-      await database.close();
-    }
+  const database = await (schema === 'core'
+    ? openCoreDatabase({ ...options, url: urls.core })
+    : openWebhooksDatabase({ ...options, url: urls.webhooks }));
+  try {
+    await use(database);
+  } finally {
+    await database.close();
   }
 }
 

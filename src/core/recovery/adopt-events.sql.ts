@@ -39,9 +39,16 @@ export async function adoptEvents(client: Client): Promise<boolean> {
       position,
     ]);
   }
-  const seals = await client.query<StoredCursor>(
-    'select xid::text as xid, position::text as position from core.event_seal',
+  // A backup of release 0.1.0 has neither seals nor erased orders.
+  const { rows: tables } = await client.query<{ seals: boolean; erasures: boolean }>(
+    "select to_regclass('core.event_seal') is not null as seals, to_regclass('core.erased_orders') is not null as erasures",
   );
+  const seals =
+    tables[0]?.seals === true
+      ? await client.query<StoredCursor>(
+          'select xid::text as xid, position::text as position from core.event_seal',
+        )
+      : { rows: [] };
   for (const cursor of seals.rows) {
     // Events that were sealed already may be sealed again. Their blocks stay valid.
     const { xid, position } = await moved(cursor);
@@ -66,8 +73,10 @@ export async function adoptEvents(client: Client): Promise<boolean> {
   await client.query('alter table core.order_events disable trigger append_only');
   await client.query("update core.order_events set xid = '1'");
   await client.query('alter table core.order_events enable trigger append_only');
-  await client.query('alter table core.erased_orders disable trigger append_only');
-  await client.query("update core.erased_orders set xid = '1'");
-  await client.query('alter table core.erased_orders enable trigger append_only');
+  if (tables[0]?.erasures === true) {
+    await client.query('alter table core.erased_orders disable trigger append_only');
+    await client.query("update core.erased_orders set xid = '1'");
+    await client.query('alter table core.erased_orders enable trigger append_only');
+  }
   return true;
 }

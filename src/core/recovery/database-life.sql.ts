@@ -25,6 +25,17 @@ export async function beginLife(pool: Pool, lineage: string): Promise<void> {
   );
 }
 
+/**
+ * Writes the row into a restored database whose backup has none: release 0.1.0 did not write it. No server is the recorded home, so core
+ * begins a recovery, as after every restore.
+ */
+export async function recordBackup(pool: Pool, lineage: string, takenAt: string): Promise<void> {
+  await pool.query("insert into core.database_life (lineage, home, seen_at) values ($1, 'a backup', $2)", [
+    lineage,
+    takenAt,
+  ]);
+}
+
 /** @throws when `beginLife` has not run */
 export async function readLife(pool: Pool): Promise<DatabaseLife> {
   const [row] = await runStatement<{
