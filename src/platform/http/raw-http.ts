@@ -47,26 +47,39 @@ const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
   ['HPE_INVALID_TRANSFER_ENCODING', badRequest('Transfer-Encoding', lengthOnce)],
 ]);
 
-/** Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. */
+/** The response to the latest request that each connection brought. */
+const latestResponses = new WeakMap<Duplex, ServerResponse>();
+
+/**
+ * Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. An answer
+ * to an earlier request is sent first.
+ */
 export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
   options: RawReplyOptions,
 ): void {
-  const answer = answers.get(error.code ?? '') ?? { status: 400, message: 'Bad request' };
-  const canAnswer = error.code !== 'ECONNRESET' && socket.writable && !isAnswered(socket);
-  if (canAnswer) writeRaw(socket, answer, options, error.code);
+  const canWrite = error.code !== 'ECONNRESET' && socket.writable;
+  const latest = latestResponses.get(socket);
+  if (canWrite && latest?.req.complete === true && !latest.writableFinished) {
+    socket.pause();
+    latest.once('finish', () => socket.destroySoon());
+    return;
+  }
+  if (canWrite && !isAnswered(latest)) {
+    const answer = answers.get(error.code ?? '') ?? { status: 400, message: 'Bad request' };
+    writeRaw(socket, answer, options, error.code);
+  }
   socket.destroySoon();
 }
 
 /**
- * Whether the refused request already has an answer, because its head was sufficient. The client would read a second answer
- * as the answer to its next request. Node's own handler checks the same, but has no public function for it.
+ * Whether the request that is refused has its answer already, because its head was sufficient. The client would read a second answer
+ * as the answer to its next request.
  */
-function isAnswered(socket: Socket): boolean {
-  const response: unknown = '_httpMessage' in socket ? socket._httpMessage : undefined;
-  return response instanceof ServerResponse && response.headersSent;
-}
+const isAnswered = (latest: ServerResponse | undefined): boolean =>
+  // The parser refuses the rest of an incomplete request, and a new request after a complete one.
+  latest !== undefined && !latest.req.complete && (latest.headersSent || latest.socket === null);
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -79,6 +92,7 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions): vo
   const handle = server.listeners('request') as Listener[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
+    latestResponses.set(request.socket, response);
     try {
       for (const each of handle) each.call(server, request, response);
     } catch (error) {

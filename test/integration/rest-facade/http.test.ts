@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { rpcError } from '../../../src/contract/error-reason.ts';
 import { invalidFields } from '../../../src/platform/rpc/rpc-error.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -163,6 +164,33 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       message: 'Bad request',
       details: [{ field, issue: expect.stringContaining(text) }],
     });
+  });
+
+  test('a request that is answered before its body gets no second answer when the body is wrong', async () => {
+    const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+    const received: Buffer[] = [];
+    socket.on('data', (part: Buffer) => received.push(part));
+    const closed = once(socket, 'close');
+    socket.write(
+      post.replace('apiKey: k\n', '').concat('Transfer-Encoding: chunked\n\n').replace(/\n/g, '\r\n'),
+    );
+    await waitUntil('the answer', () => received.length > 0);
+    socket.write('zz\r\n');
+    await closed;
+    expect(
+      Buffer.concat(received)
+        .toString()
+        .match(/HTTP\/1\.1 \d+/g),
+    ).toEqual(['HTTP/1.1 401']);
+  });
+
+  test('an answer that is on its way is sent, and is followed by none to a request that violates HTTP', async () => {
+    const body = '{"order_number":"O-1"}';
+    const { status, json } = await raw(
+      `${post}Content-Length: ${body.length}\n\n${body}POST / HTTP/1.1\n: x\n\n`,
+    );
+    expect(status).toBe(404);
+    expect(json).toEqual(notFound);
   });
 
   test('an unknown Expect header is ignored', async () => {
