@@ -1,5 +1,5 @@
-import { STATUS_CODES, ServerResponse } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { limitLines } from '../line-limit.ts';
