@@ -32,10 +32,13 @@ interface RefusedCall {
 export const limitRefusals = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
 
-/** Enough to find the calls of one merchant's mistakes. */
+/** Enough to find the calls of one merchant's mistakes, and those with which an outage began. */
 const failedLinesPerMinute = 20;
 
-/** Logs calls that failed by a fault of the caller. A stranger can cause these through a process, such as with invalid API keys. */
+/**
+ * Logs calls that failed for an expected reason. A stranger can cause these through a process, such as with invalid API keys, and an
+ * outage of the database fails all calls.
+ */
 export const limitFailures = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => {
     logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
@@ -114,8 +117,8 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
 const overload = 'OVERLOADED';
 
 /**
- * Measures a call, and writes its log line. The lines of overloads are limited, of failed calls without a valid token, and of calls that
- * failed by a fault of the caller. A stranger cannot cause a process to call streams.
+ * Measures a call, and writes its log line. The lines of overloads and of failed calls without a valid token are limited, and so are those
+ * of other failures, such as all calls of an outage. Unexpected errors always have a line. A stranger cannot cause a process to call streams.
  */
 export function logCall(
   context: CallContext,
@@ -141,9 +144,10 @@ export function logCall(
       span: context.values.get(spanKey),
     });
   }
-  endCallSpan(context, code, levelOf(error));
+  const severity = levelOf(error);
+  endCallSpan(context, code, severity);
   if (caller.role === 'anyone' && error === undefined) return;
-  const level = error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error);
+  const level = error === undefined && context.values.get(uneventfulKey) ? 'debug' : severity;
   const facts = {
     request_id: caller.requestId,
     rpc: `${context.service.name}/${context.method.name}`,
@@ -158,9 +162,9 @@ export function logCall(
   };
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
-      options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: levelOf(error), facts });
-    else if (error !== undefined && level === 'info' && !isOpenStream(context))
-      options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level, facts });
+      options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
+    else if (error !== undefined && severity !== 'error' && !isOpenStream(context))
+      options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
     else options.logger[level](facts, 'rpc');
   });
 }

@@ -32,7 +32,7 @@ export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFai
 
 /**
  * Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. Calls
- * that are refused as OVERLOADED share lines, and so do failed calls without a valid token. Of calls that fail by a fault of the caller, twenty
+ * that are refused as OVERLOADED share lines, and so do failed calls without a valid token. Of other failures with an expected reason, twenty
  * in a minute have a line, for each method, role and reason.
  */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {

@@ -182,14 +182,15 @@ describe('calls of a flood', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  test('share lines when they are OVERLOADED, without a valid token or faulty, and each is measured', async () => {
+  test('share lines when they are OVERLOADED, without a valid token, faulty or of an outage, and each is measured', async () => {
     const lines: Record<string, unknown>[] = [];
     const measured: EndedCall[] = [];
+    let reasonOfList: 'INVALID_FIELDS' | 'DATABASE_UNAVAILABLE' = 'INVALID_FIELDS';
     const service = rpcService(
       Health,
       {
         check: () => Promise.reject(rpcError('OVERLOADED', 'too many')),
-        list: () => Promise.reject(rpcError('INVALID_FIELDS', 'no such thing')),
+        list: () => Promise.reject(rpcError(reasonOfList, 'no such thing')),
         async *watch() {
           yield {};
           throw rpcError('OVERLOADED', 'too many');
@@ -226,22 +227,27 @@ describe('calls of a flood', () => {
     await flood('watch', 10);
     await flood('check', 50, 'not-a-token');
     await flood('list', 30);
+    reasonOfList = 'DATABASE_UNAVAILABLE';
+    await flood('list', 25);
     mock.timers.tick(60_000);
 
     const refused = { level: 'warn', reason: 'OVERLOADED', code: 'resource_exhausted', error: 'too many' };
     const unknown = { level: 'info', reason: 'INVALID_SERVICE_TOKEN', role: 'anyone', rpc: 'Health/Check' };
     const faulty = { level: 'info', reason: 'INVALID_FIELDS', role: 'operator', rpc: 'Health/List' };
+    const outage = { ...faulty, level: 'warn', reason: 'DATABASE_UNAVAILABLE' };
     expect(lines).toMatchObject([
       { ...refused, rpc: 'Health/Check', count: 1 },
       { ...refused, rpc: 'Health/Watch', count: 1 },
       { ...unknown, count: 1 },
       ...Array.from({ length: 20 }, () => faulty),
+      ...Array.from({ length: 20 }, () => outage),
       { ...refused, rpc: 'Health/Check', count: 99 },
       { ...refused, rpc: 'Health/Watch', count: 9 },
       { ...unknown, count: 49 },
       { ...faulty, count: 10 },
+      { ...outage, count: 5 },
     ]);
-    expect(measured).toHaveLength(190);
+    expect(measured).toHaveLength(215);
     expect(measured.filter(({ isOverload }) => isOverload)).toHaveLength(110);
   });
 });
