@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
@@ -45,12 +45,16 @@ async function homeIn(dataFolder: string, shared = join(dataFolder, 'shared')) {
   return findPostgresHome({ dataFolder, native: installedPostgres(), shared, report: () => undefined });
 }
 
-async function startPostgres(dataFolder: string, home: Awaited<ReturnType<typeof homeIn>>) {
+async function startPostgres(
+  dataFolder: string,
+  home: Awaited<ReturnType<typeof homeIn>>,
+  warn: (line: string) => void = () => undefined,
+) {
   const [port = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
   const spec = postgresProcess({ home, port, password, marker: {}, durable: true });
   const log = await beginLog(join(dataFolder, 'postgres.log'));
   const signal = new AbortController().signal;
-  const server = await supervise(spec, { log, signal, warn: () => undefined });
+  const server = await supervise(spec, { log, signal, warn });
   return { server, url: databaseUrl({ port, password }) };
 }
 
@@ -167,6 +171,26 @@ describe('a start of the embedded PostgreSQL', () => {
     const { url } = await start(folder, home);
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     expect(existsSync(`${home.data}.draft`)).toBe(false);
+  });
+
+  test('after its data folder disappeared creates no empty database, and continues when the folder is back', async () => {
+    const folder = await newFolder();
+    const home = await homeIn(folder);
+    const warnings: string[] = [];
+    const { server, url } = await start(folder, home, (line) => warnings.push(line));
+    await query(url, 'CREATE TABLE kept (id int)');
+    await rename(home.data, `${home.data}.elsewhere`);
+    process.kill(server.pid() ?? 0, 'SIGKILL');
+    await waitUntil('it says what is missing', () => warnings.some((line) => line.includes('is gone')));
+
+    expect(existsSync(home.data)).toBe(false);
+    expect(warnings.at(-1)).toContain(`its data folder ${home.data} is gone. Put it back`);
+    expect(warnings.at(-1)).toContain('restore a backup: docs/operating/backup.md');
+    expect(warnings).not.toContain('postgres is running again');
+
+    await rename(`${home.data}.elsewhere`, home.data);
+    await waitUntil('it runs again', () => warnings.includes('postgres is running again'));
+    expect(await query(url, 'SELECT * FROM kept')).toEqual([]);
   });
 
   if (isRoot)

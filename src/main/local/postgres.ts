@@ -138,9 +138,13 @@ async function isReady(data: string, pid: number): Promise<boolean> {
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
+/** An empty database in its place would look like a working gateway that has lost every order. */
+const lostData = (data: string): string =>
+  `its data folder ${data} is gone. Put it back, for example by mounting its disk, or stop Gatehouse and restore a backup: docs/operating/backup.md`;
+
 /**
  * An embedded PostgreSQL with one database, on the loopback address only, with a password. No other process may use its
- * data (see `endLeftovers`).
+ * data (see `endLeftovers`). Only its first start creates the data.
  */
 export function postgresProcess(options: PostgresOptions): ProcessSpec {
   const { home, port } = options;
@@ -151,12 +155,15 @@ export function postgresProcess(options: PostgresOptions): ProcessSpec {
     home.data,
     ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
+  let hadData = false;
   return {
     name: 'postgres',
     address: `${host}:${port}`,
     prepare: async () => {
       if (existsSync(home.data)) await removeMisleadingPidFile(home.data);
+      else if (hadData) throw new StartError(lostData(home.data));
       else await createCluster(home, options.password);
+      hadData = true;
     },
     ...exitWithParent('SIGINT', join(home.programs, 'bin', 'postgres'), args),
     env: { ...environment, ...options.marker },
