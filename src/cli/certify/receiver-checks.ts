@@ -54,12 +54,26 @@ function firstChecks({ sender, answerMs, now }: ReceiverParts): readonly Check<R
     {
       name: 'accepts_genuine',
       needs: ['no_redirect'],
-      fix:
-        'Check that the receiver has the secret that you gave to this command, and verifies the bytes as they arrived. ' +
-        'Answer 2xx also when your shop does not know the order: Gatehouse repeats anything else for 76 hours.',
-      run: async () => allAccepted([['a genuine order.completed', await answer()]]),
+      fix: `Check that the receiver has the secret that you gave to this command, and verifies the bytes as they arrived. ${acceptUnknownOrders}`,
+      run: async () => {
+        const first = await answer();
+        const verdict = allAccepted([['a genuine order.completed', first]]);
+        return verdict.result === 'failed' ? failed(verdict.seen, fixOfStatus(first.status)) : verdict;
+      },
     },
   ];
+}
+
+const acceptUnknownOrders =
+  'Answer 2xx also when your shop does not know the order: Gatehouse repeats anything else for 76 hours.';
+
+/** The advice for a status that tells more than that the webhook was refused; undefined for any other. */
+function fixOfStatus(status: number): string | undefined {
+  if (status >= 500)
+    return `Find the error in the receiver's own log, and correct it. ${acceptUnknownOrders}`;
+  if (status === 404 || status === 405)
+    return `Check that --webhook-url has the path of the receiver, and that it handles POST. ${acceptUnknownOrders}`;
+  return undefined;
 }
 
 function contentChecks({ sender, now }: ReceiverParts): readonly Check<ReceiverCheckName>[] {

@@ -68,6 +68,19 @@ describe('gatehouse certify, at a receiver', () => {
     },
   );
 
+  test.each([
+    [401, /secret that you gave/],
+    [405, /path of the receiver/],
+    [500, /receiver's own log/],
+  ])('that answers %d to a genuine webhook gets the advice for that status', async (status, advice) => {
+    const checks = await certify(async () => status);
+
+    expect(checks.find(({ result }) => result === 'failed')).toMatchObject({
+      name: 'accepts_genuine',
+      fix: expect.stringMatching(advice),
+    });
+  });
+
   test('each check fails for at least one receiver of the table, or for an unreachable one', async () => {
     const checks = await certifyUrl(`http://127.0.0.1:${await closedPort()}/`);
 
