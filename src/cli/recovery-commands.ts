@@ -60,10 +60,8 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
 
   restore
     .command('report')
-    .description(
-      'list the orders of a merchant that were rebuilt after a restore, and those that you must settle',
-    )
-    .requiredOption('--merchant <merchant_id>', 'the merchant: mer_…')
+    .description('list the orders that were rebuilt after a restore, and those that you must settle')
+    .option('--merchant <merchant_id>', 'only orders of this merchant: mer_…')
     .option('--conflicts', 'only orders that cannot be rebuilt')
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -71,7 +69,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       run(async ({ recoveries }) =>
         showOrders(
           await collectPages(options, async (page) => {
-            const request = { merchantId: merchant, onlyConflicts: conflicts === true, ...page };
+            const request = { merchantId: merchant ?? '', onlyConflicts: conflicts === true, ...page };
             const { orders, nextPageToken } = await recoveries.listRecoveredOrders(request);
             return { items: orders, nextPageToken };
           }),
@@ -88,7 +86,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     .addOption(environmentOption())
     .option(
       '--conflicts',
-      "record that you have settled the orders that cannot be rebuilt; core's log names them",
+      'record that you have settled the orders that cannot be rebuilt, which restore report --conflicts lists',
     )
     .option(
       '--erasures',
@@ -133,7 +131,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
 }
 
 interface ReportOptions extends PageOptions {
-  readonly merchant: string;
+  readonly merchant?: string;
   readonly conflicts?: true;
 }
 
@@ -152,6 +150,7 @@ function showOrders(page: {
   readonly nextPageToken: string;
 }): Output {
   const columns = [
+    { head: 'MERCHANT' },
     { head: 'ENVIRONMENT' },
     { head: 'ORDER NUMBER' },
     { head: 'ORDER' },
@@ -159,6 +158,7 @@ function showOrders(page: {
     { head: 'RESULT', wraps: true },
   ];
   const rows = page.items.map((order) => [
+    order.merchantId,
     showEnvironment(order.environment),
     order.orderNumber,
     order.orderId,
@@ -172,7 +172,7 @@ function showOrders(page: {
     },
     text: (width) =>
       rows.length === 0
-        ? 'No recovery has found lost events of this merchant.'
+        ? 'No recovery has found such orders.'
         : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }
@@ -389,5 +389,5 @@ const conflictText = (count: number, acceptedBy: string): string =>
   count === 0
     ? ''
     : acceptedBy === ''
-      ? `${count} orders, which the log of core names; settle them, then: gatehouse restore accept --conflicts --reason <text>`
+      ? `${count} orders; list them: gatehouse restore report --conflicts; settle them, then: gatehouse restore accept --conflicts --reason <text>`
       : `${count} orders, settled by ${acceptedBy}`;

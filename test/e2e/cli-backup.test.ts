@@ -319,7 +319,20 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     const next = await cli.json(...report, '--page-token', String(first['next_page_token']));
     expect(next).toMatchObject({ orders: [{ order_number: 'TAKEN-1' }], next_page_token: '' });
     const { id: otherMerchant } = await stack.createMerchant();
-    const none = await cli.run('restore', 'report', '--merchant', otherMerchant);
+    await query(`
+      insert into core.recovered_orders
+      select id, gen_random_uuid(), 'PRODUCTION', 'OTHER-1', 'UNREADABLE', now() from core.merchants order by id desc limit 1`);
+    const ofAll = await cli.json('restore', 'report', '--conflicts');
+    expect(ofAll['orders']).toHaveLength(2);
+    expect(ofAll['orders']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ merchant_id: merchantId, order_number: 'TAKEN-1' }),
+        expect.objectContaining({ merchant_id: otherMerchant, order_number: 'OTHER-1' }),
+      ]),
+    );
+    expect((await cli.run('restore', 'report')).stdout).toContain(otherMerchant);
+    const { id: thirdMerchant } = await stack.createMerchant();
+    const none = await cli.run('restore', 'report', '--merchant', thirdMerchant);
     expect(none).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No recovery has found') });
     expect(await cli.run('restore', 'report', '--merchant', 'shop')).toMatchObject({ exitCode: 2 });
 

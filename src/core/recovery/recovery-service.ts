@@ -74,13 +74,14 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
         const key = [request.merchantId, request.onlyConflicts];
         const { merchantId, after, limit } = valuesOrThrow(
           combine({
-            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            merchantId:
+              request.merchantId === '' ? ok(undefined) : parseId('mer', request.merchantId, 'merchant_id'),
             after: parsePageToken(request.pageToken, 'ord', key),
             limit: parsePageSize(request.pageSize),
           }),
         );
         const rows = await store.listOrders({
-          merchantId: storedId('mer', merchantId),
+          merchantId: merchantId === undefined ? undefined : storedId('mer', merchantId),
           onlyConflicts: request.onlyConflicts,
           afterId: after === undefined ? undefined : storedId('ord', after),
           limit,
@@ -89,6 +90,7 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
         const { items, nextPageToken } = pageOf(placed, limit, key);
         return {
           orders: items.map(({ id, row }) => ({
+            merchantId: publicId('mer', row.merchantId as StoredId<'mer'>),
             environment: environmentNumbers[row.environment],
             orderId: id,
             orderNumber: row.orderNumber,

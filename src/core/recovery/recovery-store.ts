@@ -65,12 +65,13 @@ export interface RecoveryStore {
     reason: string,
     by: Actor,
   ) => Promise<Result<StoredRecovery, AcceptRefusal>>;
-  /** The orders of a merchant with lost events, by id. Gives one more than the limit if there are more. */
+  /** The orders with lost events, by id. Gives one more than the limit if there are more. */
   readonly listOrders: (filter: RecoveredOrderFilter) => Promise<readonly Omit<RecoveredOrderRow, symbol>[]>;
 }
 
 export interface RecoveredOrderFilter {
-  readonly merchantId: StoredId<'mer'>;
+  /** Undefined for all merchants. */
+  readonly merchantId: StoredId<'mer'> | undefined;
   readonly onlyConflicts: boolean;
   readonly afterId: StoredId<'ord'> | undefined;
   readonly limit: number;
@@ -197,7 +198,7 @@ export function createRecoveryStore({
       database.fork().find(
         RecoveredOrderRow,
         {
-          merchantId,
+          ...(merchantId === undefined ? {} : { merchantId }),
           ...(onlyConflicts ? { state: { $ne: 'REBUILT' } } : {}),
           ...(afterId === undefined ? {} : { orderId: { $gt: afterId } }),
         },

@@ -52,6 +52,13 @@ export declare type RecoveredOrder = Message<"gatehouse.v1.RecoveredOrder"> & {
    * @generated from field: google.protobuf.Timestamp record_time = 5;
    */
   recordTime?: Timestamp | undefined;
+
+  /**
+   * The merchant: "mer_…". Empty from an older core.
+   *
+   * @generated from field: string merchant_id = 6;
+   */
+  merchantId: string;
 };
 
 /**
@@ -610,13 +617,13 @@ export declare type AcceptRecoveryResponse = Message<"gatehouse.v1.AcceptRecover
 export declare const AcceptRecoveryResponseSchema: GenMessage<AcceptRecoveryResponse>;
 
 /**
- * Asks for the orders of a merchant.
+ * Asks for the orders with lost events.
  *
  * @generated from message gatehouse.v1.ListRecoveredOrdersRequest
  */
 export declare type ListRecoveredOrdersRequest = Message<"gatehouse.v1.ListRecoveredOrdersRequest"> & {
   /**
-   * The merchant. Required.
+   * The merchant; empty for all merchants.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -979,7 +986,7 @@ export declare const RecoveryService: GenService<{
     output: typeof AcceptRecoveryResponseSchema;
   },
   /**
-   * Lists the orders of a merchant whose lost events were found: those that were rebuilt, and those that cannot be. Oldest first.
+   * Lists the orders whose lost events were found: those that were rebuilt, and those that cannot be. Oldest first.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.ListRecoveredOrders
