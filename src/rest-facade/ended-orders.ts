@@ -42,7 +42,7 @@ export function createEndedOrders({
   let isOpen = false;
   let isUnreachable = false;
 
-  const tellAll = (): void => {
+  const notifyAll = (): void => {
     for (const each of listeners.values()) for (const onNews of each) onNews();
   };
   /** Reads one stream until it ends. Never rejects. */
@@ -58,7 +58,7 @@ export function createEndedOrders({
           isOpen = true;
           if (isUnreachable) logger.info('the stream of ended orders is open again');
           isUnreachable = false;
-          tellAll();
+          notifyAll();
         }
         for (const orderId of orderIds) for (const onNews of listeners.get(orderId) ?? []) onNews();
       }
@@ -72,12 +72,12 @@ export function createEndedOrders({
     }
   };
   const keepOpen = async (leave: AbortSignal): Promise<void> => {
-    let toldMs = performance.now();
+    let notifiedMs = performance.now();
     while (!leave.aborted) {
       await follow(leave);
-      if (performance.now() - toldMs >= unopenedMs) {
-        toldMs = performance.now();
-        tellAll();
+      if (performance.now() - notifiedMs >= unopenedMs) {
+        notifiedMs = performance.now();
+        notifyAll();
       }
       await pause(reopenAfterMs, leave);
     }

@@ -93,18 +93,18 @@ const nothing: Leased<never> = { items: [] };
 
 /** Leases work; returns none while core fails. Core is called several times a second, so a repeated error is logged once. */
 function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
-  let told: Code | undefined;
+  let loggedCode: Code | undefined;
   return async (limit: number): Promise<Leased<Item>> => {
     try {
       const leased = await work.lease(limit);
-      if (told !== undefined) logger.info({ work: work.name }, 'core answers again; work continues');
-      told = undefined;
+      if (loggedCode !== undefined) logger.info({ work: work.name }, 'core answers again; work continues');
+      loggedCode = undefined;
       return leased;
     } catch (error) {
       const { code } = ConnectError.from(error);
-      const level = code === told ? 'debug' : 'warn';
+      const level = code === loggedCode ? 'debug' : 'warn';
       logger[level]({ err: error, work: work.name }, 'work could not be leased from core; trying again');
-      told = code;
+      loggedCode = code;
       return nothing;
     }
   };

@@ -9,8 +9,8 @@ import { laneOf, laneText } from './lane-arrays.ts';
 export interface ClaimRequest {
   /** The limit for lanes whose last attempt succeeded. */
   readonly lanes: number;
-  /** The limit for lanes whose last attempt failed and for new lanes, which are unproven. */
-  readonly lanesInTrouble: number;
+  /** The limit for lanes whose last attempt failed, and for new lanes. */
+  readonly unhealthyLanes: number;
   /** Merchants in one environment, as in `laneOwner`. */
   readonly exceptOwners: readonly string[];
   readonly leaseId: string;
@@ -57,9 +57,9 @@ const dueLanes = (health: string, limit: string): string => `
  */
 const statement = `
 with healthy as (${dueLanes('l.consecutive_failures = 0 and l.last_success_at is not null', '$1::int')}
-), in_trouble as (${dueLanes('(l.consecutive_failures > 0 or l.last_success_at is null)', '$2::int')}
+), unhealthy as (${dueLanes('(l.consecutive_failures > 0 or l.last_success_at is null)', '$2::int')}
 ), due as materialized (
-  select ctid from healthy union all select ctid from in_trouble
+  select ctid from healthy union all select ctid from unhealthy
 ), claimed as (
   update webhooks.lanes l
   set lease_id = $4::uuid, leased_until = now() + $5::float8 * interval '1 millisecond'
@@ -82,11 +82,11 @@ interface ClaimedRow extends HeadRow {
 }
 
 export async function claimLanes(client: Pool | PoolClient, request: ClaimRequest): Promise<Claimed> {
-  const { lanes, lanesInTrouble, exceptOwners, leaseId, leaseMs } = request;
+  const { lanes, unhealthyLanes, exceptOwners, leaseId, leaseMs } = request;
   const rows = await runStatement<ClaimedRow & Record<string, unknown>>(client, {
     name: 'claim-lanes',
     text: statement,
-    values: [lanes, lanesInTrouble, exceptOwners, leaseId, leaseMs],
+    values: [lanes, unhealthyLanes, exceptOwners, leaseId, leaseMs],
   });
   const byLane = Map.groupBy(rows, (row) => laneText(laneOf(row)));
   return { lanes: [...byLane.values()].map((own) => claimedLane(own, leaseId)), now: rows[0]?.now };

@@ -49,7 +49,7 @@ export interface LaneClaims {
 /** Sends on the lanes that this process holds. */
 export interface LaneRunner extends LaneClaims {
   /** How many more lanes can be claimed, and the owners whose lanes must be left out. */
-  readonly room: () => { lanes: number; lanesInTrouble: number; exceptOwners: string[] };
+  readonly room: () => { lanes: number; unhealthyLanes: number; exceptOwners: string[] };
   /** Begins to send on claimed lanes. The claim was requested at `askedAtMs` (performance.now). */
   readonly adopt: (claimed: Claimed, askedAtMs: number) => void;
   /** Announces that deliveries may have been added to the held lanes. */
@@ -217,7 +217,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       const unhealthyLeft = Math.max(0, Math.floor(maxInFlight / 2) - countUnhealthy());
       return {
         lanes: left,
-        lanesInTrouble: Math.min(Math.ceil(left / 2), unhealthyLeft),
+        unhealthyLanes: Math.min(Math.ceil(left / 2), unhealthyLeft),
         exceptOwners: slots.fullOwners(),
       };
     },

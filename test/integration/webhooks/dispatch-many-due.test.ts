@@ -69,7 +69,7 @@ async function rowsReadFor(work: (client: PoolClient) => Promise<unknown>): Prom
 const claimAll = (client: PoolClient) =>
   claimLanes(client, {
     lanes: 100,
-    lanesInTrouble: 100,
+    unhealthyLanes: 100,
     exceptOwners: [],
     leaseId: randomUUID(),
     leaseMs: 20_000,

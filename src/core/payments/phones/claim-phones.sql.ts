@@ -17,7 +17,7 @@ export interface ClaimedPhone {
 
 /** The stored state of a phone, for the requesting merchant. */
 export interface PhoneState {
-  /** False when another transaction holds its lock, or when the same claim named it before. */
+  /** Whether this claim has its lock: not when another transaction holds it, or when the claim names the phone a second time. */
   readonly isLocked: boolean;
   /** Whether the phone has confirmed a payment to the merchant in the last 180 days. */
   readonly hasPaid: boolean;
@@ -57,9 +57,9 @@ export function readPhoneStates(
   phones: readonly ClaimedPhone[],
   [locks = [], states = []]: readonly QueryResultRow[][],
 ): PhoneState[] {
-  const free = new Set(locks.flatMap(({ key, locked }) => (locked === true ? [String(key)] : [])));
+  const acquired = new Set(locks.flatMap(({ key, locked }) => (locked === true ? [String(key)] : [])));
   return phones.map(({ lock }, index) => ({
-    isLocked: free.delete(lock.toString()),
+    isLocked: acquired.delete(lock.toString()),
     hasPaid: states[index]?.['has_paid'] === true,
     past: ((states[index]?.['prompts'] ?? []) as readonly StoredPrompt[]).map(
       ({ place: kind, ...prompt }) => ({

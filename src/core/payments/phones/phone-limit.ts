@@ -64,17 +64,21 @@ const waitsForOtherCoreMs = [5, 10, 20, 40, 80, 160, 320];
 /** The queue limit per phone and origin. An honest customer has one waiting payment, and cannot be blocked by other origins. */
 const maxQueued = 20;
 
-export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneLimitSettings): PhoneLimit {
+export function createPhoneLimit({ promptsPerTenMinutes, random }: PhoneLimitSettings): PhoneLimit {
   const claim: PhoneLimit['claim'] = (asked) => {
-    if (share === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
+    if (promptsPerTenMinutes === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
     const phones = asked.map((one) => ({ ...one, lock: phoneLockOf(one) }));
     return {
-      statements: claimStatements(phones, maxPrompts(share)),
+      statements: claimStatements(phones, maxPrompts(promptsPerTenMinutes)),
       answers: (rows) =>
         readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
           const one = asked[index];
           if (one === undefined || !isLocked) return { type: 'elsewhere' };
-          return decidePrompt({ ...one, merchantId: storedId('mer', one.merchantId), hasPaid }, past, share);
+          return decidePrompt(
+            { ...one, merchantId: storedId('mer', one.merchantId), hasPaid },
+            past,
+            promptsPerTenMinutes,
+          );
         }),
     };
   };
@@ -102,7 +106,7 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
   const queues = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, number>();
   return {
-    isSet: share > 0,
+    isSet: promptsPerTenMinutes > 0,
     claim,
     refusal,
     async demand(em, asked) {
@@ -114,7 +118,7 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
       return answer.kind;
     },
     async inTurn(asked, start) {
-      if (share === 0) return start();
+      if (promptsPerTenMinutes === 0) return start();
       const phone = counterOf(asked);
       const requester = `${phone} ${asked.network ?? asked.merchantId}`;
       const ahead = waiting.get(requester) ?? 0;
