@@ -7,6 +7,21 @@ interface Held<Facts> {
   unwritten: { count: number; latest: Facts } | undefined;
 }
 
+/**
+ * Limits log lines about a task that fails and is tried again. Each reason is logged at once, and then once a minute while it lasts.
+ * Nothing is logged later than it happens, so that no line reports a failure after the task works again.
+ */
+export function limitFailures(log: (error: unknown) => void): (error: unknown) => void {
+  const logged = new Set<string>();
+  return (error) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (logged.has(reason)) return;
+    logged.add(reason);
+    setTimeout(() => logged.delete(reason), everyMs).unref();
+    log(error);
+  };
+}
+
 /** Something that happened, by kind. Each kind of the last minute is kept in memory, and has lines of its own. */
 export type LogLimited<Facts> = (kind: string, facts: Facts) => void;
 

@@ -1,5 +1,6 @@
 import { Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection, TlsOptions } from 'nats';
+import { limitFailures } from './line-limit.ts';
 import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
 import type { EventConsumer, EventConsumerParts } from './nats-event-consumer.ts';
@@ -111,14 +112,15 @@ export function openEventBus<WakeTopic extends string>(
     isReached = false;
     if (error !== undefined) throw error;
   };
+  const logFailed = limitFailures((error) =>
+    logger.error(
+      { err: error },
+      'cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL',
+    ),
+  );
   const stayConnected = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      await connectOnce().catch((error: unknown) =>
-        logger.error(
-          { err: error },
-          'cannot connect to the broker; this process tries again and works without it until then; check GATEHOUSE_NATS_URL',
-        ),
-      );
+      await connectOnce().catch(logFailed);
       await pause(reopenMs, closing.signal);
     }
   };

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats';
 import type { Consumer, ConsumerInfo, JetStreamManager, JsMsg, NatsConnection } from 'nats';
+import { limitFailures } from './line-limit.ts';
 import type { Logger } from './logger.ts';
-import { brokerAnswerMs, createEventStream } from './nats-event-stream.ts';
+import { brokerAnswerMs, createEventStream, streamManager } from './nats-event-stream.ts';
 import type { EventStream } from './nats-event-stream.ts';
 import { pause } from './pause.ts';
 import { createWakeSignal } from './wake-signal.ts';
@@ -63,6 +64,9 @@ const retryMs = 500;
 
 export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
   const { name, reached, logger } = parts;
+  const logFailed = limitFailures((error) =>
+    logger.warn({ err: error, consumer: name }, 'cannot read the stream of events; it is tried again'),
+  );
   return {
     listen(stop) {
       const arrived = createWakeSignal();
@@ -89,7 +93,7 @@ export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
           await fetchUntilItFails(connection);
         } catch (error) {
           if (stop.aborted || reached() === undefined) return;
-          logger.warn({ err: error, consumer: name }, 'cannot read the stream of events; it is tried again');
+          logFailed(error);
         } finally {
           isOpen = false;
         }
@@ -153,7 +157,7 @@ async function fetchOnce(
 /** The consumer. Creates it, and the stream, if the broker does not have them. */
 async function bind(connection: NatsConnection, parts: EventConsumerParts): Promise<Consumer> {
   const { name, stream } = parts;
-  const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
+  const manager = await streamManager(connection);
   const { num_pending: backlog } = await addConsumer(manager, parts).catch(async (error: unknown) => {
     if (!isStreamMissing(error)) throw error;
     await createEventStream(connection, stream);

@@ -1,5 +1,5 @@
-import { RetentionPolicy, StorageType, nanos } from 'nats';
-import type { NatsConnection } from 'nats';
+import { ErrorCode, NatsError, RetentionPolicy, StorageType, nanos } from 'nats';
+import type { JetStreamManager, NatsConnection } from 'nats';
 
 /** The broker's store of published messages. */
 export interface EventStream {
@@ -9,15 +9,30 @@ export interface EventStream {
 
 /** How long the broker may take to answer a request. */
 export const brokerAnswerMs = 5_000;
+const noJetStream: string = ErrorCode.JetStreamNotEnabled;
 const duplicateWindowMs = 10 * 60_000;
 const maxAgeMs = 7 * 24 * 60 * 60_000;
+
+/** The broker's interface for streams. @throws when the broker does not answer, or has no JetStream */
+export async function streamManager(connection: NatsConnection): Promise<JetStreamManager> {
+  try {
+    return await connection.jetstreamManager({ timeout: brokerAnswerMs });
+  } catch (error) {
+    if (!(error instanceof NatsError) || error.code !== noJetStream) throw error;
+    // The client's own message is the code.
+    throw new Error(
+      'nats-server answers, but has no JetStream: turn JetStream on in its configuration, check its disk, and restart it',
+      { cause: error },
+    );
+  }
+}
 
 /** Creates the stream if the broker does not have it. It may be called repeatedly, and by several processes at once. */
 export async function createEventStream(
   connection: NatsConnection,
   { name, subjects }: EventStream,
 ): Promise<void> {
-  const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
+  const manager = await streamManager(connection);
   await manager.streams.add({
     name,
     subjects: [...subjects],

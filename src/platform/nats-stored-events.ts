@@ -1,6 +1,6 @@
 import { NatsError } from 'nats';
 import type { JetStreamManager, NatsConnection } from 'nats';
-import { brokerAnswerMs } from './nats-event-stream.ts';
+import { streamManager } from './nats-event-stream.ts';
 
 /** An event as the broker stores it. */
 export interface StoredMessage {
@@ -38,7 +38,7 @@ const atOnce = 200;
 
 /** @throws when the broker does not answer */
 export async function openStoredStream(connection: NatsConnection, stream: string): Promise<StoredStream> {
-  const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
+  const manager = await streamManager(connection);
   return {
     range: await rangeOf(manager, stream),
     async read(from, to) {

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { EventPublisher } from '../../platform/nats-event-bus.ts';
 import type { EventMessage } from '../../platform/nats-publish-stored.ts';
+import { limitFailures } from '../../platform/line-limit.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
 import { pause } from '../../platform/pause.ts';
@@ -58,10 +59,20 @@ const standbyMs = 2_000;
  * The cursor in the database stores its position, and is never ahead of the events that the broker has confirmed.
  */
 export async function relayEvents(options: RelayOptions, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) await relayOrStandBy(options, stop);
+  const logFailed = limitFailures((error) =>
+    options.logger.warn(
+      { err: error },
+      'publishing events failed; they stay in the database, and core tries again',
+    ),
+  );
+  while (!stop.aborted) await relayOrStandBy(options, stop, logFailed);
 }
 
-async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise<void> {
+async function relayOrStandBy(
+  options: RelayOptions,
+  stop: AbortSignal,
+  logFailed: (error: unknown) => void,
+): Promise<void> {
   if (!options.mayRelay()) return pause(idleMs, stop);
   try {
     const held = await withAdvisoryLock(options.database.pool, relayLock, (client, lost) =>
@@ -70,10 +81,7 @@ async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise
     if (!held) await pause(standbyMs, stop);
   } catch (error) {
     if (stop.aborted) return;
-    options.logger.warn(
-      { err: error },
-      'publishing events failed; they stay in the database, and core tries again',
-    );
+    logFailed(error);
     await pause(standbyMs, stop);
   }
 }

@@ -15,10 +15,12 @@ let server: Server;
 /** Whether connections are refused as by a broker that does not know the password. */
 let isRefusing: boolean;
 let refusals: number;
+let lines: string[];
 
 beforeEach(async () => {
   isRefusing = false;
   refusals = 0;
+  lines = [];
   server = createServer((client) => {
     sockets.add(client);
     client.on('error', () => client.destroy()).on('close', () => sockets.delete(client));
@@ -50,7 +52,11 @@ afterEach(async () => {
 function openBus(): EventBus {
   const url = new URL(broker);
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const bus = openEventBus({ url: url.href, name: 'refused', logger: pino({ level: 'silent' }) });
+  const bus = openEventBus({
+    url: url.href,
+    name: 'refused',
+    logger: pino({}, { write: (line) => void lines.push(line) }),
+  });
   buses.push(bus);
   return bus;
 }
@@ -68,8 +74,9 @@ test.each(['from the start', 'after it was connected'])(
       for (const socket of sockets) socket.destroy();
     }
     // By default the client stops at the second refusal.
-    await waitUntil('it was refused again and again', () => refusals > 2);
+    await waitUntil('it was refused again and again', () => refusals > 4);
     expect(bus.isConnected()).toBe(false);
+    expect(lines.filter((line) => line.includes('cannot connect to the broker'))).toHaveLength(1);
     isRefusing = false;
 
     await waitUntil('it is connected again', bus.isConnected);

@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { limitLines } from '../../../src/platform/line-limit.ts';
+import { limitFailures, limitLines } from '../../../src/platform/line-limit.ts';
 
 const minuteMs = 60_000;
 
@@ -53,4 +53,21 @@ test('more than one line in a minute is written, where the limit allows', () => 
     [5, 3],
     [6, 1],
   ]);
+});
+
+test('a failure that repeats is logged once a minute, and another reason at once', () => {
+  const reasons: string[] = [];
+  const log = limitFailures((error) => reasons.push((error as Error).message));
+  for (let number = 1; number <= 100; number += 1) {
+    log(new Error('refused'));
+    log(new Error('full'));
+  }
+  expect(reasons).toEqual(['refused', 'full']);
+
+  mock.timers.tick(minuteMs);
+  expect(reasons).toHaveLength(2);
+  log(new Error('full'));
+  log(new Error('full'));
+
+  expect(reasons).toEqual(['refused', 'full', 'full']);
 });

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import type { EventBus } from '../../../src/contract/event-bus.ts';
+import { exitWithParent } from '../../../src/main/local/exit-with-parent.ts';
+import { choosePorts } from '../../../src/main/local/free-port.ts';
+import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
+import { natsProcess } from '../../../src/main/local/nats.ts';
+import { stoppableProcess } from '../../../src/main/prove/stoppable-process.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const host = '127.0.0.1';
+const reason = 'nats-server answers, but has no JetStream: turn JetStream on';
+const ignore = (): undefined => undefined;
+const lines: string[] = [];
+let bus: EventBus;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-no-jetstream-'));
+  const program = await findOrInstallNatsServer({ report: ignore, signal: new AbortController().signal });
+  const [port = 0] = await choosePorts([{ setting: 'a free port', host, port: 0 }]);
+  const server = await stoppableProcess(
+    {
+      ...natsProcess({ program, folder, port, password: '', marker: {} }),
+      ...exitWithParent('SIGTERM', program, ['--addr', host, '--port', `${port}`]),
+    },
+    { logFolder: folder, warn: ignore },
+  );
+  await server.start();
+  const logger = pino({}, { write: (line) => void lines.push(line) });
+  bus = openEventBus({ url: `nats://${host}:${port}`, name: 'test', logger });
+  stop = async () => {
+    await bus.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  };
+  await waitUntil('it is connected', bus.isConnected);
+});
+afterAll(() => stop());
+
+test('publishing to a broker without JetStream fails with a message that says what to do', async () => {
+  const message = {
+    subject: 'orders.sandbox.mer_1.order.created',
+    id: 'evt_1',
+    headers: {},
+    body: Buffer.from('x'),
+  };
+
+  await expect(bus.publish([message])).rejects.toThrow(reason);
+});
+
+test('a consumer at a broker without JetStream logs what to do, and tries again', async () => {
+  const stopped = new AbortController();
+  const inbox = bus.eventConsumer({ name: 'test', ackWaitMs: 30_000 }).listen(stopped.signal);
+
+  await waitUntil('it has logged the reason', () => lines.some((line) => line.includes(reason)));
+
+  expect(inbox.isOpen()).toBe(false);
+  stopped.abort();
+});
