@@ -8,7 +8,7 @@ import { httpProblemOf } from './http-problem.ts';
 import type { MeasureRequests } from './http-metrics.ts';
 import type { HttpProblem } from './http-problem.ts';
 import { httpTimeoutsMs } from './http-timeouts.ts';
-import { answerClientError, answerEveryRequest, limitRefusals } from './raw-http.ts';
+import { answerClientError, answerEveryRequest, limitRefusedRequests } from './raw-http.ts';
 import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
 import { schemaCompilers } from './schema-compilers.ts';
@@ -108,5 +108,5 @@ const rawRepliesOf = ({
   headers,
   newRequestId,
   logger,
-  logRefused: limitRefusals(logger),
+  logRefused: limitRefusedRequests(logger),
 });

@@ -15,7 +15,7 @@ export interface RawReplyOptions {
   readonly logRefused: LogLimited<object>;
 }
 
-export const limitRefusals = (logger: Logger): LogLimited<object> =>
+export const limitRefusedRequests = (logger: Logger): LogLimited<object> =>
   limitLines((facts: object, count) => logger.info({ ...facts, count }, 'not a valid HTTP request'));
 
 const jsonType = 'application/json; charset=utf-8';

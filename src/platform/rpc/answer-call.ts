@@ -29,7 +29,7 @@ interface RefusedCall {
 }
 
 /** Logs refused calls of a flood. A line for each of them would cost more than the refusal, and hide all other lines. */
-export const limitRefusals = (logger: Logger): LogLimited<RefusedCall> =>
+export const limitRefusedCalls = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
 
 /** Enough to find the calls of one merchant's mistakes, and those with which an outage began. */
@@ -39,7 +39,7 @@ const failedLinesPerMinute = 20;
  * Logs calls that failed for an expected reason. A stranger can cause these through a process, such as with invalid API keys, and an
  * outage of the database fails all calls.
  */
-export const limitFailures = (logger: Logger): LogLimited<RefusedCall> =>
+export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => {
     logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
   }, failedLinesPerMinute);

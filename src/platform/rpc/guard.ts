@@ -4,8 +4,8 @@ import {
   abortError,
   answerCall,
   explainFailure,
-  limitFailures,
-  limitRefusals,
+  limitFailedCalls,
+  limitRefusedCalls,
   logCall,
   unlessAborted,
 } from './answer-call.ts';
@@ -38,8 +38,8 @@ export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFai
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
   const guarding = {
     ...options,
-    logRefused: limitRefusals(options.logger),
-    logFailed: limitFailures(options.logger),
+    logRefused: limitRefusedCalls(options.logger),
+    logFailed: limitFailedCalls(options.logger),
   };
   const methods = Object.entries(spec.methods).map(([name, method]) => {
     return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
