@@ -63,6 +63,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       `To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id>`,
       'If you know that these accounts took no payment in the lost time: gatehouse restore accept --accounts --despite-unaccepted --reason <text>',
     ].join('\n'),
+    NOT_RECOVERING: 'To see which decisions the recovery waits for: gatehouse restore status',
     MERCHANT_NOT_LOST: 'To list merchants: gatehouse merchant list',
     USER_NOT_FOUND: [
       `To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,

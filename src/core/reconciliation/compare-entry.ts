@@ -275,4 +275,4 @@ function compareStatus(
 const showCommand = ({ merchantId, paymentAttemptId }: KnownMoney): string =>
   paymentAttemptId === null
     ? ''
-    : `See: payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;
+    : `See: gatehouse payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;

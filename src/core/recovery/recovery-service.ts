@@ -189,7 +189,7 @@ const problems = {
 
 function acceptRefused(refusal: AcceptRefusal): Error {
   if (typeof refusal === 'string')
-    return rpcError('NOT_RECOVERING', 'the recovery does not wait for this decision; read its state again');
+    return rpcError('NOT_RECOVERING', 'the recovery does not wait for this decision');
   const names = refusal.unaccepted
     .slice(0, shownAccounts)
     .map(
