@@ -49,6 +49,11 @@ export interface CallbackAppOptions {
   readonly isDraining: () => boolean;
 }
 
+/** Core did not take a callback that only hastens a query. */
+class UnheardHint extends Error {
+  override readonly name = 'UnheardHint';
+}
+
 /** Larger than any genuine callback. */
 const bodyLimit = 64 * 1024;
 
@@ -82,8 +87,20 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
-    if (status >= 500)
-      logger.error({ err: error, request_id: request.id }, 'a callback could not be handled');
+    const facts = { err: error, request_id: request.id };
+    if (error instanceof UnheardHint)
+      logger.warn(
+        facts,
+        'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
+          'Find the cause with: gatehouse doctor',
+      );
+    else if (error instanceof ConnectError)
+      logger.error(
+        facts,
+        'core did not store the confirmation of a payment, and the wallet was answered 503. Find the cause with `gatehouse doctor`. If the wallet does not ' +
+          'repeat the confirmation, compare its portal or statement with: gatehouse payment payer-started',
+      );
+    else if (status >= 500) logger.error(facts, 'a callback could not be handled');
     return reply.code(status).send();
   });
   app.get('/healthz', () => ({ status: 'ok' }));
@@ -140,14 +157,15 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       else await strayPayments.hastenReversal({ ...news, reversalId: id });
     } catch (error) {
       // If core does not know the id, the wallet need not repeat the callback. After any other error it should.
-      if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+      if (!(error instanceof ConnectError)) throw error;
+      if (error.code !== Code.NotFound) throw new UnheardHint(error.message, { cause: error });
     }
   };
   return app;
 }
 
 function statusOf(error: unknown): number {
-  if (error instanceof ConnectError) return 503;
+  if (error instanceof ConnectError || error instanceof UnheardHint) return 503;
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
 }

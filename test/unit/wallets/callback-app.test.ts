@@ -2,9 +2,13 @@ import { mock } from 'node:test';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { buildCallbackApp } from '../../../src/wallets/callback-app.ts';
-import type { CallbackAppOptions } from '../../../src/wallets/callback-app.ts';
+import type { CallbackAppOptions, CallbackWallet } from '../../../src/wallets/callback-app.ts';
+import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
@@ -52,5 +56,57 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
     { ...invalid, count: 1 },
     { ...refused, count: 49 },
     { ...invalid, count: 19 },
+  ]);
+});
+
+test('a callback that core does not take is answered 503, and a warning says that no payment is lost', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
+  const merchantId = 'mer_01m7xpezd5eza9vfaxreydn4e9';
+  const attemptId = 'pat_01m7xpezgke04r7skj5rcme9ye';
+  const at = new Date();
+  const exchange = {
+    ...{ purpose: 'callback' as const, method: 'POST', url: '/', startedAt: at, endedAt: at },
+    ...{ requestHeaders: {}, requestBody: '', responseHeaders: {}, responseBody: '' },
+  };
+  const unavailable = createRouterTransport(({ service }) => {
+    service(PaymentAttemptService, {
+      hastenPaymentAttempt: () => {
+        throw new ConnectError('the database does not answer', Code.Unavailable);
+      },
+    });
+  });
+  const connector: Pick<WalletConnector, 'parseCallback'> = {
+    parseCallback: () => ({ exchange, claim: 'completed', lookNow: true, reply: { status: 200, body: '' } }),
+  };
+  const wallet: CallbackWallet = {
+    ...{ name: 'walleta-sandbox', sources: [], apiKey: undefined, payerStarted: undefined, tokens },
+    connector: connector as WalletConnector,
+  };
+  const app = buildCallbackApp({
+    ...core,
+    payments: createClient(PaymentAttemptService, unavailable),
+    wallets: [wallet],
+    trustedProxies: [],
+    logger: createLogger(
+      { process: 'wallets', instance: 'wallets', level: 'info' },
+      { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+    now: () => new Date(),
+    newRequestId: () => 'req_1',
+    isDraining: () => false,
+  });
+
+  const url = `/callbacks/walleta-sandbox/${attemptId}/${tokens.make(merchantId, attemptId)}`;
+  const { statusCode } = await app.inject({ method: 'POST', url });
+  await app.close();
+
+  expect(statusCode).toBe(503);
+  expect(lines).toMatchObject([
+    {
+      level: 'warn',
+      msg: expect.stringMatching(/No payment is lost.+gatehouse doctor$/),
+      request_id: 'req_1',
+    },
   ]);
 });
