@@ -1,5 +1,6 @@
 import type { ConnectError } from '@connectrpc/connect';
 import { rpcError } from '../rpc/rpc-error.ts';
+import { isReadOnlyRefusal } from './read-only-connections.ts';
 
 /** Node's error codes for a connection that failed or was lost. */
 const connectionErrors = new Set([
@@ -15,9 +16,9 @@ const connectionErrors = new Set([
 /**
  * SQLSTATEs (PostgreSQL, appendix A) after which a retry may succeed: 08 connection exceptions,
  * 53 insufficient resources, 57 operator intervention (a shutdown, a statement timeout), 40 rolled back, 55P03 lock not available,
- * 25P03 transaction idle for too long, 25006 read-only, such as a standby or a server whose disk is full.
+ * 25P03 transaction idle for too long. Refusals of a read-only server count too, such as a standby or a server whose disk is full.
  */
-const passing = /^(08|53|57|40)...$|^55P03$|^25P03$|^25006$/;
+const passing = /^(08|53|57|40)...$|^55P03$|^25P03$/;
 
 /** Messages of such errors of pg and its pool, which have no code. */
 const passingMessages =
@@ -29,7 +30,9 @@ function* causes(error: unknown): Iterable<Error & { readonly code?: unknown }> 
 
 /** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  for (const { code, message } of causes(error)) {
+  for (const cause of causes(error)) {
+    const { code, message } = cause;
+    if (isReadOnlyRefusal(cause)) return true;
     if (typeof code === 'string' && (connectionErrors.has(code) || passing.test(code))) return true;
     if (passingMessages.test(message)) return true;
   }

@@ -37,18 +37,19 @@ export const toleratedSilenceMs = 10_000;
 
 /** Watches a pool. It acquires a connection once a second, so that it also detects the state of an idle pool. */
 export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): PoolWatch {
-  const open = new Set<PoolClient>();
+  // A released connection that ends is no longer the pool's, although it is reported as removed only later.
+  const held = new Set<PoolClient>();
   let givenAtMs = nowMs();
   let isTaking = false;
   let wasGiving = true;
-  pool.on('connect', (client) => void open.add(client));
-  pool.on('remove', (client) => void open.delete(client));
-  pool.on('acquire', () => {
+  pool.on('release', (_error, client) => void held.delete(client));
+  pool.on('acquire', (client) => {
+    held.add(client);
     givenAtMs = nowMs();
   });
 
   const state = (): PoolState => {
-    const ended = [...open].filter(({ connection }) => connection.stream.destroyed).length;
+    const ended = [...held].filter(({ connection }) => connection.stream.destroyed).length;
     return {
       size: pool.options.max,
       inUse: Math.max(0, pool.totalCount - pool.idleCount - ended),
