@@ -17,6 +17,7 @@ import { readUnsettled } from '../payments/settlements/unsettled.sql.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
+import { isTableMissing } from '../../platform/database/explain-error.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
@@ -73,9 +74,14 @@ async function within(
   try {
     return await pTimeout(check(), { milliseconds: checkTimeoutMs, fallback: late });
   } catch (error) {
-    const message = error instanceof Error ? error.message : 'the check failed';
-    return unchecked(subject, CheckFinding.ERROR, { facts: { case: 'error', value: message } });
+    return unchecked(subject, CheckFinding.ERROR, { facts: { case: 'error', value: errorText(error) } });
   }
+}
+
+/** The database check says what to do about a missing table. */
+function errorText(error: unknown): string {
+  if (isTableMissing(error)) return 'a table of Gatehouse is missing in this database';
+  return error instanceof Error ? error.message : 'the check failed';
 }
 
 interface DatabaseSettings {
@@ -89,6 +95,8 @@ interface DatabaseSettings {
   readonly waiting: boolean;
   /** A failed statement, or the row that it concerns, would be in PostgreSQL's log. */
   readonly logsValues: boolean;
+  /** The database has no tables of Gatehouse, such as after it was dropped and created again while core runs. */
+  readonly empty: boolean;
 }
 
 async function checkDatabase({ database }: ChecksParts): Promise<Check> {
@@ -102,11 +110,17 @@ select current_setting('server_version') as version, current_setting('fsync') as
     where datname = current_database() and wait_event in ('relation', 'tuple', 'transactionid', 'SyncRep')
       and clock_timestamp() - query_start > interval '2 seconds'
   ) as waiting,
+  to_regclass('core.orders') is null as empty,
   current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
     or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
   });
   const [row] = rows;
   if (row === undefined) throw new Error('the database returned no row');
+  if (row.empty)
+    throw new Error(
+      'this database has no tables of Gatehouse. If GATEHOUSE_DATABASE_URL names the right one, its data is lost: ' +
+        'stop Gatehouse and restore a backup (docs/operating/backup.md)',
+    );
   const { version, fsync, commit } = row;
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
   const facts = { facts: { case: 'database', value } } as const;

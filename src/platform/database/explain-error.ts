@@ -45,6 +45,12 @@ export function isLockTimeout(error: unknown): boolean {
   return false;
 }
 
+/** Whether a statement names a table or schema that does not exist: SQLSTATEs 42P01 and 3F000. */
+export function isTableMissing(error: unknown): boolean {
+  for (const { code } of causes(error)) if (code === '42P01' || code === '3F000') return true;
+  return false;
+}
+
 /** Whether a statement was rejected because of its data: SQLSTATE classes 22 (data exception) and 23 (constraint violation). */
 export function isDataRefused(error: unknown): boolean {
   for (const { code } of causes(error)) if (typeof code === 'string' && /^2[23]...$/.test(code)) return true;
