@@ -66,8 +66,8 @@ test('a page answers GET requests to its path, and no other request', async () =
   expect(answers).toEqual([
     [200, 'hello'],
     [200, 'hello'],
-    [404, ''],
-    [404, ''],
+    [404, expect.stringContaining('the server does not implement the method /hello')],
+    [404, expect.stringContaining('the server does not implement the method /')],
   ]);
 });
 
