@@ -145,12 +145,13 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'continue an earlier list, with the same filters');
 
-const both = 'both environments';
+/** For lists without a filter, which are named only when they are empty: there is no key in either environment. */
+const either = 'either environment';
 
 /** The name of an environment in commands: sandbox, production. */
 export const environmentWord = (environment: Environment): string =>
-  wordOf(EnvironmentSchema, environment) ?? both;
+  wordOf(EnvironmentSchema, environment) ?? either;
 
 /** The name of an environment in output, in capitals so that readers notice it: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
-  wordOf(EnvironmentSchema, environment)?.toUpperCase() ?? both;
+  wordOf(EnvironmentSchema, environment)?.toUpperCase() ?? either;

@@ -84,6 +84,8 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
     PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id>`,
     STRAY_PAYMENT_NOT_FOUND: `To list stray payments: gatehouse payment strays`,
+    PAYER_PAYMENT_NOT_FOUND: `To list payer-started payments: gatehouse payment payer-started`,
+    WALLET_ACCOUNT_NOT_FOUND: `To list the merchant's wallets and accounts: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
     REFUND_NOT_FOUND: [
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
       `To list refunds: gatehouse refund list --merchant <merchant_id>`,

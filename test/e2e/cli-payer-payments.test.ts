@@ -68,7 +68,11 @@ describe('payment payer-started and payment confirm', () => {
   });
 
   test.each<[readonly string[], number, string]>([
-    [['confirm', 'ppm_00000000000000000000000000'], 3, 'there is no payer-started payment ppm_'],
+    [
+      ['confirm', 'ppm_00000000000000000000000000'],
+      3,
+      'there is no payer-started payment ppm_00000000000000000000000000\nto list payer-started payments: gatehouse payment payer-started',
+    ],
     [['confirm', 'ord_00000000000000000000000000'], 2, 'payer_payment_id'],
     [['confirm'], 2, "missing required argument 'payer_payment_id'"],
     [['payer-started', '--status', 'lost'], 2, 'abandoned'],

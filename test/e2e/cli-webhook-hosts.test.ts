@@ -162,7 +162,7 @@ describe('webhook hosts, pause and resume', () => {
     const { exitCode, stdout } = await desk.cli.run('webhook', 'hosts', nobody('mer'));
 
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^There are no hosts in both environments of merchant mer_\w+$/m);
+    expect(stdout).toMatch(/^There are no hosts in either environment of merchant mer_\w+$/m);
   });
 });
 
