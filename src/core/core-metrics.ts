@@ -30,5 +30,5 @@ export function addCoreMetrics(
   addRecoveryMetrics(metrics, { database, gate });
   addMoneyMetrics(metrics, { database, wallets, now });
   addSealMetrics(metrics, database);
-  addRelayMetrics(metrics, { database, stream: bus.stream, now });
+  addRelayMetrics(metrics, { database, stream: bus.stream });
 }

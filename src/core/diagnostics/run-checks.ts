@@ -177,10 +177,10 @@ async function checkEventOrder({ database }: ChecksParts): Promise<Check> {
     : good(CheckSubject.EVENT_ORDER);
 }
 
-async function checkRelay({ database, stream, now }: ChecksParts): Promise<Check> {
-  const { waiting, oldestAt } = await readRelayLag(database, stream);
-  const lagMs = oldestAt === undefined ? 0 : Math.max(0, now().getTime() - oldestAt.getTime());
-  const value = create(EventRelayFactsSchema, { waitingCount: BigInt(waiting), lag: durationFromMs(lagMs) });
+async function checkRelay({ database, stream }: ChecksParts): Promise<Check> {
+  const { waiting, lagMs } = await readRelayLag(database, stream);
+  const lag = durationFromMs(Math.round(lagMs));
+  const value = create(EventRelayFactsSchema, { waitingCount: BigInt(waiting), lag });
   const facts = { facts: { case: 'eventRelay', value } } as const;
   return lagMs <= toleratedRelayLagMs
     ? good(CheckSubject.EVENT_RELAY, facts)

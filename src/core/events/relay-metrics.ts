@@ -6,11 +6,10 @@ import { readRelayLag } from './relay-lag.ts';
 export interface RelayMetricsParts {
   readonly database: Database;
   readonly stream: string;
-  readonly now: () => Date;
 }
 
 /** Adds metrics of the broker's lag behind the database. All cores show the same values, because only one of them relays. */
-export function addRelayMetrics(metrics: Metrics, { database, stream, now }: RelayMetricsParts): void {
+export function addRelayMetrics(metrics: Metrics, { database, stream }: RelayMetricsParts): void {
   metrics.addReading('event relay', (registry) => {
     const registers = [registry];
     const waiting = new Gauge({
@@ -24,9 +23,9 @@ export function addRelayMetrics(metrics: Metrics, { database, stream, now }: Rel
       registers,
     });
     return async () => {
-      const { waiting: count, oldestAt } = await readRelayLag(database, stream);
+      const { waiting: count, lagMs } = await readRelayLag(database, stream);
       waiting.set(count);
-      lag.set(oldestAt === undefined ? 0 : Math.max(0, (now().getTime() - oldestAt.getTime()) / 1000));
+      lag.set(lagMs / 1000);
     };
   });
 }

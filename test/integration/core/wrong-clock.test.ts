@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DescService } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -12,10 +14,11 @@ import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
 import type { Role } from '../../../src/contract/roles.ts';
 import { storedId } from '../../support/ids.ts';
-import { directPayment } from '../../support/order-requests.ts';
+import { directPayment, registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
+import { beginLateEvent } from './late-event.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
@@ -73,6 +76,23 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
   test('really has such a clock', () => {
     const said = Date.parse(String(core.ready['time']));
     expect(Math.abs(said - Date.now() - shiftMs)).toBeLessThan(hourMs / 2);
+  });
+
+  test('reports for how long events have waited by the clock of the database', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const open = await beginLateEvent(stack.databaseUrl);
+    try {
+      await orders.registerOrder(registration({ merchantId, orderNumber: 'C-waits' }));
+      const { checks } = await clientOf(DiagnosticsService, 'operator').diagnose({});
+
+      const facts = checks.find(({ subject }) => subject === CheckSubject.EVENT_RELAY)?.facts;
+      const lag = facts?.case === 'eventRelay' ? facts.value.lag : undefined;
+      const lagMs = lag === undefined ? 0 : durationMs(lag);
+      expect(lagMs).toBeGreaterThan(0);
+      expect(lagMs).toBeLessThan(hourMs / 2);
+    } finally {
+      await open.end();
+    }
   });
 
   test('starts payments that are due at once, with a full session and a prompt of three minutes', async () => {
