@@ -19,11 +19,10 @@ const core = {} as Pick<
   'payments' | 'strayPayments' | 'refunds' | 'payerPayments'
 > as CallbackAppOptions;
 
-test('refused callbacks share a log line a minute, and so do invalid requests', async () => {
+function loggedApp(own: Partial<CallbackAppOptions>) {
   const lines: Record<string, unknown>[] = [];
   const app = buildCallbackApp({
     ...core,
-    wallets: [],
     trustedProxies: [],
     logger: createLogger(
       { process: 'wallets', instance: 'wallets', level: 'info' },
@@ -32,7 +31,13 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
     now: () => new Date(),
     newRequestId: () => 'req_1',
     isDraining: () => false,
+    ...own,
   });
+  return { app, lines };
+}
+
+test('refused callbacks share a log line a minute, and so do invalid requests', async () => {
+  const { app, lines } = loggedApp({ wallets: [] });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   const sendInvalid = () =>
@@ -60,7 +65,6 @@ test('refused callbacks share a log line a minute, and so do invalid requests', 
 });
 
 test('a callback that core does not take is answered 503, and a warning says that no payment is lost', async () => {
-  const lines: Record<string, unknown>[] = [];
   const tokens = createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox');
   const merchantId = 'mer_01m7xpezd5eza9vfaxreydn4e9';
   const attemptId = 'pat_01m7xpezgke04r7skj5rcme9ye';
@@ -83,18 +87,9 @@ test('a callback that core does not take is answered 503, and a warning says tha
     ...{ name: 'walleta-sandbox', sources: [], apiKey: undefined, payerStarted: undefined, tokens },
     connector: connector as WalletConnector,
   };
-  const app = buildCallbackApp({
-    ...core,
+  const { app, lines } = loggedApp({
     payments: createClient(PaymentAttemptService, unavailable),
     wallets: [wallet],
-    trustedProxies: [],
-    logger: createLogger(
-      { process: 'wallets', instance: 'wallets', level: 'info' },
-      { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
-    ),
-    now: () => new Date(),
-    newRequestId: () => 'req_1',
-    isDraining: () => false,
   });
 
   const url = `/callbacks/walleta-sandbox/${attemptId}/${tokens.make(merchantId, attemptId)}`;
