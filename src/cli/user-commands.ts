@@ -108,9 +108,11 @@ export function addUserCommands(
       const howToName = `gatehouse user remove ${email} --merchant <merchant_id>`;
       const merchantId = await merchantIdOf(options, find, howToName);
       return run(async ({ accounts }) => {
-        await accounts.removeMembership({ email, merchantId });
-        const from = merchantId === '' ? 'the invited operators' : merchantId;
-        return { json: { email, merchant_id: merchantId }, text: `${email} is removed from ${from}.` };
+        const { wasAbsent } = await accounts.removeMembership({ email, merchantId });
+        return {
+          json: { email, merchant_id: merchantId, was_absent: wasAbsent },
+          text: wasAbsent ? absentText(email, merchantId) : removedText(email, merchantId),
+        };
       });
     });
 
@@ -121,6 +123,16 @@ export function addUserCommands(
   });
   addSwitch(user, run, { name: 'enable', description: 'enable a disabled account', isDisabled: false });
 }
+
+const removedText = (email: string, merchantId: string): string =>
+  `${email} is removed from ${merchantId === '' ? 'the invited operators' : merchantId}.`;
+
+/** A typing mistake must not look like a removal: the person would keep access. */
+const absentText = (email: string, merchantId: string): string =>
+  merchantId === ''
+    ? `Nothing changed: ${email} is not invited as an operator. To see who is: gatehouse user list\n` +
+      `To end the access of an operator: gatehouse user disable ${email}`
+    : `Nothing changed: ${email} is not a user of ${merchantId}, and not invited. To see who is: gatehouse user list --merchant ${merchantId}`;
 
 const codesOption = (): Option =>
   new Option(
@@ -180,8 +192,11 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
     .addOption(codesOption())
     .action((email: string, options: { removeTotp: boolean }) =>
       run(async ({ accounts }) => {
-        await accounts.rejectAccountHelp({ email, help: helpOf(options) });
-        return { json: { email }, text: `The request for ${email} is withdrawn.` };
+        const { wasAbsent } = await accounts.rejectAccountHelp({ email, help: helpOf(options) });
+        const text = wasAbsent
+          ? `Nothing changed: there is no such request for ${email}. To list open requests: gatehouse user requests`
+          : `The request for ${email} is withdrawn.`;
+        return { json: { email, was_absent: wasAbsent }, text };
       }),
     );
 

@@ -87,7 +87,8 @@ describe('user reset, remove-totp, approve and reject', () => {
     const approved = await cli.json('user', 'approve', 'lost@shop.example');
     expect(approved['link']).toMatch(/^https:\/\/pay\.example\/reset\/[\w-]{43}$/);
     await cli.json('user', 'reset', 'lost@shop.example');
-    await cli.json('user', 'reject', 'lost@shop.example');
+    expect(await cli.json('user', 'reject', 'lost@shop.example')).toMatchObject({ was_absent: false });
+    expect((await cli.run('user', 'reject', 'lost@shop.example')).stdout).toContain('Nothing changed');
     expect((await cli.json('user', 'help-list'))['requests']).toEqual([]);
     expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no second factor');
   });
@@ -118,7 +119,15 @@ describe('user list, disable, enable and remove', () => {
     expect(await cli.json('user', 'enable', 'first@shop.example')).toMatchObject({ is_disabled: false });
 
     for (const email of ['first@shop.example', 'third@shop.example'])
-      await cli.json('user', 'remove', email, '--merchant', merchant);
+      expect(await cli.json('user', 'remove', email, '--merchant', merchant)).toMatchObject({
+        was_absent: false,
+      });
+    expect((await cli.run('user', 'remove', 'tihrd@shop.example', '--merchant', merchant)).stdout).toContain(
+      `Nothing changed: tihrd@shop.example is not a user of ${merchant}, and not invited.`,
+    );
+    expect((await cli.run('user', 'remove', 'tihrd@shop.example', '--operator')).stdout).toContain(
+      'gatehouse user disable tihrd@shop.example',
+    );
     const last = await cli.run('user', 'remove', 'second@shop.example', '--merchant', merchant);
     expect(last.exitCode).toBe(4);
     expect(last.stderr).toContain('--role owner');

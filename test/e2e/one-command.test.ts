@@ -341,14 +341,24 @@ describe('the one command, used, killed and started again', () => {
   test('stops what it has started when it is interrupted while core is starting', () =>
     expectInterruption(start({ dataFolder }), 'core'));
 
-  test('refuses to start when its secrets are gone, and when its database does not start', async () => {
+  test('refuses to start when its secrets or its database are gone, and when its database does not start', async () => {
     const secrets = join(dataFolder, 'secrets.json');
     await rename(secrets, `${secrets}.away`);
     await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
     await rename(`${secrets}.away`, secrets);
 
+    const postgres = join(dataFolder, 'postgres');
+    await rename(postgres, `${postgres}.away`);
+    await expectRefusal(
+      start({ dataFolder }),
+      `its database ${postgres} does not exist. Put it back`,
+      'restore a backup: docs/operating/backup.md',
+    );
+    expect(existsSync(postgres)).toBe(false);
+    await rename(`${postgres}.away`, postgres);
+
     // The message contains the end of the database's log.
-    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
+    await writeFile(join(postgres, 'PG_VERSION'), '12\n');
     await expectRefusal(
       start({ dataFolder }),
       'postgres did not start',

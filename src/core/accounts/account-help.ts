@@ -143,22 +143,23 @@ export async function approveHelp(
   });
 }
 
-/** Withdraws a request of any operator. Errors: PERMISSION_DENIED NOT_AN_OPERATOR. */
+/** Withdraws a request of any operator. Returns whether there was one. Errors: PERMISSION_DENIED NOT_AN_OPERATOR. */
 export async function rejectHelp(
   { database, newId, now }: AccountParts,
   email: EmailAddress,
   kind: HelpKind,
   helper: Helper,
-): Promise<void> {
-  await database.fork().transactional(async (em) => {
+): Promise<boolean> {
+  return database.fork().transactional(async (em) => {
     await requireOperator(em, helper);
     const user = await lockUserByEmail(em, email.key);
-    if (user === undefined) return;
-    if ((await em.nativeDelete(AccountHelpRow, { userId: user.id, kind })) === 0) return;
+    if (user === undefined) return false;
+    if ((await em.nativeDelete(AccountHelpRow, { userId: user.id, kind })) === 0) return false;
     await recordUserAudit(em, newId, now(), helper.by, user, {
       action: 'user.reject_help',
       details: { help: kind },
     });
+    return true;
   });
 }
 

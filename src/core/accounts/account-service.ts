@@ -101,8 +101,7 @@ export function accountService(parts: AccountParts): RpcService {
       },
       async rejectAccountHelp(request, context) {
         const { email, kind } = parseHelp(request);
-        await rejectHelp(parts, email, kind, helperOf(context));
-        return {};
+        return { wasAbsent: !(await rejectHelp(parts, email, kind, helperOf(context))) };
       },
       async listAccountHelp() {
         const requests = await listHelp(parts);
@@ -221,8 +220,7 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: request.merchantId });
-        await removeMembership(parts, merchantId, email.key, actorOf(context));
-        return {};
+        return { wasAbsent: !(await removeMembership(parts, merchantId, email.key, actorOf(context))) };
       },
       async setUserDisabled({ email: text, isDisabled }, context) {
         const email = valuesOrThrow(parseEmail(text));

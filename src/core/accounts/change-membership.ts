@@ -58,19 +58,20 @@ export async function changeMembership(
 
 /**
  * Removes the user with this address from a merchant, and revokes invitations of the address to it. Without a merchant,
- * it revokes an operator's invitation. Errors: FAILED_PRECONDITION LAST_OWNER.
+ * it revokes an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
   { database, newId, now }: Parts,
   merchantId: PublicId<'mer'> | undefined,
   emailKey: string,
   by: Actor,
-): Promise<void> {
-  await database.fork().transactional(async (em) => {
+): Promise<boolean> {
+  return database.fork().transactional(async (em) => {
     const at = now();
     const stored = merchantId === undefined ? null : storedId('mer', merchantId);
     const invitation = { kind: 'INVITATION', emailKey, merchantId: stored } as const;
-    if ((await em.nativeDelete(AccountLinkRow, invitation)) > 0) {
+    const wasInvited = (await em.nativeDelete(AccountLinkRow, invitation)) > 0;
+    if (wasInvited) {
       const details = { email: emailKey };
       recordAudit(em, newId, at, by, {
         action: 'user.take_invitation_back',
@@ -80,10 +81,10 @@ export async function removeMembership(
       });
     }
     const user = await em.findOne(UserRow, { emailKey });
-    if (user === null || merchantId === undefined) return;
+    if (user === null || merchantId === undefined) return wasInvited;
     const owners = await lockOwners(em, merchantId);
     const membership = await lockMembership(em, merchantId, user.id);
-    if (membership === null) return;
+    if (membership === null) return wasInvited;
     if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
     em.remove(membership);
     recordAudit(em, newId, at, by, {
@@ -92,6 +93,7 @@ export async function removeMembership(
       targetId: publicId('usr', user.id),
       details: { email: user.email, role: membership.role },
     });
+    return true;
   });
 }
 

@@ -232,23 +232,22 @@ async function checkUnsettled({ database }: ChecksParts): Promise<Check> {
 }
 
 /** Only the last week: older ones were seen, or will not be. */
-async function checkReconciliations({ database, now }: ChecksParts): Promise<Check> {
+async function checkReconciliations({ database }: ChecksParts): Promise<Check> {
   const [row] = await runStatement<{ differing: string; failed: string; late: string; done: string }>(
     database.pool,
     {
       text: `
 select count(*) filter (where status = 'COMPLETED' and differences > 0)::text as differing,
   count(*) filter (where status = 'FAILED')::text as failed,
-  count(*) filter (where status in ('WAITING', 'RUNNING') and created_at < $1::timestamptz - interval '1 hour')::text as late,
+  count(*) filter (where status in ('WAITING', 'RUNNING') and created_at < now() - interval '1 hour')::text as late,
   count(*) filter (where status = 'COMPLETED')::text as done
 from (
   select distinct on (wallet, environment, day) status, differences, created_at from core.reconciliations
-  where created_at > $1::timestamptz - interval '7 days'
+  where created_at > now() - interval '7 days'
     -- A running day is compared before the wallet has written everything.
-    and not (started_by = 'core' and day >= ($1::timestamptz at time zone 'UTC')::date)
+    and not (started_by = 'core' and day >= (now() at time zone 'UTC')::date)
   order by wallet, environment, day, id desc
 ) latest`,
-      values: [now()],
     },
   );
   const value = create(ReconciliationFactsSchema, {

@@ -62,6 +62,7 @@ export interface Gatehouse {
 }
 
 const leftoversDeadlineMs = 10_000;
+const demoFile = 'demo.json';
 
 async function makeDataFolder(path: string): Promise<string> {
   const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
@@ -94,6 +95,20 @@ async function findHome(config: LocalSettings, dataFolder: string, report: (line
   return findPostgresHome({ dataFolder, native: installedPostgres(), shared: sharedFolder, report });
 }
 
+/**
+ * The end of every start writes `demo.json`. An empty database beside it would look like a working gateway that has lost every order.
+ * @throws StartError
+ */
+function refuseToReplace(postgresData: string, dataFolder: string): void {
+  if (!existsSync(join(dataFolder, demoFile))) return;
+  throw new StartError(
+    `Gatehouse has run with ${dataFolder}, but its database ${postgresData} does not exist. Put it back, for example by mounting its disk.\n` +
+      'If it is lost, restore a backup: docs/operating/backup.md\n' +
+      'If the database runs elsewhere, name it: GATEHOUSE_DATABASE_URL=postgres://… npm start\n' +
+      `To start over without any of the data, remove the folder ${dataFolder}.`,
+  );
+}
+
 async function seed(
   dataFolder: string,
   secrets: Secrets,
@@ -107,7 +122,7 @@ async function seed(
   const dashboard = transportOf('dashboard', grpc);
   const webhooks = transportOf('operator', webhooksGrpc);
   try {
-    const text = await readIfThere(join(dataFolder, 'demo.json'));
+    const text = await readIfThere(join(dataFolder, demoFile));
     const kept = readDemoMerchant(text);
     const merchant = await ensureDemoMerchant({ operator, facade, kept, report });
     const sameMerchants = kept?.id === merchant.id ? kept : {};
@@ -156,6 +171,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
     await endLeftovers({ dataFolder, postgresData: home?.data, report, deadlineMs: leftoversDeadlineMs });
     const hasDatabase = home !== undefined && existsSync(home.data);
+    if (home !== undefined && !hasDatabase) refuseToReplace(home.data, dataFolder);
     const secrets = await readOrMakeSecrets(dataFolder, hasDatabase, randomBytes);
     const addresses = await chooseAddresses(config);
     const database = { port: addresses.ports.postgres, password: secrets.database_password };
@@ -213,7 +229,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       users,
       tokens: { operator, writer, reader },
     };
-    await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);
+    await writePrivateFile(join(dataFolder, demoFile), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, isRecovering, stop };
   } catch (error) {
     await stop();

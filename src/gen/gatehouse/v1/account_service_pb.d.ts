@@ -488,6 +488,12 @@ export declare const RejectAccountHelpRequestSchema: GenMessage<RejectAccountHel
  * @generated from message gatehouse.v1.RejectAccountHelpResponse
  */
 export declare type RejectAccountHelpResponse = Message<"gatehouse.v1.RejectAccountHelpResponse"> & {
+  /**
+   * True if there was no such open request, so nothing changed.
+   *
+   * @generated from field: bool was_absent = 1;
+   */
+  wasAbsent: boolean;
 };
 
 /**
@@ -1413,6 +1419,12 @@ export declare const RemoveMembershipRequestSchema: GenMessage<RemoveMembershipR
  * @generated from message gatehouse.v1.RemoveMembershipResponse
  */
 export declare type RemoveMembershipResponse = Message<"gatehouse.v1.RemoveMembershipResponse"> & {
+  /**
+   * True if the merchant had no such user and no such invitation, so nothing changed.
+   *
+   * @generated from field: bool was_absent = 1;
+   */
+  wasAbsent: boolean;
 };
 
 /**
