@@ -253,7 +253,10 @@ const services = [
     tracing,
     logger,
   }),
-  orderStories({ database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, fairly, now }),
+  orderStories({
+    ...{ database, findMerchant, walletStatuses, configuredWallets, wallets, tokens },
+    ...{ gate, claims, fairly, now },
+  }),
   reconciliationService({
     store: reconciliations,
     emailsOf: (actors) => findActorEmails(database.fork(), actors),

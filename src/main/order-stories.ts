@@ -6,6 +6,8 @@ import { createExplainStoredOrder } from '../core/order-story/explain-stored-ord
 import { createReadExplanationRows } from '../core/order-story/explanation-rows.ts';
 import { orderStoryService } from '../core/order-story/order-story-service.ts';
 import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
+import { missingOrder } from '../core/payments/orders/missing-order.ts';
+import type { MissingOrderParts } from '../core/payments/orders/missing-order.ts';
 import type { CheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { createReadWalletStates } from '../core/wallet-status/wallet-states.ts';
 import type { WalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
@@ -19,13 +21,16 @@ export interface OrderStoriesParts {
   readonly configuredWallets: readonly ConfiguredWallet[];
   readonly wallets: readonly Wallet[];
   readonly tokens: CheckoutTokens;
+  readonly gate: MissingOrderParts['gate'];
+  readonly claims: MissingOrderParts['claims'];
   readonly fairly: FairCalls;
   readonly now: () => Date;
 }
 
 /** The stories and explanations of orders, which need facts of many capabilities of core. */
 export function orderStories(parts: OrderStoriesParts): RpcService {
-  const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens, fairly, now } = parts;
+  const { database, findMerchant, walletStatuses, configuredWallets, wallets, tokens } = parts;
+  const { gate, claims, fairly, now } = parts;
   const readWalletStates = createReadWalletStates(walletStatuses, now);
   return orderStoryService({
     readStory: createReadOrderStory(database),
@@ -33,6 +38,7 @@ export function orderStories(parts: OrderStoriesParts): RpcService {
     explain: createExplainStoredOrder({ database, findMerchant, readWalletStates, wallets, now }),
     nameOf: (id) => configuredWallets.find((wallet) => wallet.id === id)?.names.en ?? id,
     openCheckoutUrlOf: tokens.openUrlOf,
+    missingOrder: (name) => missingOrder({ gate, claims }, name),
     fairly,
     now,
   });

@@ -2134,6 +2134,25 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     createRefund: {

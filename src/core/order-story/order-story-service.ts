@@ -1,17 +1,18 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { OrderStoryService } from '../../gen/gatehouse/v1/order_story_service_pb.js';
-import { rpcError } from '../../contract/error-reason.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import { annotate, callerOf } from '../../platform/rpc/call-context.ts';
 import type { FairCalls } from '../../platform/fair-calls.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
-import type { Order } from '../domain/order.ts';
+import type { Environment, Order } from '../domain/order.ts';
 import { apiRequestMessage } from '../rpc/api-request-message.ts';
 import { requireRegistrar } from '../rpc/checkout-url-access.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderKey } from '../rpc/order-key.ts';
+import type { NameInEnvironment } from '../rpc/order-key.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { refundMessage } from '../rpc/refund-message.ts';
 import { settlementMessage } from '../rpc/settlement-message.ts';
@@ -31,6 +32,10 @@ export interface OrderStoryServiceParts {
   readonly openCheckoutUrlOf: (order: Order) => string;
   /** Limits the explanations that are read at a time, by merchant and environment. */
   readonly fairly: FairCalls;
+  /** The error of a name without an order: RECOVERING while a restored gateway may have lost it; otherwise ORDER_NOT_FOUND. */
+  readonly missingOrder: (
+    name: { readonly merchantId: PublicId<'mer'>; readonly environment: Environment } & NameInEnvironment,
+  ) => Promise<Error>;
   readonly now: () => Date;
 }
 
@@ -53,7 +58,7 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
         annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
         if (request.withCheckoutUrl) requireRegistrar(callerOf(context).role);
         const story = await readStory(key);
-        if (story === undefined) throw orderNotFound();
+        if (story === undefined) throw await parts.missingOrder({ ...key, by: 'id', value: key.orderId });
         const { order } = story;
         const at = now();
         return {
@@ -81,8 +86,9 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
         annotate(context, { merchant_id: merchantId });
         // An explanation needs about ten reads, which merchants may request as often as a single one.
         return fairly({ owner: `${environment} ${merchantId}` }, context.signal, async () => {
-          const rows = await parts.readExplanationRows({ merchantId, environment, ...key });
-          if (rows === undefined) throw orderNotFound();
+          const name = { merchantId, environment, ...key };
+          const rows = await parts.readExplanationRows(name);
+          if (rows === undefined) throw await parts.missingOrder(name);
           const { id: orderId, orderNumber } = rows.order;
           annotate(context, { order_id: orderId });
           return { orderId, orderNumber, explanation: await explain(rows) };
@@ -95,8 +101,6 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
     },
   );
 }
-
-const orderNotFound = () => rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
 
 /** The attempt that keeps a PENDING order open, because only its wallet knows the outcome. */
 function undecidedOf({ status, latestAttempt }: Order) {

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
@@ -10,6 +12,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const stack = sharedStack({ cores: 1, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
+const stories = sharedClient(stack, OrderStoryService, 'reader');
 const connection = sharedConnection(() => stack.databaseUrl);
 const holder = sharedConnection(() => stack.databaseUrl);
 let merchantId: string;
@@ -53,7 +56,7 @@ test('no new order is added to a restored database before core has noticed it', 
   expect(repeated).toBe(true);
 });
 
-test('unknown orders wait while the beginning of a recovery takes long', async () => {
+test('unknown orders are neither denied nor explained while the beginning of a recovery takes long', async () => {
   await holder.query('lock table core.refunds in row exclusive mode');
   await setHome('another server');
 
@@ -61,6 +64,13 @@ test('unknown orders wait while the beginning of a recovery takes long', async (
     'an unknown order waits',
     async () => (await failureOf(find('lost'))).reason === 'RECOVERING',
   );
+  const place = { merchantId, environment: Environment.SANDBOX };
+  const key = { case: 'orderNumber', value: 'lost' } as const;
+  const told = [
+    await failureOf(stories.explainOrder({ ...place, key })),
+    await failureOf(stories.getOrderStory({ ...place, orderId: newRandomId('ord', new Date()) })),
+  ];
+  expect(told.map(({ reason }) => reason)).toEqual(['RECOVERING', 'RECOVERING']);
 
   const { rows } = await connection.query('select id from core.recoveries');
   expect(rows).toEqual([]);

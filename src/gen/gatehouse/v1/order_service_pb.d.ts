@@ -1354,7 +1354,9 @@ export declare const WatchOrderEventsResponseSchema: GenMessage<WatchOrderEvents
  * Registers orders, starts their payments, and reads and streams their states and events.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons that the method lists.
- * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request.
+ * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request. RECOVERING means that
+ * the database was restored, and may lack orders that the wallets have charged. It carries google.rpc.RetryInfo: send the same
+ * request again then.
  *
  * @generated from service gatehouse.v1.OrderService
  */
@@ -1365,7 +1367,8 @@ export declare const OrderService: GenService<{
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN when that order is FAILED or EXPIRED, or has
    * other values, which its BadRequest names; NOT_FOUND MERCHANT_NOT_FOUND;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; RESOURCE_EXHAUSTED OVERLOADED;
-   * ALREADY_EXISTS IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request.
+   * ALREADY_EXISTS IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request; UNAVAILABLE RECOVERING for
+   * an unknown order.
    *
    * @generated from rpc gatehouse.v1.OrderService.RegisterOrder
    */
@@ -1390,7 +1393,9 @@ export declare const OrderService: GenService<{
    * amount and currency and no attempt in flight. Repeating the call with the same values returns the first attempt and
    * the current order, without another prompt. On a registered order two calls are the same when their phone and
    * payment_option are equal. Errors: those of RegisterOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
-   * or MONEY_NOT_RETURNED while money of an earlier attempt of the order has not been returned to the payer.
+   * or MONEY_NOT_RETURNED while money of an earlier attempt of the order has not been returned to the payer; RESOURCE_EXHAUSTED
+   * PHONE_BUSY while the phone has another payment to confirm, PHONE_LIMIT when it was asked too often, both with
+   * google.rpc.RetryInfo; UNAVAILABLE RECOVERING for a new attempt.
    *
    * @generated from rpc gatehouse.v1.OrderService.StartDirectPayment
    */
@@ -1413,7 +1418,7 @@ export declare const OrderService: GenService<{
   /**
    * Reads one order of one merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for
    * an order of another merchant or environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that
-   * may not register orders.
+   * may not register orders; UNAVAILABLE RECOVERING instead of ORDER_NOT_FOUND while the order may be a lost one.
    *
    * @generated from rpc gatehouse.v1.OrderService.GetOrder
    */

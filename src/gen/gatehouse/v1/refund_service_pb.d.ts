@@ -944,7 +944,8 @@ export declare const RefundService: GenService<{
    * returns payments only as a whole; NOT_FOUND MERCHANT_NOT_FOUND, ORDER_NOT_FOUND; ALREADY_EXISTS REFUND_NUMBER_TAKEN when
    * the refund_number has other values, which BadRequest names; FAILED_PRECONDITION ORDER_NOT_REFUNDABLE;
    * PERMISSION_DENIED API_KEY_NOT_ALLOWED, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED; ALREADY_EXISTS
-   * IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request.
+   * IDEMPOTENCY_KEY_REUSED when the idempotency_key was used with another request; UNAVAILABLE RECOVERING for a new refund
+   * while the gateway recovers from a restore.
    *
    * @generated from rpc gatehouse.v1.RefundService.CreateRefund
    */

@@ -737,6 +737,8 @@ export declare const TestWebhookEndpointResponseSchema: GenMessage<TestWebhookEn
  * order. Each delivery of an endpoint is also a delivery of WebhookService.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
+ * A method that may fail with MERCHANT_NOT_FOUND asks core for the merchant. It fails with UNAVAILABLE CORE_UNAVAILABLE and
+ * google.rpc.RetryInfo if core does not answer.
  *
  * @generated from service gatehouse.v1.WebhookEndpointService
  */

@@ -2409,6 +2409,8 @@ export declare const ReconcilerFindingCodeSchema: GenEnum<ReconcilerFindingCode>
  * Deliveries wait until a signing secret of their merchant, or of their webhook endpoint, was shown to someone.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
+ * A method that may fail with MERCHANT_NOT_FOUND asks core for the merchant. It fails with UNAVAILABLE CORE_UNAVAILABLE and
+ * google.rpc.RetryInfo if core does not answer.
  *
  * @generated from service gatehouse.v1.WebhookService
  */
@@ -2513,8 +2515,8 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Starts a redelivery: a background job that sends all of a merchant's deliveries since a time again.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION REDELIVERY_RUNNING when another redelivery of
-   * the same merchant and environment is running.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; FAILED_PRECONDITION REDELIVERY_RUNNING when another
+   * redelivery of the same merchant and environment is running.
    *
    * @generated from rpc gatehouse.v1.WebhookService.StartRedelivery
    */

@@ -432,6 +432,8 @@ export const ReconcilerFindingCode = /*@__PURE__*/
  * Deliveries wait until a signing secret of their merchant, or of their webhook endpoint, was shown to someone.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
+ * A method that may fail with MERCHANT_NOT_FOUND asks core for the merchant. It fails with UNAVAILABLE CORE_UNAVAILABLE and
+ * google.rpc.RetryInfo if core does not answer.
  *
  * @generated from service gatehouse.v1.WebhookService
  */

@@ -1,0 +1,20 @@
+import { rpcError } from '../../../contract/error-reason.ts';
+import { recovering } from '../../database/payment-gate.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
+import type { ClaimPayments } from '../changes/claim-payments.ts';
+import type { OrderName } from '../search/find-order.ts';
+
+export interface MissingOrderParts {
+  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
+  readonly claims: Pick<ClaimPayments, 'isPaid'>;
+}
+
+/** RECOVERING while a restored gateway may have lost the order; otherwise ORDER_NOT_FOUND. */
+export async function missingOrder({ gate, claims }: MissingOrderParts, name: OrderName): Promise<Error> {
+  const { merchantId, environment, by, value: orderNumber } = name;
+  if (!gate.isOpenFor(environment, merchantId)) return recovering();
+  const isPaid = by === 'order_number' && (await claims.isPaid({ merchantId, environment, orderNumber }));
+  return isPaid
+    ? recovering()
+    : rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+}
