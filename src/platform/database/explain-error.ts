@@ -16,9 +16,10 @@ const connectionErrors = new Set([
 /**
  * SQLSTATEs (PostgreSQL, appendix A) after which a retry may succeed: 08 connection exceptions,
  * 53 insufficient resources, 57 operator intervention (a shutdown, a statement timeout), 40 rolled back, 55P03 lock not available,
- * 25P03 transaction idle for too long. Refusals of a read-only server count too, such as a standby or a server whose disk is full.
+ * 25P03 and 25P04 transaction idle or open for too long. Refusals of a read-only server count too, such as a standby or a server whose
+ * disk is full.
  */
-const passing = /^(08|53|57|40)...$|^55P03$|^25P03$/;
+const passing = /^(08|53|57|40)...$|^55P03$|^25P0[34]$/;
 
 /** Messages of such errors of pg and its pool, which have no code. */
 const passingMessages =

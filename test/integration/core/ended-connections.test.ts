@@ -114,6 +114,18 @@ describe('a connection', () => {
     await expectWholePool();
   });
 
+  test('that the server ends because its transaction is open for too long is replaced', async () => {
+    const tooLong = database.fork().transactional(async (em) => {
+      await em.execute("set local transaction_timeout = '50ms'");
+      await em.execute('select pg_sleep(60)');
+    });
+
+    await expect(tooLong.catch(explainDatabaseError)).resolves.toMatchObject({
+      rawMessage: expect.stringContaining('the database does not answer'),
+    });
+    await expectWholePool();
+  });
+
   test('that refuses a write because the server is read-only is replaced, and doctor names the cause', async () => {
     const setReadOnly = async (setting: 'set default_transaction_read_only = on' | 'reset all') => {
       const client = await database.pool.connect();
