@@ -100,7 +100,11 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   serveAssets(app, [assets.style, assets.script, assets.icon]);
   addFormParser(app);
   addCheckoutRoutes(app, {
-    checkouts: accessCheckouts(options.checkout, createUnknownLinkLimit(options.unknownLinksPerMinute)),
+    checkouts: accessCheckouts(
+      options.checkout,
+      createUnknownLinkLimit(options.unknownLinksPerMinute),
+      options.now,
+    ),
     secrets: createBrowserSecrets({
       name: 'gatehouse_checkout',
       maxAgeSeconds: browserSecretSeconds,
@@ -115,7 +119,6 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     baseUrl,
     timeZone: options.timeZone,
     paymentLimit: createPaymentLimit(options.paymentLimits),
-    now: options.now,
   });
   return app;
 }

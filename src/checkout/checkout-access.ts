@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
 import type { Checkout, CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
@@ -38,11 +39,14 @@ export interface CheckoutAccess {
 export interface OpenCheckout {
   readonly checkout: Checkout;
   readonly order: Order;
+  /** The time of core's clock, which the order's times follow. This machine's clock may be wrong. */
+  readonly nowMs: number;
 }
 
 export function accessCheckouts(
   client: Client<typeof CheckoutService>,
   countUnknownLink: CountUnknownLink,
+  now: () => Date,
 ): CheckoutAccess {
   const optionsOf = (request: FastifyRequest): CallOptions => ({
     timeoutMs: deadlineMs,
@@ -74,7 +78,7 @@ export function accessCheckouts(
           { token: tokenOf(request), browserSecret },
           optionsOf(request),
         );
-        const open = openCheckoutOf(checkout);
+        const open = openCheckoutOf(checkout, now);
         logCheckout(request, open);
         return open;
       } catch (thrown) {
@@ -84,7 +88,7 @@ export function accessCheckouts(
     change: async (request, call, onUnknownLink) => {
       try {
         const { checkout } = await call(client, optionsOf(request));
-        logCheckout(request, openCheckoutOf(checkout));
+        logCheckout(request, openCheckoutOf(checkout, now));
         return 'done';
       } catch (thrown) {
         const failure = failureOfRpc(thrown);
@@ -99,9 +103,11 @@ export function accessCheckouts(
   };
 }
 
-function openCheckoutOf(checkout: Checkout | undefined): OpenCheckout {
+function openCheckoutOf(checkout: Checkout | undefined, now: () => Date): OpenCheckout {
   if (checkout?.order === undefined) throw new TypeError('core answered without a checkout or its order');
-  return { checkout, order: checkout.order };
+  // A core of the previous version does not send its time.
+  const nowMs = checkout.readTime === undefined ? now().getTime() : timestampMs(checkout.readTime);
+  return { checkout, order: checkout.order, nowMs };
 }
 
 function logCheckout(request: FastifyRequest, { order }: OpenCheckout): void {

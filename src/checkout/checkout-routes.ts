@@ -37,12 +37,11 @@ export interface CheckoutRouteOptions {
   /** The time zone of receipts: an IANA name. */
   readonly timeZone: string;
   readonly paymentLimit: PaymentLimit;
-  readonly now: () => Date;
 }
 
 /** The routes for the pages of a checkout, their forms and their script. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
-  const { checkouts, secrets, awaited, pathOf, baseUrl, now, paymentLimit, directory } = options;
+  const { checkouts, secrets, awaited, pathOf, baseUrl, paymentLimit, directory } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
     const hasCookie = secrets.of(request) !== '';
     if (!isFromOurPages(request.headers, new URL(baseUrl()).origin, hasCookie))
@@ -52,8 +51,8 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
   app.get('/c/:token', (request, reply) => showCheckout(request, reply, options, {}));
 
   app.get('/c/:token/status', async (request) => {
-    const { checkout, order } = await checkouts.get(request, secrets.of(request));
-    const stage = stageOf(checkout, order, now().getTime());
+    const { checkout, order, nowMs } = await checkouts.get(request, secrets.of(request));
+    const stage = stageOf(checkout, order, nowMs);
     return { version: stageVersion(stage), cancellable: isCancellable(stage) };
   });
 
@@ -138,12 +137,11 @@ async function showCheckout(
   options: CheckoutRouteOptions,
   { failure, form, browserSecret }: Refused,
 ): Promise<FastifyReply> {
-  const { checkouts, secrets, awaited, sendPage, pathOf, logoPath, now, timeZone } = options;
+  const { checkouts, secrets, awaited, sendPage, pathOf, logoPath, timeZone } = options;
   const self = pathOf(checkouts.tokenOf(request));
   const { language } = request;
   const open = await checkouts.get(request, browserSecret ?? secrets.of(request));
-  const nowMs = now().getTime();
-  const stage = stageOf(open.checkout, open.order, nowMs);
+  const stage = stageOf(open.checkout, open.order, open.nowMs);
   logFacts(request, { stage: stage.name });
   // The page for the new stage needs no explanation. A redirect prevents that a reload sends the form again.
   if (failure !== undefined && !saysWhy(stage, form)) return reply.redirect(self, 303);
@@ -153,7 +151,7 @@ async function showCheckout(
   if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   const page: CheckoutPage = {
     ...open,
-    ...{ stage, language, self, nowMs, timeZone, logoPath },
+    ...{ stage, language, self, timeZone, logoPath },
     wallets: await options.directory(),
     stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
     isFirstSight: isFinal(stage) && awaited.take(request, reply, self),

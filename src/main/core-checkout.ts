@@ -7,10 +7,10 @@ import type { CheckoutParts } from '../core/payments/checkout/pay-checkout.ts';
 import { deriveKey } from './derive-key.ts';
 
 export type CoreCheckoutParts = Omit<CheckoutParts, 'findPaybills' | 'hashNetwork'> &
-  FindPaybillsParts & { readonly masterKey: Buffer };
+  FindPaybillsParts & { readonly masterKey: Buffer; readonly now: () => Date };
 
 /** The checkout pages' service. Of a customer's network it stores a keyed hash only. */
-export function createCoreCheckout({ masterKey, ...parts }: CoreCheckoutParts) {
+export function createCoreCheckout({ masterKey, now, ...parts }: CoreCheckoutParts) {
   const networkKey = createSecretKey(deriveKey(masterKey, 'customer-network'));
   return checkoutService(
     createCheckouts({
@@ -19,5 +19,6 @@ export function createCoreCheckout({ masterKey, ...parts }: CoreCheckoutParts) {
       hashNetwork: (network) =>
         createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
     }),
+    now,
   );
 }

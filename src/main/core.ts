@@ -276,6 +276,7 @@ const services = [
     claims,
     wallets,
     validate: validatePayerPayment,
+    now,
   }),
   merchantService({
     store: merchants,

@@ -264,6 +264,31 @@ test('the page shows the end of the session in time, even before core has expire
   expect(headingOf(after)).toBe('The time to pay has run out');
 });
 
+test.each([
+  ['ahead', 2 * 3_600_000],
+  ['behind', -2 * 3_600_000],
+])(
+  'a clock that is two hours %s changes no page, because core sends its own time',
+  async (_which, aheadMs) => {
+    const readMs = 1_000_000_000_000;
+    let leftMs = 1_000;
+    const checkoutNow = () =>
+      openCheckout({ expireTime: timestampFromMs(readMs + leftMs) }, { readTime: timestampFromMs(readMs) });
+    running = await startCheckoutOverRpc(
+      { checkout: { getCheckout: () => ({ checkout: checkoutNow() }) } },
+      { now: () => new Date(readMs + aheadMs) },
+    );
+    const customer = createCustomer();
+
+    const before = await customer.get(running.page);
+    leftMs = 0;
+    const after = await customer.get(running.page);
+
+    expect(before.body).toContain('1 second');
+    expect(headingOf(after)).toBe('The time to pay has run out');
+  },
+);
+
 describe('readyz', () => {
   test('answers 200 while core serves and 503 otherwise, and healthz always answers 200', async () => {
     let status = ServingStatus.SERVING;

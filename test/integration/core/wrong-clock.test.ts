@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DescService } from '@bufbuild/protobuf';
-import { durationMs } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -93,6 +93,17 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     } finally {
       await open.end();
     }
+  });
+
+  test('sends the time of the database with a checkout', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const { checkoutUrl } = await orders.registerOrder(registration({ merchantId, orderNumber: 'C-time' }));
+    const token = checkoutUrl.split('/').at(-1) ?? '';
+
+    const { checkout } = await clientOf(CheckoutService, 'checkout').getCheckout({ token });
+
+    const readMs = checkout?.readTime === undefined ? 0 : timestampMs(checkout.readTime);
+    expect(Math.abs(readMs - Date.now())).toBeLessThan(hourMs / 2);
   });
 
   test('starts payments that are due at once, with a full session and a prompt of three minutes', async () => {

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   CheckoutSchema,
   CheckoutService,
@@ -23,14 +24,15 @@ import { valuesOrThrow } from '../../rpc/request-fields.ts';
 import type { Checkout, Checkouts } from './pay-checkout.ts';
 
 /** gatehouse.v1.CheckoutService. */
-export function checkoutService(checkouts: Checkouts): RpcService {
+export function checkoutService(checkouts: Checkouts, now: () => Date): RpcService {
+  const answer = (checkout: Checkout) => ({ checkout: checkoutMessage(checkout, now()) });
   return rpcService(
     CheckoutService,
     {
       async getCheckout({ token, browserSecret }, context) {
         const checkout = await checkouts.get(token, browserSecret, context.signal);
         annotate(context, { order_id: checkout.order.id });
-        return { checkout: checkoutMessage(checkout) };
+        return answer(checkout);
       },
       async submitCheckoutPayment(request, context) {
         const { token, browserSecret, paymentOption, phone } = request;
@@ -52,12 +54,12 @@ export function checkoutService(checkouts: Checkouts): RpcService {
           order_id: checkout.order.id,
           payment_attempt_id: checkout.order.latestAttempt?.id,
         });
-        return { checkout: checkoutMessage(checkout) };
+        return answer(checkout);
       },
       async cancelCheckout({ token, browserSecret }, context) {
         const checkout = await checkouts.cancel(token, browserSecret, callerOf(context).requestId);
         annotate(context, { order_id: checkout.order.id });
-        return { checkout: checkoutMessage(checkout) };
+        return answer(checkout);
       },
     },
     { getCheckout: ['checkout'], submitCheckoutPayment: ['checkout'], cancelCheckout: ['checkout'] },
@@ -86,17 +88,20 @@ function parseOption(text: string): Result<PaymentOption, Issue> {
     : ok(option);
 }
 
-function checkoutMessage({
-  order,
-  merchant,
-  attemptsLeft,
-  usableHere,
-  boundHere,
-  providerTransactionId,
-  nextAction,
-  paymentOptions: offered,
-  paybills,
-}: Checkout): CheckoutMessage {
+function checkoutMessage(
+  {
+    order,
+    merchant,
+    attemptsLeft,
+    usableHere,
+    boundHere,
+    providerTransactionId,
+    nextAction,
+    paymentOptions: offered,
+    paybills,
+  }: Checkout,
+  readAt: Date,
+): CheckoutMessage {
   const { contact } = merchant;
   const message = create(CheckoutSchema, {
     order: orderMessage(order),
@@ -107,6 +112,7 @@ function checkoutMessage({
     usableHere,
     boundHere,
     providerTransactionId,
+    readTime: timestampFromDate(readAt),
     ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
   if (nextAction !== undefined) message.nextAction = nextActionMessage(nextAction);

@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Order, PaymentAttempt } from "./order_pb.js";
 import type { NextAction } from "./payment_attempt_service_pb.js";
 import type { MerchantContact } from "./merchant_service_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gatehouse/v1/checkout_service.proto.
@@ -105,6 +106,13 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: repeated gatehouse.v1.Paybill paybills = 13;
    */
   paybills: Paybill[];
+
+  /**
+   * When core read this content, by the clock that the times of the order follow.
+   *
+   * @generated from field: google.protobuf.Timestamp read_time = 14;
+   */
+  readTime?: Timestamp | undefined;
 };
 
 /**
