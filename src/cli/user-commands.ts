@@ -137,7 +137,7 @@ const absentText = (email: string, merchantId: string): string =>
 const codesOption = (): Option =>
   new Option(
     '--remove-totp',
-    'the request to remove the one-time codes, instead of the one for a new password',
+    'the request for the removal of one-time codes, instead of the one for a new password',
   ).default(false);
 const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
   removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
@@ -173,7 +173,9 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
 
   user
     .command('approve')
-    .description('approve, as the second operator, a new password that was requested in the dashboard')
+    .description(
+      'approve, as the second operator, a request that was made in the dashboard: for a new password, or for the removal of one-time codes',
+    )
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action(async (email: string, options: { removeTotp: boolean }) => {
@@ -187,7 +189,9 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
 
   user
     .command('reject')
-    .description('withdraw the request for a new password of a user, before it is approved')
+    .description(
+      'withdraw a request for a new password or for the removal of one-time codes, before it is approved',
+    )
     .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action((email: string, options: { removeTotp: boolean }) =>

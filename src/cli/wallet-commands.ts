@@ -63,7 +63,9 @@ export function addWalletCommands(
   tools: WalletTools,
   print: (output: Output) => void,
 ): void {
-  const wallet = program.command('wallet').description('show the configured wallets and their health');
+  const wallet = program
+    .command('wallet')
+    .description('show the configured wallets and their health, and test their credentials');
   wallet
     .command('list')
     .description('show the configured wallets with their payment options, currencies and limits')
