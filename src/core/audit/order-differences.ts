@@ -40,6 +40,7 @@ const textsOf = (values: Readonly<Record<string, Value>>): RowValues =>
 /** The columns of each table that events determine. */
 export const comparedColumns = {
   order: {
+    environment: 'environment',
     orderNumber: 'order_number',
     status: 'status',
     paymentType: 'payment_type',
@@ -59,6 +60,7 @@ export const comparedColumns = {
     businessName: 'business_name',
   },
   attempt: {
+    environment: 'environment',
     status: 'status',
     paymentOption: 'payment_option',
     declineReason: 'decline_reason',
@@ -67,6 +69,7 @@ export const comparedColumns = {
     phone: 'phone',
   },
   refund: {
+    environment: 'environment',
     refundNumber: 'refund_number',
     orderNumber: 'order_number',
     paymentAttemptId: 'payment_attempt_id',
@@ -96,7 +99,7 @@ export function orderDifferences(
   const sealedAttempts = new Map<string, RowValues>(
     attempts.map(({ message, transactionId }) => {
       const attempt = attemptColumns(message, columns.paymentType, transactionId);
-      return [attempt.id, textsOf(comparable(attempt))];
+      return [attempt.id, textsOf(comparable({ ...attempt, environment: columns.environment }))];
     }),
   );
   const sealedRefunds = new Map<string, RowValues>(

@@ -121,7 +121,7 @@ with sealed as (
     substr(b.commitments, (u.ordinal::integer - 1) * 32 + 1, 32) as commitment
   from core.event_blocks b
   cross join lateral unnest(b.order_ids, b.sequences) with ordinality u(order_id, sequence, ordinal)
-  where b.merchant_id = '${merchantId}'
+  where b.merchant_id = '${merchantId}' and order_id is not null and sequence is not null
 ), stored as (
   select e.*, coalesce((e.xid, e.position) <= (s.xid, s.position), false) as is_passed
   from core.order_events e left join core.event_seal s on true

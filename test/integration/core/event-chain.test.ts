@@ -214,6 +214,13 @@ describe('the chains of events', () => {
         ["update core.orders set deducted_minor_units = 1 where order_number = 'PAID'"],
         ['ROW_CHANGED PAID deducted_minor_units 10050>1'],
       ],
+      'the environment of an order, its payment and its refund': [
+        ['orders', 'payment_attempts', 'refunds'].map(
+          (table) =>
+            `update core.${table} set environment = 'PRODUCTION' where ${table === 'orders' ? 'id' : 'order_id'} = ${orders}`,
+        ),
+        Array<string>(3).fill('ROW_CHANGED PAID environment SANDBOX>PRODUCTION'),
+      ],
       'the state of an order': [
         ["update core.orders set status = 'EXPIRED', sweep_at = null where order_number = 'OPEN'"],
         ['ROW_CHANGED OPEN status PENDING>EXPIRED'],
@@ -273,6 +280,17 @@ describe('the chains of events', () => {
       'a deleted refund': [['delete from core.refunds'], ['ROW_DELETED PAID']],
       'a block': [
         [`update core.event_blocks set sealed_at = sealed_at - interval '1 day' where number = 1`],
+        ['BLOCK_CHANGED block 1'],
+      ],
+      'an event added to a block': [
+        ['update core.event_blocks set sequences = sequences || 9 where number = 1'],
+        ['BLOCK_CHANGED block 1'],
+      ],
+      'an event without an order added to a block': [
+        [
+          `update core.event_blocks set sequences = sequences || 9, order_ids = order_ids || null::uuid,
+             salts = salts || substr(salts, 1, 16) where number = 1`,
+        ],
         ['BLOCK_CHANGED block 1'],
       ],
     };
