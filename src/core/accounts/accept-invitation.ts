@@ -57,8 +57,8 @@ export async function acceptInvitation(
   }
 }
 
-/** The values of a new account, or an account whose owner has proved the password. */
-type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | 'has_account';
+/** The values of a new account, or the hash of the password that the owner of an account has proved. */
+type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | { readonly provedHash: string };
 
 /**
  * Checks name and password. A failed call does not reveal whether the address has an account: in both cases the try is
@@ -83,18 +83,21 @@ async function prove(
   const proof = await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
     await tries.countPassword(trial);
     const isRight = await passwords.matches(acceptance.password, account?.passwordHash, owner, signal);
-    if (account !== null && account.disabledAt == null && isRight) return 'has_account';
+    if (account !== null && account.disabledAt == null && isRight)
+      return { provedHash: account.passwordHash };
     if (account === null && fields.ok) return fields.value;
-    throw rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
+    throw wrongPassword();
   }).catch((error: unknown) => {
     if (error instanceof ConnectError && reasonOf(error) === 'WRONG_CREDENTIALS') valuesOrThrow(fields);
     throw error;
   });
   await tries.passwordWasRight(trial);
-  if (proof === 'has_account') return proof;
+  if ('provedHash' in proof) return proof;
   const passwordHash = await passwords.hash(proof.password, owner, signal);
   return { name: proof.name, language: acceptance.language, passwordHash };
 }
+
+const wrongPassword = () => rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
 
 async function acceptMembership(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
   const { database, newId, now } = parts;
@@ -105,10 +108,11 @@ async function acceptMembership(parts: AccountParts, token: string, proof: Proof
     const membership: OfferedMembership =
       merchantId == null || role == null ? undefined : { merchantId: publicId('mer', merchantId), role };
     const user =
-      proof === 'has_account'
+      'provedHash' in proof
         ? await lockUserByEmail(em, link.emailKey)
         : await addUser(em, parts, link, proof, at);
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
+    if ('provedHash' in proof && user.passwordHash !== proof.provedHash) throw wrongPassword();
     // The account was eligible when it was invited. It may have joined another merchant or the operators since.
     if ((await invitationRefusal(em, user, membership)) !== undefined) throw linkNotUsable();
     if (membership === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
@@ -128,7 +132,7 @@ async function acceptMembership(parts: AccountParts, token: string, proof: Proof
       details: {
         email: user.email,
         role: membership?.role ?? 'OPERATOR',
-        new_account: proof !== 'has_account',
+        new_account: !('provedHash' in proof),
       },
     });
     await em.flush();
@@ -140,7 +144,7 @@ async function addUser(
   em: EntityManager,
   { newId }: AccountParts,
   { email, emailKey }: AccountLinkRow,
-  proof: Exclude<Proof, 'has_account'>,
+  proof: Pick<UserRow, 'name' | 'language' | 'passwordHash'>,
   at: Date,
 ): Promise<UserRow> {
   const user = em.create(UserRow, {

@@ -79,7 +79,7 @@ export function accountService(parts: AccountParts): RpcService {
         const acceptance = { token, name, password, language, remoteAddress };
         const user = await acceptInvitation(parts, acceptance, actorOf(context), context.signal);
         noteUser(context, user.id);
-        return { user: userMessage(user) };
+        return { user: userMessage(user), passwordVersion: user.passwordVersion };
       },
       async startPasswordReset({ email: text, validFor, remoteAddress }, context) {
         const { email, validForMs } = valuesOrThrow(
@@ -143,7 +143,7 @@ export function accountService(parts: AccountParts): RpcService {
       async verifyPassword(request, context) {
         const user = await checkPassword(parts, request, actorOf(context), context.signal);
         noteUser(context, user.id);
-        return { user: userMessage(user) };
+        return { user: userMessage(user), passwordVersion: user.passwordVersion };
       },
       async verifyTotp(request, context) {
         noteUser(context, request.userId);

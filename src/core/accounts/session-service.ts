@@ -34,7 +34,7 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
             data: session.data,
             expireTime: timestampFromDate(session.expiresAt),
           },
-          ...(user === undefined ? {} : { user: userMessage(user) }),
+          ...(user === undefined ? {} : { user: userMessage(user), passwordVersion: user.passwordVersion }),
         };
       },
       async writeSession({ sessionHash, session }, context) {
@@ -42,7 +42,7 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
         const { hash, ...values } = valuesOrThrow(
           combine({ hash: parseSessionHash(sessionHash, 'session_hash'), ...parseSession(session, now()) }),
         );
-        await store.write(hash, values);
+        await store.write(hash, values, session?.passwordVersion ?? '');
         return {};
       },
       async deleteSession({ sessionHash, isSignOut }, context) {

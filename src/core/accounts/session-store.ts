@@ -1,6 +1,7 @@
 import { DashboardSessionRow, UserRow } from '../database/account-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { AccountParts } from './account-parts.ts';
@@ -21,8 +22,11 @@ export interface Session {
 export interface SessionStore {
   /** Undefined for a session that does not exist or has ended, and for a disabled user. */
   readonly read: (hash: Buffer) => Promise<{ session: Session; user: User | undefined } | undefined>;
-  /** An ended session stays ended. Errors: NOT_FOUND USER_NOT_FOUND. */
-  readonly write: (hash: Buffer, session: Session) => Promise<void>;
+  /**
+   * An ended session stays ended. A new session is refused if the user's password has another version than the given one, which
+   * may be empty. Errors: NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE.
+   */
+  readonly write: (hash: Buffer, session: Session, passwordVersion: string) => Promise<void>;
   readonly end: (hash: Buffer) => Promise<void>;
   /** Ends the session at its user's request, and records that. */
   readonly signOut: (hash: Buffer, by: Actor) => Promise<void>;
@@ -30,10 +34,21 @@ export interface SessionStore {
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
+// A change of the password ends the sessions that it finds. The lock makes a new session wait for such a change, after which the
+// version differs, and makes the change wait for a new session, which it then finds.
 const writeText = `
-insert into core.dashboard_sessions as s (hash, user_id, data, expires_at) values ($1, $2, $3, $4)
+with proved as (
+  select from core.users u
+  where u.id = $2::uuid and u.disabled_at is null
+    and $5::text in ('', encode(sha256(convert_to(u.password_hash, 'UTF8')), 'hex'))
+  for share
+)
+insert into core.dashboard_sessions as s (hash, user_id, data, expires_at)
+select $1::bytea, $2::uuid, $3::bytea, $4::timestamptz
+where $2::uuid is null or exists (select from core.dashboard_sessions where hash = $1::bytea) or exists (select from proved)
 on conflict (hash) do update set user_id = excluded.user_id, data = excluded.data, expires_at = excluded.expires_at
-  where s.ended_at is null`;
+  where s.ended_at is null
+returning hash`;
 
 export function createSessionStore({
   database,
@@ -52,13 +67,21 @@ export function createSessionStore({
       const userId = publicId('usr', row.userId);
       return { session: { userId, data, expiresAt }, user: await readUser(em, userRow) };
     },
-    async write(hash, { userId, data, expiresAt }) {
+    async write(hash, { userId, data, expiresAt }, passwordVersion) {
+      const em = database.fork();
       if (userId !== undefined) {
-        const user = await requireUser(database.fork(), userId);
+        const user = await requireUser(em, userId);
         if (user.disabledAt != null) throw userNotFound(userId);
       }
       const storedUser = userId === undefined ? null : storedId('usr', userId);
-      await runStatement(database.pool, { text: writeText, values: [hash, storedUser, data, expiresAt] });
+      const values = [hash, storedUser, data, expiresAt, passwordVersion];
+      const written = await runStatement(database.pool, { text: writeText, values });
+      const isEnded = written.length === 0 && (await em.count(DashboardSessionRow, { hash })) > 0;
+      if (written.length === 0 && !isEnded)
+        throw rpcError(
+          'CHANGED_MEANWHILE',
+          'the password was changed in the meantime; sign in with the new one',
+        );
     },
     async end(hash) {
       const ended = { endedAt: now(), data: Buffer.alloc(0) };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MembershipRow } from '../database/account-entities.ts';
 import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
@@ -23,7 +24,13 @@ export interface User {
   readonly memberships: readonly Membership[];
   readonly createdAt: Date;
   readonly lastSignInAt: Date | null;
+  /** Another text after each change of the password. */
+  readonly passwordVersion: string;
 }
+
+/** The hash has a random salt, so its own hash reveals nothing. The statement that begins sessions computes the same. */
+const passwordVersionOf = ({ passwordHash }: UserRow): string =>
+  createHash('sha256').update(passwordHash).digest('hex');
 
 /** The users of these rows, in the same order. If a merchant is given, only their memberships there. */
 export async function readUsers(
@@ -55,6 +62,7 @@ export async function readUsers(
       .sort((one, other) => one.merchantName.localeCompare(other.merchantName)),
     createdAt: row.createdAt,
     lastSignInAt: row.lastSignInAt ?? null,
+    passwordVersion: passwordVersionOf(row),
   }));
 }
 

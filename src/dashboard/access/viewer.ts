@@ -27,6 +27,8 @@ export interface Viewer {
   readonly language: Language | undefined;
   readonly isOperator: boolean;
   readonly isTotpEnabled: boolean;
+  /** Of the password when core read the user. */
+  readonly passwordVersion: string;
   readonly memberships: readonly {
     readonly merchantId: string;
     readonly merchantName: string;
@@ -34,7 +36,7 @@ export interface Viewer {
   }[];
 }
 
-export function viewerOfUser(user: User): Viewer {
+export function viewerOfUser(user: User, passwordVersion: string): Viewer {
   return {
     userId: user.userId,
     email: user.email,
@@ -42,6 +44,7 @@ export function viewerOfUser(user: User): Viewer {
     language: isLanguage(user.language) ? user.language : undefined,
     isOperator: user.isOperator,
     isTotpEnabled: user.isTotpEnabled,
+    passwordVersion,
     memberships: user.memberships.flatMap(({ merchantId, merchantName, role }) => {
       const name = roleNames[role];
       return name === undefined ? [] : [{ merchantId, merchantName, role: name }];

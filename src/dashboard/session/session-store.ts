@@ -38,13 +38,17 @@ export function createSessionStore(
 ) {
   const call = { timeoutMs: deadlineMs };
   const read = async (sessionId: string): Promise<Session | null> => {
-    const { session, user } = await sessions.readSession({ sessionHash: sessionHash(sessionId) }, call);
+    const { session, user, passwordVersion } = await sessions.readSession(
+      { sessionHash: sessionHash(sessionId) },
+      call,
+    );
     if (session === undefined || user === undefined) return null;
     const data = readSessionData(session.data);
     if (data === undefined) return null;
-    return { cookie: { originalMaxAge: null }, userId: session.userId, data, viewer: viewerOfUser(user) };
+    const viewer = viewerOfUser(user, passwordVersion);
+    return { cookie: { originalMaxAge: null }, userId: session.userId, data, viewer };
   };
-  const write = async (sessionId: string, { userId, data }: Session): Promise<void> => {
+  const write = async (sessionId: string, { userId, data, viewer }: Session): Promise<void> => {
     // A session without a user contains nothing.
     if (userId === undefined || data === undefined) return;
     await sessions.writeSession(
@@ -54,6 +58,7 @@ export function createSessionStore(
           userId,
           data: writeSessionData(data),
           expireTime: timestampFromMs(sessionExpiry(data, limits, now().getTime())),
+          passwordVersion: viewer?.passwordVersion ?? '',
         },
       },
       call,

@@ -25,7 +25,10 @@ export async function beginSession(
   await renewSession(request, viewer, data);
 }
 
-/** Continues the session under a new id, after each confirmed identity. */
+/**
+ * Continues the session under a new id, after each confirmed identity. Core refuses it if the password was changed since `viewer` was
+ * read.
+ */
 export async function renewSession(
   request: FastifyRequest,
   viewer: Viewer,
@@ -34,7 +37,13 @@ export async function renewSession(
   request.session.userId = viewer.userId;
   request.session.data = data;
   request.session.viewer = viewer;
-  await request.session.regenerate(['userId', 'data', 'viewer']);
+  try {
+    await request.session.regenerate(['userId', 'data', 'viewer']);
+  } catch (error) {
+    // The error page must not store the refused session.
+    request.session.userId = undefined;
+    throw error;
+  }
 }
 
 /** Shows a message on the next page. The text is in the user's language already. */

@@ -73,9 +73,9 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
           status: 400,
         });
       }
-      const { user } = answer.value;
+      const { user, passwordVersion } = answer.value;
       if (user === undefined) throw new TypeError('core took an invitation up without a user');
-      const viewer = viewerOfUser(user);
+      const viewer = viewerOfUser(user, passwordVersion);
       const after = { next: undefined, carried: undefined };
       await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
       if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);

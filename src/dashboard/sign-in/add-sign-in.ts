@@ -69,9 +69,9 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
       );
       return showSignIn(dashboard, request, reply, { form, ...after, notice, status });
     }
-    const { user } = answer.value;
+    const { user, passwordVersion } = answer.value;
     if (user === undefined) throw new TypeError('core verified a password without a user');
-    const viewer = viewerOfUser(user);
+    const viewer = viewerOfUser(user, passwordVersion);
     await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
     if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
     return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeNextPage(request), 303);

@@ -3,17 +3,22 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
-import { sessionOf, sharedAccountDesk } from './account-desk.ts';
+import type { User, VerifyPasswordResponse } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { password, sessionOf, sharedAccountDesk } from './account-desk.ts';
 import { sharedStack, sharedPool } from '../../support/shared-stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
+const newPassword = 'staple of quiet mornings';
 let userId: string;
+let addOwner: () => Promise<User>;
 const stack = sharedStack({ facades: 0 });
 const desk = sharedAccountDesk(stack);
 const pool = sharedPool(() => stack.databaseUrl, 4);
 beforeAll(async () => {
   const { id: merchantId } = await stack.createMerchant();
-  ({ userId } = await desk.addUser({ merchantId, role: MemberRole.OWNER }));
+  addOwner = () => desk.addUser({ merchantId, role: MemberRole.OWNER });
+  ({ userId } = await addOwner());
 });
 
 const newHash = (): Buffer => createHash('sha256').update(randomBytes(16)).digest();
@@ -88,6 +93,62 @@ describe('a session', () => {
   test('is stored under a hash of 32 bytes only', async () => {
     const call = desk.sessions.readSession({ sessionHash: Buffer.from('an id itself') });
     expect(Object.keys((await failureOf(call)).issues)).toEqual(['session_hash']);
+  });
+});
+
+describe('a session of the old password', () => {
+  const begin = ({ user, passwordVersion }: VerifyPasswordResponse, sessionHash = newHash()) =>
+    desk.sessions.writeSession({ sessionHash, session: { ...sessionOf(user!.userId), passwordVersion } });
+  const addSignedIn = async () => {
+    const { email, userId: ofUser } = await addOwner();
+    return { email, userId: ofUser, signedIn: await desk.accounts[0].verifyPassword({ email, password }) };
+  };
+
+  test('does not begin after a change of the password', async () => {
+    const { email, userId: ofUser, signedIn } = await addSignedIn();
+    await desk.accounts[0].changePassword({ userId: ofUser, currentPassword: password, newPassword });
+    expect(await refusalOf(begin(signedIn))).toBe('CHANGED_MEANWHILE');
+    await begin(await desk.accounts[0].verifyPassword({ email, password: newPassword }));
+  });
+
+  test('does not begin after a reset', async () => {
+    const { email, signedIn } = await addSignedIn();
+    const { token } = await desk.accounts[0].startPasswordReset({ email });
+    await desk.accounts[0].resetPassword({ token, password: newPassword });
+    expect(await refusalOf(begin(signedIn))).toBe('CHANGED_MEANWHILE');
+  });
+
+  test('is still written if the change kept it', async () => {
+    const { userId: ofUser, signedIn } = await addSignedIn();
+    const here = newHash();
+    await begin(signedIn, here);
+    const change = { userId: ofUser, currentPassword: password, newPassword, keepSessionHash: here };
+    await desk.accounts[0].changePassword(change);
+    await begin(signedIn, here);
+    expect(await desk.isOpen(here)).toBe(true);
+  });
+
+  test('waits for a change in progress, and is refused after it', async () => {
+    const { email, signedIn } = await addSignedIn();
+    const changing = await pool.connect();
+    await changing.query('begin');
+    await changing.query(
+      `update core.users set password_hash = password_hash || 'changed' where email = $1`,
+      [email],
+    );
+    const { rows } = await changing.query<{ pid: number }>('select pg_backend_pid() as pid');
+    let isAnswered = false;
+    const begun = refusalOf(begin(signedIn)).finally(() => (isAnswered = true));
+    await waitUntil('the session waits for the change', async () => {
+      const waiting = await pool.query(
+        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+        [rows[0]!.pid],
+      );
+      return isAnswered || waiting.rowCount === 1;
+    });
+    await changing.query('commit');
+    changing.release();
+    expect(await begun).toBe('CHANGED_MEANWHILE');
   });
 });
 

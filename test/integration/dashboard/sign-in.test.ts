@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { headingOf } from '../../support/customer.ts';
 import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
-import { sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
+import { sharedMerchant, sharedPool, sharedStack } from '../../support/shared-stack.ts';
 import { formTokenOf, hiddenField } from '../../support/dashboard-visitor.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
@@ -13,6 +13,8 @@ const stack = sharedStack({ facades: 0, dashboards: 1 });
 const desk = sharedDashboardDesk(stack);
 
 const merchant = sharedMerchant(stack);
+
+const pool = sharedPool(() => stack.databaseUrl, 2);
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 
@@ -95,6 +97,32 @@ describe('signing in', () => {
 
     expect((await stranger.post('/sign-in', { ...user })).status).toBe(429);
     expect([confirmed.status, entered.status]).toEqual([303, 303]);
+  });
+
+  test('with a password that is changed meanwhile begins no session', async () => {
+    const user = await desk.users.member(merchant.id);
+    const visitor = desk.visitor();
+    const changing = await pool.connect();
+    await changing.query('begin');
+    // The sign-in with the correct password waits here to store its time.
+    await changing.query(
+      `update core.users set password_hash = password_hash || 'changed' where email = $1`,
+      [user.email],
+    );
+    const { rows } = await changing.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const answer = visitor.signIn(user);
+    await waitUntil('the sign-in waits for the change', async () => {
+      const waiting = await pool.query(
+        'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+        [rows[0]!.pid],
+      );
+      return waiting.rowCount === 1;
+    });
+    await changing.query('commit');
+    changing.release();
+
+    expect((await answer).status).toBe(409);
+    expect((await visitor.get('/account')).headers.get('location')).toContain('/sign-in');
   });
 
   test('gives the browser a secret that no script reads and no other site sends along', async () => {

@@ -339,6 +339,13 @@ export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvit
    * @generated from field: gatehouse.v1.User user = 1;
    */
   user?: User | undefined;
+
+  /**
+   * Another text after each change of the password. See Session.
+   *
+   * @generated from field: string password_version = 2;
+   */
+  passwordVersion: string;
 };
 
 /**
@@ -924,6 +931,13 @@ export declare type VerifyPasswordResponse = Message<"gatehouse.v1.VerifyPasswor
    * @generated from field: gatehouse.v1.User user = 1;
    */
   user?: User | undefined;
+
+  /**
+   * Another text after each change of the password. See Session.
+   *
+   * @generated from field: string password_version = 2;
+   */
+  passwordVersion: string;
 };
 
 /**
@@ -1519,6 +1533,13 @@ export declare type ReadSessionResponse = Message<"gatehouse.v1.ReadSessionRespo
    * @generated from field: gatehouse.v1.User user = 2;
    */
   user?: User | undefined;
+
+  /**
+   * Another text after each change of the password. See Session.
+   *
+   * @generated from field: string password_version = 3;
+   */
+  passwordVersion: string;
 };
 
 /**
@@ -1553,6 +1574,14 @@ export declare type Session = Message<"gatehouse.v1.Session"> & {
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * The password_version from when the user proved the identity; may be empty. A new session is refused if the password was changed
+   * since, because the change ended the sessions of the old password. ReadSession leaves it empty.
+   *
+   * @generated from field: string password_version = 4;
+   */
+  passwordVersion: string;
 };
 
 /**
@@ -2106,7 +2135,8 @@ export declare const SessionService: GenService<{
     output: typeof ReadSessionResponseSchema;
   },
   /**
-   * Writes a whole session. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
+   * Writes a whole session. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; ABORTED CHANGED_MEANWHILE for a new
+   * session of an earlier password.
    *
    * @generated from rpc gatehouse.v1.SessionService.WriteSession
    */
