@@ -10,6 +10,7 @@ import { createRecordOutcome } from '../core/payments/attempts/record-outcome.ts
 import type { CheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { createAnswerOnce } from '../core/payments/idempotency/keyed-calls.ts';
 import type { OrderChanges } from '../core/payments/changes/change-orders.ts';
+import type { PaymentGate } from '../core/database/payment-gate.ts';
 import { createCancelOrder } from '../core/payments/orders/cancel-order.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { orderService } from '../core/payments/orders/order-service.ts';
@@ -48,6 +49,7 @@ export interface CorePaymentsParts
     Pick<OrderServiceParts, 'changedOrders' | 'currencies' | 'draining' | 'feed'>,
     Pick<RefundServiceParts, 'mayKeyRefund'> {
   readonly changes: OrderChanges;
+  readonly gate: Pick<PaymentGate, 'isOpenFor' | 'missing'>;
   readonly tokens: CheckoutTokens;
   readonly makeAttemptDue: MakeAttemptDue;
   readonly refundWork: RefundWork;
@@ -92,6 +94,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
     refundService({
       createRefund: createCreateRefund({ ...parts, findRole }),
       fairly: parts.fairly,
+      gate: parts.gate,
       findRole,
       watchRefunds: createWatchRefunds(feed, draining),
       answerOnce,

@@ -54,6 +54,8 @@ class UnheardHint extends Error {
   override readonly name = 'UnheardHint';
 }
 
+/** Enough to find the calls with which an outage began. */
+const unheardLinesPerMinute = 20;
 /** Larger than any genuine callback. */
 const bodyLimit = 64 * 1024;
 
@@ -70,6 +72,13 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const logRefused = limitLines((facts: object, count) =>
     logger.warn({ ...facts, count }, 'callback refused'),
   );
+  const logUnheard = limitLines((facts: object, count) => {
+    logger.warn(
+      count === 1 ? facts : { ...facts, count },
+      'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
+        'Find the cause with: gatehouse doctor',
+    );
+  }, unheardLinesPerMinute);
   const app = Fastify({
     ...edgeServerOptions(options),
     bodyLimit,
@@ -88,12 +97,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
     const facts = { err: error, request_id: request.id };
-    if (error instanceof UnheardHint)
-      logger.warn(
-        facts,
-        'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
-          'Find the cause with: gatehouse doctor',
-      );
+    if (error instanceof UnheardHint) logUnheard(error.message, facts);
     else if (error instanceof ConnectError)
       logger.error(
         facts,

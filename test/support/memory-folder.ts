@@ -31,7 +31,11 @@ function isRunning(pid: number): boolean {
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(memory)) {
     const pid = Number(/^gatehouse-tests-(\d+)-/.exec(name)?.[1] ?? process.pid);
-    if (!isRunning(pid)) await rm(join(memory, name), { recursive: true, force: true });
+    if (isRunning(pid)) continue;
+    await rm(join(memory, name), { recursive: true, force: true }).catch((error: unknown) => {
+      // Another run removes the same folder at this moment.
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { createBatcher } from '../../platform/batcher.ts';
 import type { Environment } from '../domain/order.ts';
 import type { Database } from './database.ts';
 
@@ -10,6 +11,14 @@ export interface PaymentGate {
   readonly isOpen: (environment: Environment) => boolean;
   /** Whether a merchant may take payments: the environment is open, and the merchant is not held. */
   readonly isOpenFor: (environment: Environment, merchantId: PublicId<'mer'>) => boolean;
+  /**
+   * The error of a call about an order that core does not have: RECOVERING while a restore may have lost it, otherwise `notFound`. Core
+   * notices a restore within seconds. Until then it would deny an order that it has acknowledged, so the database is asked.
+   */
+  readonly missing: (
+    order: { readonly environment: Environment; readonly merchantId: PublicId<'mer'> },
+    notFound: Error,
+  ) => Promise<Error>;
   /** @throws RECOVERING while it is closed for the merchant */
   readonly requireOpen: (environment: Environment, merchantId: PublicId<'mer'>) => void;
   /** Whether wallets have money of lost orders, which must not be charged again. */
@@ -45,24 +54,16 @@ export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate
     open[environment] && !held[environment].has(merchantId);
   let isCompared = true;
   let unclaimed: readonly string[] = [];
-  return {
-    isOpen: (environment) => open[environment],
-    isOpenFor,
-    requireOpen(environment, merchantId) {
-      if (!isOpenFor(environment, merchantId)) throw recovering();
-    },
-    hasUnclaimed: (environment) => unclaimed.includes(environment),
-    mayRelay: () => isCompared,
-    async refresh() {
-      const [row] = await runStatement<{
-        sandbox: boolean;
-        production: boolean;
-        sandbox_held: StoredId<'mer'>[];
-        production_held: StoredId<'mer'>[];
-        compared: boolean;
-        unclaimed: string[];
-      }>(pool, {
-        text: `
+  const refresh = async (): Promise<void> => {
+    const [row] = await runStatement<{
+      sandbox: boolean;
+      production: boolean;
+      sandbox_held: StoredId<'mer'>[];
+      production_held: StoredId<'mer'>[];
+      compared: boolean;
+      unclaimed: string[];
+    }>(pool, {
+      text: `
 select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("core.takes_payments('PRODUCTION')")} as production,
   core.held_merchants('SANDBOX') as sandbox_held, core.held_merchants('PRODUCTION') as production_held,
   ${onPrimary('coalesce((select home = core.database_home() from core.database_life), true)')}
@@ -71,14 +72,35 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
     select distinct environment::text from core.unclaimed_payments
     where claimed_at is null and found_at > now() - interval '30 days'
   ) as unclaimed`,
-      });
-      if (row === undefined) return;
-      open.SANDBOX = row.sandbox;
-      open.PRODUCTION = row.production;
-      held.SANDBOX = publicIds(row.sandbox_held);
-      held.PRODUCTION = publicIds(row.production_held);
-      isCompared = row.compared;
-      unclaimed = row.unclaimed;
+    });
+    if (row === undefined) return;
+    open.SANDBOX = row.sandbox;
+    open.PRODUCTION = row.production;
+    held.SANDBOX = publicIds(row.sandbox_held);
+    held.PRODUCTION = publicIds(row.production_held);
+    isCompared = row.compared;
+    unclaimed = row.unclaimed;
+  };
+  const read = createBatcher<'gate', 'read'>({
+    name: 'read the payment gate',
+    run: async (asked) => {
+      await refresh();
+      return asked.map(() => 'read');
     },
+    ...{ maxItems: 1_000, maxInFlight: 1, maxWaiting: 1_000 },
+  });
+  return {
+    isOpen: (environment) => open[environment],
+    isOpenFor,
+    async missing({ environment, merchantId }, notFound) {
+      if (isOpenFor(environment, merchantId)) await read('gate', { aborted: false });
+      return isOpenFor(environment, merchantId) ? notFound : recovering();
+    },
+    requireOpen(environment, merchantId) {
+      if (!isOpenFor(environment, merchantId)) throw recovering();
+    },
+    hasUnclaimed: (environment) => unclaimed.includes(environment),
+    mayRelay: () => isCompared,
+    refresh,
   };
 }

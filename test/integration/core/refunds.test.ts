@@ -19,7 +19,7 @@ import type { LeasedRefund } from '../../../src/gen/gatehouse/v1/refund_service_
 import { publicId, storedId } from '../../support/ids.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
-import { waitUntil } from '../../support/wait-until.ts';
+import { hangMs, waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
@@ -526,7 +526,9 @@ test('many refunds of one order leave connections to other merchants', async () 
     storedId('mer', merchantId),
   ]);
   // More than both cores execute and queue.
-  const flood = Array.from({ length: 250 }, (_, index) => outcomeOf(refund(`R-${index}`, '0.01')));
+  const flood = Array.from({ length: 250 }, (_, index) =>
+    outcomeOf(refunds.createRefund(asked(`R-${index}`, '0.01'), { timeoutMs: hangMs })),
+  );
 
   const first = await Promise.race(flood);
   const page = await refunds.listRefunds({ merchantId: other.id, environment });

@@ -58,7 +58,10 @@ export interface CheckoutPayment {
 }
 
 export interface Checkouts {
-  /** Changes nothing. @throws CHECKOUT_NOT_FOUND, OVERLOADED when too many readings of this checkout wait */
+  /**
+   * Changes nothing. @throws CHECKOUT_NOT_FOUND, RECOVERING while a restore may have lost the order, OVERLOADED when too many readings
+   * of this checkout wait
+   */
   readonly get: (token: string, browserSecret: string, signal: AbortSignal) => Promise<Checkout>;
   /**
    * @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, INVALID_FIELDS for an option that is not offered, PAYMENT_IN_PROGRESS,
@@ -70,7 +73,7 @@ export interface Checkouts {
     payment: CheckoutPayment,
     requestId: string,
   ) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE */
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, RECOVERING as `get` */
   readonly cancel: (token: string, browserSecret: string, requestId: string) => Promise<Checkout>;
 }
 
@@ -87,7 +90,7 @@ export interface CheckoutParts {
   readonly phoneLimit: PhoneLimit;
   /** Limits the readings at a time, by merchant and then by checkout. */
   readonly fairly: FairCalls;
-  readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed'>;
+  readonly gate: Pick<PaymentGate, 'requireOpen' | 'hasUnclaimed' | 'missing'>;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
   /** The configured wallets. */
@@ -129,7 +132,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       return fairly({ owner, part: subject.orderId }, signal, async () => {
         const em = database.fork();
         const row = await em.findOne(OrderRow, rowKey(subject));
-        if (row === null) throw notFound();
+        if (row === null) throw await parts.gate.missing(subject, notFound());
         const usableHere = isUsableBy(row, browserSecret);
         const boundHere = usableHere && row.checkoutBrowserHash != null;
         return describe(parts, await readOrder(em, row), {
@@ -162,12 +165,14 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
           },
         });
       return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, async () =>
-        answer(parts, await startPayment()),
+        answer(parts, subject, await startPayment()),
       );
     },
 
-    cancel: async (token, browserSecret, requestId) =>
-      answer(parts, await cancel({ subject: subjectOf(token), browserSecret, requestId })),
+    async cancel(token, browserSecret, requestId) {
+      const subject = subjectOf(token);
+      return answer(parts, subject, await cancel({ subject, browserSecret, requestId }));
+    },
   };
 }
 
@@ -186,9 +191,13 @@ interface ChangedCheckout {
 
 async function answer(
   parts: CheckoutParts,
+  subject: TokenSubject,
   changed: Result<ChangedCheckout, Parameters<typeof refusal>[0]>,
 ): Promise<Checkout> {
-  if (!changed.ok) throw refusal(changed.error);
+  if (!changed.ok) {
+    const error = refusal(changed.error);
+    throw changed.error === 'not_found' ? await parts.gate.missing(subject, error) : error;
+  }
   const { order, boundHere } = changed.value;
   // Neither change results in COMPLETED, so no transaction has paid the order. A payment that has just started was not sent yet.
   const seen = { usableHere: true, boundHere, nextAction: undefined, providerTransactionId: '' };

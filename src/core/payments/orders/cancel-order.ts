@@ -1,6 +1,7 @@
 import type { NewId } from '../../../contract/public-id.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import type { Actor } from '../../../platform/rpc/actor.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Order } from '../../domain/order.ts';
 import { transition } from '../../domain/transition.ts';
@@ -9,7 +10,7 @@ import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { byOrderId } from '../changes/read-order.ts';
 
-/** Cancels an order. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
+/** Cancels an order. Errors: ORDER_NOT_FOUND, or RECOVERING while a restore may have lost it; PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
 export type CancelOrder = (name: Cancellation['name'], by: Actor) => Promise<Order>;
 
 interface Cancellation {
@@ -19,10 +20,11 @@ interface Cancellation {
 
 export interface CancelOrderParts {
   readonly changes: Pick<OrderChanges, 'share'>;
+  readonly gate: Pick<PaymentGate, 'missing'>;
   readonly newId: NewId;
 }
 
-export function createCancelOrder({ changes, newId }: CancelOrderParts): CancelOrder {
+export function createCancelOrder({ changes, gate, newId }: CancelOrderParts): CancelOrder {
   const cancel = changes.share({
     orders: byOrderId,
     nameOf: ({ name }: Cancellation) => name,
@@ -40,7 +42,8 @@ export function createCancelOrder({ changes, newId }: CancelOrderParts): CancelO
   return async (name, by) => {
     const cancelled = await cancel({ name, by });
     if (cancelled.ok) return cancelled.value;
-    throw refusal(cancelled.error);
+    const error = refusal(cancelled.error);
+    throw cancelled.error === 'not_found' ? await gate.missing(name, error) : error;
   };
 }
 

@@ -5,16 +5,15 @@ import type { ClaimPayments } from '../changes/claim-payments.ts';
 import type { OrderName } from '../search/find-order.ts';
 
 export interface MissingOrderParts {
-  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
+  readonly gate: Pick<PaymentGate, 'missing'>;
   readonly claims: Pick<ClaimPayments, 'isPaid'>;
 }
 
-/** RECOVERING while a restored gateway may have lost the order; otherwise ORDER_NOT_FOUND. */
+/** RECOVERING while a restored gateway may have lost the order, or knows that it was paid; otherwise ORDER_NOT_FOUND. */
 export async function missingOrder({ gate, claims }: MissingOrderParts, name: OrderName): Promise<Error> {
   const { merchantId, environment, by, value: orderNumber } = name;
-  if (!gate.isOpenFor(environment, merchantId)) return recovering();
+  const notFound = rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+  const error = await gate.missing(name, notFound);
   const isPaid = by === 'order_number' && (await claims.isPaid({ merchantId, environment, orderNumber }));
-  return isPaid
-    ? recovering()
-    : rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+  return isPaid ? recovering() : error;
 }

@@ -67,7 +67,7 @@ export interface CreateRefundParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly findMerchant: FindMerchant;
   readonly findRole: FindRefundingRole;
-  readonly gate: Pick<PaymentGate, 'isOpenFor'>;
+  readonly gate: Pick<PaymentGate, 'isOpenFor' | 'missing'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
 }
@@ -112,8 +112,8 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
       },
     });
     if (created.ok) return created.value;
-    if (created.error === 'not_found' && !gate.isOpenFor(environment, merchantId)) throw recovering();
-    throw refusal(created.error, request);
+    const error = refusal(created.error, request);
+    throw created.error === 'not_found' ? await gate.missing(request, error) : error;
   };
 }
 

@@ -16,6 +16,7 @@ import type { Actor } from '../../../platform/rpc/actor.ts';
 import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import type { PaymentGate } from '../../database/payment-gate.ts';
 import { combine } from '../../domain/combine.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { Money } from '../../domain/money.ts';
@@ -57,6 +58,7 @@ export interface RefundServiceParts {
   readonly createRefund: CreateRefund;
   /** Limits the refunds that are created at a time, by merchant and environment. */
   readonly fairly: FairCalls;
+  readonly gate: Pick<PaymentGate, 'missing'>;
   readonly answerOnce: AnswerOnce;
   readonly decideApproval: DecideApproval;
   readonly reader: RefundReader;
@@ -160,7 +162,10 @@ export function refundService(parts: RefundServiceParts): RpcService {
         );
         const found = await reader.refundableOf(key);
         if (found === undefined)
-          throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+          throw await parts.gate.missing(
+            key,
+            rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment'),
+          );
         const { order, possible, pendingMinorUnits } = found;
         const { currency } = order.amount;
         const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);

@@ -356,7 +356,8 @@ export declare const CancelCheckoutResponseSchema: GenMessage<CancelCheckoutResp
 export declare const CheckoutService: GenService<{
   /**
    * Reads the content of the page. Changes nothing, so a link preview or a prefetch does no harm.
-   * Errors: NOT_FOUND CHECKOUT_NOT_FOUND for a token that is malformed, forged or of no order.
+   * Errors: NOT_FOUND CHECKOUT_NOT_FOUND for a token that is malformed, forged or of no order; UNAVAILABLE RECOVERING while a
+   * restore may have lost the order.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.GetCheckout
    */
@@ -381,7 +382,7 @@ export declare const CheckoutService: GenService<{
   },
   /**
    * Cancels the order: it becomes FAILED, unless a payment is in flight. Repeating it changes nothing.
-   * Errors: CHECKOUT_NOT_FOUND; FAILED_PRECONDITION CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE.
+   * Errors: as GetCheckout; FAILED_PRECONDITION CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.CancelCheckout
    */

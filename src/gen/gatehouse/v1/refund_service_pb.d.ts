@@ -977,7 +977,8 @@ export declare const RefundService: GenService<{
   },
   /**
    * Returns how much of an order can be refunded now, for a form that asks for the amount.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND; UNAVAILABLE RECOVERING while a restore may have lost the
+   * order.
    *
    * @generated from rpc gatehouse.v1.RefundService.GetRefundable
    */
