@@ -16,6 +16,9 @@ export interface Alert {
   readonly summary: string;
 }
 
+/** The processes, as the jobs of Prometheus name them. */
+const jobs = ['core', 'webhooks', 'rest-facade', 'checkout', 'dashboard', 'wallets'];
+
 export const alerts: readonly Alert[] = [
   {
     name: 'GatehouseProcessDown',
@@ -23,6 +26,14 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'page',
     summary: 'The process {{ $labels.instance }} of {{ $labels.job }} does not answer.',
+  },
+  {
+    name: 'GatehouseProcessMissing',
+    // A container without an address is no target of Prometheus any more, and its series with `up` ends.
+    expr: jobs.map((job) => `absent(up{job="gatehouse-${job}"})`).join(' or '),
+    for: '1m',
+    severity: 'page',
+    summary: 'Prometheus finds no process of {{ $labels.job }}.',
   },
   {
     name: 'GatehouseRecovering',
