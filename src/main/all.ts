@@ -28,6 +28,8 @@ for (const [signal, number] of [
 ] as const) {
   process.on(signal, () => interrupt.abort(new Interrupted(128 + number)));
 }
+// By default it opens Node's debugger, where every user of the machine can run code within this process.
+process.on('SIGUSR1', () => console.error('! SIGUSR1 has no effect'));
 // The terminal or the pipe behind stdout may close. The processes are still stopped in order.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setLogger } from '@grpc/grpc-js';
 import { unknownSettings } from '../contract/setting-names.ts';
-import { exitOnUnhandledErrors } from '../platform/lifecycle.ts';
+import { exitOnUnhandledErrors, ignoreDebuggerSignal } from '../platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../platform/logger.ts';
 import type { Logger } from '../platform/logger.ts';
 
@@ -29,6 +29,7 @@ export function startLogging(
     standardOutput(process),
   );
   exitOnUnhandledErrors(process, logger);
+  ignoreDebuggerSignal(process, logger);
   const complain = (text: unknown): void =>
     logger.warn({ complaint: firstWords(text) }, 'grpc-js reported an error');
   setLogger({ error: complain, info: complain, debug: complain });

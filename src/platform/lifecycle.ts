@@ -49,11 +49,27 @@ export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger):
 }
 
 /**
+ * Keeps Node's debugger closed. By default SIGUSR1 opens it on port 9229, where every user of the machine can run code within the
+ * process. Operators send this signal to programs that then open their log files again.
+ */
+export function ignoreDebuggerSignal(process: Pick<NodeJS.Process, 'on'>, logger: Logger): void {
+  process.on('SIGUSR1', (signal) =>
+    logger.warn(
+      { signal },
+      'the signal has no effect: the log is the standard output, and no debugger opens',
+    ),
+  );
+}
+
+/**
  * Stops the parts in the given order on SIGTERM, SIGINT, an uncaught error or an unhandled rejection. Each part has its own
- * deadline. Then the process exits, with code 0 after a signal and 1 after an error. `exitOnUnhandledErrors` logs the error.
+ * deadline. Then the process exits, with code 0 after a signal and 1 after an error. `exitOnUnhandledErrors` logs the error. A second
+ * signal ends the process at once, with code 1.
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
-  closeWithGrace({ delay: exitDeadlineMs, logger: false }, async ({ signal, err }) => {
+  const onSecondSignal = (signal: string): void =>
+    logger.warn({ signal }, 'a second signal: the process exits at once, and the stop is not completed');
+  closeWithGrace({ delay: exitDeadlineMs, logger: false, onSecondSignal }, async ({ signal, err }) => {
     await stopInOrder(logger, parts, err === undefined ? signal : undefined);
   });
 }

@@ -28,8 +28,8 @@ async function run(fault: string, signals: readonly NodeJS.Signals[]): Promise<E
     log.push(JSON.parse(line) as Record<string, unknown>),
   );
   const closed = new Promise<number | null>((done) => child.once('close', (code) => done(code)));
-  for (const signal of signals) {
-    await waitUntil('it is ready', () => log.some(({ msg }) => msg === 'ready'));
+  for (const [index, signal] of signals.entries()) {
+    await waitUntil('it is ready, or has noticed the signal before', () => log.length > index);
     child.kill(signal);
   }
   return { exitCode: await closed, log, said: log.map(({ msg }) => msg) };
@@ -45,6 +45,26 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect(exitCode).toBe(0);
   },
 );
+
+test('a second signal ends the process at once, with a line that says so and exit code 1', async () => {
+  const { exitCode, said, log } = await run('hang for long', ['SIGTERM', 'SIGINT']);
+  expect(said.slice(0, 2)).toEqual(['ready', 'stopping']);
+  expect(log.at(-1)).toMatchObject({
+    level: 'warn',
+    signal: 'SIGINT',
+    msg: expect.stringContaining('second signal'),
+  });
+  expect(said).not.toContain('third stopped');
+  expect(exitCode).toBe(1);
+});
+
+test('SIGUSR1 neither stops the process nor opens its debugger', async () => {
+  const { exitCode, said, log } = await run('', ['SIGUSR1', 'SIGTERM']);
+  expect(log[1]).toMatchObject({ level: 'warn', msg: expect.stringContaining('no debugger opens') });
+  expect(said.slice(2)).toEqual(inOrder.slice(1));
+  expect(log.at(-2)).toMatchObject({ msg: 'third stopped', debugger: 'closed' });
+  expect(exitCode).toBe(0);
+});
 
 test('a part that hangs is abandoned at its deadline, and the parts after it are stopped', async () => {
   const { exitCode, said, log } = await run('hang', ['SIGTERM']);

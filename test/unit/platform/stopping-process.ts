@@ -1,4 +1,9 @@
-import { exitOnUnhandledErrors, stopOnSignal } from '../../../src/platform/lifecycle.ts';
+import { url as debuggerUrl } from 'node:inspector';
+import {
+  exitOnUnhandledErrors,
+  ignoreDebuggerSignal,
+  stopOnSignal,
+} from '../../../src/platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../../../src/platform/logger.ts';
 
 // A small process for lifecycle.test.ts, whose first argument names its fault.
@@ -6,6 +11,8 @@ import { createLogger, standardOutput } from '../../../src/platform/logger.ts';
 const logger = createLogger({ process: 'small', instance: 'small', level: 'info' }, standardOutput(process));
 const [, , fault = ''] = process.argv;
 exitOnUnhandledErrors(process, logger);
+ignoreDebuggerSignal(process, logger);
+
 const awake = setInterval(() => undefined, 1000);
 
 stopOnSignal(logger, [
@@ -20,19 +27,19 @@ stopOnSignal(logger, [
   {
     name: 'second',
     stop: () => {
-      if (fault === 'hang') return new Promise(() => undefined);
+      if (fault === 'hang' || fault === 'hang for long') return new Promise(() => undefined);
       if (fault === 'reject') return Promise.reject(new Error('would not'));
       if (fault === 'throw') throw new Error('could not');
       logger.info('second stopped');
       return undefined;
     },
-    timeoutMs: 200,
+    timeoutMs: fault === 'hang for long' ? 60_000 : 200,
   },
   {
     name: 'third',
     stop: () => {
       clearInterval(awake);
-      logger.info('third stopped');
+      logger.info({ debugger: debuggerUrl() ?? 'closed' }, 'third stopped');
     },
     timeoutMs: 1_000,
   },
