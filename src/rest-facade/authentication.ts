@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The merchant and key of the request; null before authentication. */
     caller: Caller | null;
+    /** Whether the body was incomplete when the key was checked. */
+    isBodyLate: boolean;
   }
 }
 
@@ -25,7 +27,10 @@ export interface Caller {
 const maxKeyLength = 256;
 const authenticationDeadlineMs = 2_000;
 
-/** Refuses requests without a valid key before their bodies are read; spec, "Authentication". */
+/**
+ * Refuses requests without a valid key before their bodies are read; spec, "Authentication". A body may arrive bit by bit, until the
+ * time limit of the request. A key that was revoked meanwhile is refused after the body.
+ */
 export function requireApiKey(
   app: FastifyInstance,
   environment: 'production' | 'sandbox',
@@ -33,6 +38,7 @@ export function requireApiKey(
   limits: RateLimits,
 ): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('isBodyLate', false);
   // Callbacks, because the promises of an async function would cost more than the check of a known key.
   app.addHook('onRequest', (request, _reply, done) => {
     const proceed = (verdict: Verdict): void => {
@@ -47,6 +53,8 @@ export function requireApiKey(
         request.logged.apiKeyId = apiKeyId;
       }
       limits.countRequest(verdict, requestsPerSecond).then((retryAfterSeconds) => {
+        // Node has parsed all that arrived together with the head by now.
+        request.isBodyLate = !request.raw.complete;
         if (retryAfterSeconds === undefined) done();
         else done(tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED'));
       }, done);
@@ -55,6 +63,15 @@ export function requireApiKey(
     if (verdict instanceof Promise) verdict.then(proceed, done);
     else proceed(verdict);
   });
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.isBodyLate) requireKeyStill(request).then(() => done(), done);
+    else done();
+  });
+  const requireKeyStill = async (request: FastifyRequest): Promise<void> => {
+    const verdict = await verdictOn(request, authenticate, limits);
+    if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, environment, limits);
+    request.caller = verdict;
+  };
 }
 
 /** The merchant and key of the request. */
