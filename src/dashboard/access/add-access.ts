@@ -46,13 +46,24 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
       unused.size === 0 ? undefined : new Error(`no route for the access rules ${[...unused].join(', ')}`),
     );
   });
-  app.addHook('onRequest', async (request) => {
+  const enterAsViewer = (request: FastifyRequest): void => {
     const { data, viewer } = request.session;
+    request.viewer = null;
+    request.isFormLate = !request.raw.complete;
     if (data?.stage !== 'in' || viewer === undefined) return;
     request.viewer = viewer;
     logFacts(request, { userId: viewer.userId });
     const nowMs = now().getTime();
     if (nowMs - data.seenAt >= seenEveryMs) data.seenAt = nowMs;
+  };
+  app.decorateRequest('isFormLate', false);
+  app.addHook('onRequest', async (request) => enterAsViewer(request));
+  app.addHook('preHandler', async (request) => {
+    // A form may arrive bit by bit, until the time limit of the request. Its session may have ended meanwhile, and the user may have
+    // lost the role.
+    if (!request.isFormLate) return;
+    await request.session.reload();
+    enterAsViewer(request);
   });
   app.addHook('preHandler', async (request, reply) => {
     const rule = rules[ruleName(request.method, request.routeOptions.url ?? '')];

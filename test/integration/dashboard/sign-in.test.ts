@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { headingOf } from '../../support/customer.ts';
 import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
@@ -15,6 +17,13 @@ const desk = sharedDashboardDesk(stack);
 const merchant = sharedMerchant(stack);
 
 const pool = sharedPool(() => stack.databaseUrl, 2);
+
+/** How often core was asked about a session. */
+async function sessionsRead(): Promise<number> {
+  const metrics = await (await fetch(`${stack.connectUrl}/metrics`)).text();
+  const counts = metrics.matchAll(/^gatehouse_rpc_duration_seconds_count\{[^}]*"ReadSession"[^}]*\} (\d+)/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
 
 const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
 
@@ -177,6 +186,35 @@ describe('a session', () => {
 
     expect(out.headers.get('location')).toBe('/sign-in?out=1');
     expect((await stolen.get(keysPage())).status).toBe(303);
+  });
+
+  test('that ends while a form arrives bit by bit sends no form', async () => {
+    const user = await desk.users.member(merchant.id);
+    const visitor = await desk.signedIn(user);
+    const { origin } = stack.dashboards[0]!;
+    const token = formTokenOf(await visitor.get('/account'));
+    const form = new URLSearchParams({ _csrf: token, name: 'Another Name', language: 'en' }).toString();
+    const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const head = [
+      'POST /account/profile HTTP/1.1',
+      `Host: ${new URL(origin).host}`,
+      `Origin: ${origin}`,
+      `Cookie: ${cookie}`,
+      'Content-Type: application/x-www-form-urlencoded',
+      `Content-Length: ${form.length}`,
+      'Connection: close',
+    ];
+
+    const before = await sessionsRead();
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    socket.write(`${head.join('\r\n')}\r\n\r\n${form.slice(0, 9)}`);
+    await waitUntil('its session is read', async () => (await sessionsRead()) > before);
+    await desk.end(visitor);
+    socket.write(form.slice(9));
+
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
+    const again = await desk.signedIn(user);
+    expect((await again.get('/account')).body).not.toContain('Another Name');
   });
 
   test('is a cookie that no script reads and no other site sends along', async () => {
