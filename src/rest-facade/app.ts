@@ -160,7 +160,7 @@ const isEncoded = (url: string): boolean => url.includes('%') && (url.split('?',
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];
   const { orders, refunds, orderStories, webhooks, streams, apiKeys, nowMs } = options;
-  requireApiKey(
+  const requireKeyStill = requireApiKey(
     app,
     options.environment,
     createKeyAuthenticator({ apiKeys, environment, nowMs }),
@@ -187,7 +187,15 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   const refuseWhen = createRefusals();
   const clients = { orders, refunds, orderStories, webhooks };
   const endedAnswers = createEndedAnswers(nowMs);
-  const context = { ...clients, calls, endedAnswers, environment, waitUntilEnded, refuseWhen };
+  const context = {
+    ...clients,
+    calls,
+    endedAnswers,
+    environment,
+    waitUntilEnded,
+    refuseWhen,
+    requireKeyStill,
+  };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);

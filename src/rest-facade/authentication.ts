@@ -27,16 +27,19 @@ export interface Caller {
 const maxKeyLength = 256;
 const authenticationDeadlineMs = 2_000;
 
+/** Checks the key of a request again. @throws RequestFailure when it was revoked since */
+export type RequireKeyStill = (request: FastifyRequest) => Promise<void>;
+
 /**
  * Refuses requests without a valid key before their bodies are read; spec, "Authentication". A body may arrive bit by bit, until the
- * time limit of the request. A key that was revoked meanwhile is refused after the body.
+ * time limit of the request. A key that was revoked meanwhile is refused after the body. Endpoints that wait check the key again.
  */
 export function requireApiKey(
   app: FastifyInstance,
   environment: 'production' | 'sandbox',
   authenticate: AuthenticateKey,
   limits: RateLimits,
-): void {
+): RequireKeyStill {
   app.decorateRequest('caller', null);
   app.decorateRequest('isBodyLate', false);
   // Callbacks, because the promises of an async function would cost more than the check of a known key.
@@ -67,11 +70,12 @@ export function requireApiKey(
     if (request.isBodyLate) requireKeyStill(request).then(() => done(), done);
     else done();
   });
-  const requireKeyStill = async (request: FastifyRequest): Promise<void> => {
+  const requireKeyStill: RequireKeyStill = async (request) => {
     const verdict = await verdictOn(request, authenticate, limits);
     if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, environment, limits);
     request.caller = verdict;
   };
+  return requireKeyStill;
 }
 
 /** The merchant and key of the request. */

@@ -42,7 +42,7 @@ const appliedHeader = {
 /** POST /api/v1/verify; spec, "Check payment order status". */
 export function addVerifyEndpoint(
   app: FastifyInstance,
-  { calls, endedAnswers, environment, refuseWhen, waitUntilEnded }: EndpointContext,
+  { calls, endedAnswers, environment, refuseWhen, waitUntilEnded, requireKeyStill }: EndpointContext,
 ): void {
   const endOfTurn = createEndOfTurn();
   app.route({
@@ -97,6 +97,8 @@ export function addVerifyEndpoint(
               },
               left: leftSignal(reply),
             });
+      // A request may wait for longer than a revoked key may still work.
+      if (order !== found) await requireKeyStill(request);
       const body = JSON.stringify(verifyReply(orderToJson(order)));
       endedAnswers.keep(name, order, body);
       return send(body);

@@ -103,6 +103,31 @@ describe('a request that waits', () => {
     expect((await Promise.all([waiting[0]!, waiting[2]!])).map(statusIn)).toEqual(['PENDING', 'PENDING']);
   });
 
+  test('gets 401 when its order ends, if its key was revoked meanwhile', async () => {
+    const core = scriptedCore();
+    let clockMs = 1_000;
+    let isRevoked = false;
+    const authenticateApiKey = () => {
+      if (isRevoked) throw rpcError('INVALID_API_KEY', 'no such key');
+      return { merchantId: 'mer_1', apiKeyId: 'key_1' };
+    };
+    facade = await startFacadeOverRpc(
+      { ...core.services, apiKeys: { authenticateApiKey } },
+      { nowMs: () => clockMs },
+    );
+    const waiting = verify(facade, 'a');
+    await waitUntil('the order was read', () => core.seen.reads === 1);
+    core.streams[0]?.push({ orderIds: [] });
+    await waitUntil('it was read again when the stream was open', () => core.seen.reads === 2);
+
+    isRevoked = true;
+    clockMs += 3_001;
+    core.statuses.set('a', OrderStatus.COMPLETED);
+    core.streams[0]?.push({ orderIds: ['ord_a'] });
+
+    expect((await waiting).status).toBe(401);
+  });
+
   test('is answered with the current order when the time has passed, or when the order has already ended', async () => {
     const core = scriptedCore();
     core.statuses.set('ended', OrderStatus.EXPIRED);
