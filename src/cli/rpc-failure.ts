@@ -176,10 +176,11 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
   }
   if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded)
     return { message: error.rawMessage, advice: seeDoctor(context) };
+  const cause = causeOf(error);
   return {
-    message: `no ${server} answers at ${where}${causeOf(error)}`,
+    message: `no ${server} answers at ${where}${cause === undefined ? '' : ` (${cause})`}`,
     advice: [
-      'Start Gatehouse on this machine with: npm start',
+      cause === unknownName ? whyItHasNoAddress[server] : 'Start Gatehouse on this machine with: npm start',
       howToName[server],
       context.isDoctor && server === 'core' ? whyItMayExit : seeDoctor(context),
     ]
@@ -193,6 +194,15 @@ const howToName: Readonly<Record<Server, string>> = {
   'webhooks process': 'Or set the address of a running webhooks process with GATEHOUSE_WEBHOOKS_ADDRESSES.',
 };
 
+/** The name of a service without a cluster address resolves to its ready pods only. */
+const whyItHasNoAddress: Readonly<Record<Server, string>> = {
+  core:
+    'On Kubernetes the name has no address while no core is ready, for example because the database does not answer. ' +
+    'Then ask one pod: kubectl exec deploy/core -- gatehouse doctor --address localhost:50051',
+  'webhooks process':
+    'On Kubernetes the name has no address while no webhooks process is ready, for example because the database does not answer.',
+};
+
 const whyItMayExit =
   'If it was started, read its log. Core exits if a setting is invalid, or if its master key is not that of the database.';
 
@@ -202,11 +212,13 @@ const seeDoctor = ({ isDoctor }: FailureContext): string =>
 /** grpc-js names the server only if the call was connected. */
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');
 
+const unknownName = 'the name is unknown';
+
 /** Messages of grpc-js about failed connections, and their meaning. */
 const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[] = [
   [/ECONNREFUSED/, 'nothing listens there'],
   [/EHOSTUNREACH|ENETUNREACH/, 'the network has no route to it'],
-  [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is unknown'],
+  [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, unknownName],
   [/certificate has expired/, 'its TLS certificate has expired'],
   [
     /does not match certificate/,
@@ -224,7 +236,5 @@ const connectionCauses: readonly (readonly [pattern: RegExp, meaning: string])[]
   [/Deadline exceeded/, 'no answer came in time'],
 ];
 
-function causeOf({ rawMessage }: ConnectError): string {
-  const meaning = connectionCauses.find(([pattern]) => pattern.test(rawMessage))?.[1];
-  return meaning === undefined ? '' : ` (${meaning})`;
-}
+const causeOf = ({ rawMessage }: ConnectError): string | undefined =>
+  connectionCauses.find(([pattern]) => pattern.test(rawMessage))?.[1];

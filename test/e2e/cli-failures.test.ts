@@ -192,6 +192,17 @@ describe('exit code 5, for a core that cannot be reached', () => {
     expect(stderr).toMatch(/doctor$/m);
   });
 
+  test('a name without an address is reported, with the way to a pod that is not ready', async () => {
+    const address = 'dns:///none.invalid:50051';
+
+    const { exitCode, stderr } = await runWith(settingsWith('any', address), 'merchant', 'list');
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain(`no core answers at ${address} (the name is unknown)`);
+    expect(stderr).toContain('kubectl exec deploy/core -- gatehouse doctor --address localhost:50051');
+    expect(stderr).not.toContain('npm start');
+  });
+
   test('the command stops by itself when the server never answers', async () => {
     const sockets = new Set<Socket>();
     const mute = createServer((socket) => void sockets.add(socket));
