@@ -7,7 +7,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/healt
 import { hostOf, isLoopback } from '../platform/tls/plaintext.ts';
 import type { CoreClients } from './core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
-import { judgeAbandoned, judgeStatements } from './doctor-wallets.ts';
+import { judgeAbandoned, judgeRequests, judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from './failure.ts';
 import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
@@ -73,7 +73,7 @@ export function checkEncryption(subject: string, address: string, hasTls: boolea
 /** One core to check. */
 export interface CoreToCheck {
   readonly address: string;
-  readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets' | 'payerPayments'>;
+  readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets' | 'walletStatuses' | 'payerPayments'>;
   readonly now: () => Date;
 }
 
@@ -125,8 +125,13 @@ export function judgeStatus(subject: string, status: ServingStatus): Finding {
 
 async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
   try {
-    const { wallets } = await target.core.wallets.listWallets({}, { timeoutMs: diagnoseDeadlineMs });
-    return judgeStatements(subjectOf(target), wallets);
+    const inTime = { timeoutMs: diagnoseDeadlineMs };
+    const [{ wallets }, { statuses }] = await Promise.all([
+      target.core.wallets.listWallets({}, inTime),
+      target.core.walletStatuses.listWalletStatuses({}, inTime),
+    ]);
+    const subject = subjectOf(target);
+    return [...judgeRequests(subject, wallets, statuses), ...judgeStatements(subject, wallets)];
   } catch {
     // The diagnosis fails for the same reason, and reports it.
     return [];

@@ -1,6 +1,8 @@
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { PayerPayment } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { Wallet } from '../gen/gatehouse/v1/wallet_service_pb.js';
+import { WalletBreakerState, WalletHealth } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { Finding } from './doctor-finding.ts';
 import { environmentWord } from './options.ts';
 import { showTime } from './time.ts';
@@ -26,6 +28,95 @@ const namesOf = (environments: readonly Environment[]): string =>
 const instead =
   'Gatehouse queries each payment until the wallet decides it. ' +
   "Compare the totals of a day with the wallet's portal by hand";
+
+/**
+ * Whether each wallet gets requests, from the latest reports of the `wallets` processes: a finding for each wallet that does not,
+ * or one finding for all.
+ */
+export function judgeRequests(
+  subject: string,
+  wallets: readonly Wallet[],
+  reports: readonly ReportedWalletStatus[],
+): readonly Finding[] {
+  const places = wallets.flatMap(({ wallet, environments }) =>
+    environments.map((environment) => ({
+      name: `${wallet} in ${environmentWord(environment)}`,
+      reports: reports.filter(
+        ({ status }) => status?.wallet === wallet && status.environment === environment,
+      ),
+    })),
+  );
+  if (places.length === 0) return [];
+  const silent = places.filter((place) => place.reports.every(({ stale }) => stale));
+  const findings = [
+    ...judgeSilent(silent),
+    ...places.flatMap((place) =>
+      judgeState(
+        place.name,
+        place.reports.filter(({ stale }) => !stale),
+      ),
+    ),
+  ];
+  const inOrder: FoundRequests = {
+    ...{ result: 'ok', code: 'healthy', advice: '' },
+    detail: 'the wallets processes send requests to every wallet',
+  };
+  return (findings.length === 0 ? [inOrder] : findings).map((found) => ({
+    ...{ subject, check: 'wallet requests' },
+    ...found,
+  }));
+}
+
+type FoundRequests = Omit<Finding, 'subject' | 'check'>;
+
+interface Silent {
+  readonly name: string;
+  readonly reports: readonly ReportedWalletStatus[];
+}
+
+/** After a first start, the first report arrives within seconds. So a wallet that no process ever reported is no failure. */
+function judgeSilent(silent: readonly Silent[]): readonly FoundRequests[] {
+  if (silent.length === 0) return [];
+  const hadReports = silent.some(({ reports }) => reports.length > 0);
+  return [
+    {
+      result: hadReports ? 'failed' : 'warning',
+      code: 'silent',
+      detail: `no wallets process reports about ${silent.map(({ name }) => name).join(', ')}: payments there wait`,
+      advice:
+        'start a wallets process with the same file of wallets as core. If one runs, its log says why it cannot reach core:\n' +
+        'gatehouse wallet status',
+    },
+  ];
+}
+
+function judgeState(name: string, reports: readonly ReportedWalletStatus[]): readonly FoundRequests[] {
+  const closed = reports.filter(({ status }) => status?.breaker === WalletBreakerState.CLOSED);
+  const down = reports.find(({ status }) => status?.health === WalletHealth.DOWN);
+  const reason = down?.status?.healthDetail ? ` (${down.status.healthDetail})` : '';
+  if (closed.length < reports.length)
+    return [
+      {
+        result: closed.length === 0 ? 'failed' : 'warning',
+        code: 'circuit_open',
+        detail:
+          `${name} keeps failing${reason}, so ${closed.length === 0 ? 'no' : 'not every'} ` +
+          'wallets process sends it payments',
+        advice:
+          "compare with the provider's status page. Payments go on when the wallet works again. See its calls:\n" +
+          'gatehouse wallet status',
+      },
+    ];
+  if (down === undefined) return [];
+  return [
+    {
+      result: 'warning',
+      code: 'down',
+      detail: `${name} does not work${reason}`,
+      advice: "compare with the provider's status page. See its calls:\ngatehouse wallet status",
+    },
+  ];
+}
 
 /** The payments that payers started and their wallet did not confirm in time, newest first. No finding without them. */
 export function judgeAbandoned(

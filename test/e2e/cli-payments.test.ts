@@ -264,6 +264,9 @@ describe('reconcile', () => {
     expect(exitCode).toBe(5);
     expect(stderr).toContain('no process has read the statement for 1 s');
     expect(stderr).toContain('GATEHOUSE_WALLETS');
+    expect((await cli.run('doctor')).stdout).toMatch(
+      /warn +wallet requests +no wallets process reports about walleta in production/,
+    );
   });
 
   test.each([

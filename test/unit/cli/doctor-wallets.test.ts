@@ -6,6 +6,11 @@ import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_se
 import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import {
+  WalletBreakerState as Breaker,
+  WalletHealth,
+  WalletStatusService,
+} from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   Health,
 } from '../../../src/gen/health/v1/health_pb.js';
@@ -16,6 +21,7 @@ test('doctor names each wallet without a compared statement, its environment, an
   const transport = createRouterTransport(({ rpc }) => {
     rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
     rpc(DiagnosticsService.method.diagnose, () => ({ instance: 'core-1', coreTime: { seconds: 0n } }));
+    rpc(WalletStatusService.method.listWalletStatuses, () => ({}));
     rpc(WalletService.method.listWallets, () => ({
       wallets: [
         { wallet: 'walleta', environments: [sandbox], reconciledEnvironments: [sandbox] },
@@ -28,6 +34,7 @@ test('doctor names each wallet without a compared statement, its environment, an
     health: createClient(Health, transport),
     diagnostics: createClient(DiagnosticsService, transport),
     wallets: createClient(WalletService, transport),
+    walletStatuses: createClient(WalletStatusService, transport),
     payerPayments: createClient(PayerPaymentService, transport),
   };
 
@@ -48,4 +55,80 @@ test('doctor names each wallet without a compared statement, its environment, an
       detail: `not compared in sandbox: mpesa offers no statement, or its setting reconcile is not true. ${instead}`,
     },
   ]);
+});
+
+interface Report {
+  readonly wallet?: string;
+  readonly environment?: Environment;
+  readonly health?: WalletHealth;
+  readonly healthDetail?: string;
+  readonly breaker?: Breaker;
+}
+
+/** The findings about requests to walleta in the sandbox and in production. */
+async function requestsOf(
+  ...reports: readonly (Report & { readonly stale?: boolean; readonly instance?: string })[]
+): Promise<readonly Record<string, unknown>[]> {
+  const transport = createRouterTransport(({ rpc }) => {
+    rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
+    rpc(WalletService.method.listWallets, () => ({
+      wallets: [{ wallet: 'walleta', environments: [sandbox, production] }],
+    }));
+    rpc(WalletStatusService.method.listWalletStatuses, () => ({
+      statuses: reports.map(({ stale = false, instance = 'a', ...status }) => ({
+        ...{ stale, instance },
+        status: { wallet: 'walleta', health: WalletHealth.UP, breaker: Breaker.CLOSED, ...status },
+      })),
+    }));
+  });
+  const core = {
+    health: createClient(Health, transport),
+    diagnostics: createClient(DiagnosticsService, transport),
+    wallets: createClient(WalletService, transport),
+    walletStatuses: createClient(WalletStatusService, transport),
+    payerPayments: createClient(PayerPaymentService, transport),
+  };
+  const findings = await checkCore({ address: 'core:50051', core, now: () => new Date(0) });
+  return findings
+    .filter(({ check }) => check === 'wallet requests')
+    .map(({ result, code, detail }) => ({ result, code, detail }));
+}
+
+const works = [{ environment: sandbox }, { environment: production }];
+
+test('doctor says that every wallet gets requests', async () => {
+  expect(await requestsOf(...works)).toMatchObject([{ result: 'ok', code: 'healthy' }]);
+});
+
+test('doctor fails for a wallet whose circuit is open, with the reason', async () => {
+  const open = {
+    environment: production,
+    health: WalletHealth.DOWN,
+    healthDetail: 'ECONNREFUSED',
+    breaker: Breaker.OPEN,
+  };
+  expect(await requestsOf({ environment: sandbox }, open)).toEqual([
+    {
+      ...{ result: 'failed', code: 'circuit_open' },
+      detail: 'walleta in production keeps failing (ECONNREFUSED), so no wallets process sends it payments',
+    },
+  ]);
+  expect(await requestsOf(...works, { ...open, instance: 'b' })).toMatchObject([
+    { result: 'warning', code: 'circuit_open', detail: expect.stringContaining('not every wallets process') },
+  ]);
+});
+
+test('doctor warns of a wallet that reports that it does not work, and gets requests', async () => {
+  expect(
+    await requestsOf({ environment: sandbox }, { environment: production, health: WalletHealth.DOWN }),
+  ).toEqual([{ result: 'warning', code: 'down', detail: 'walleta in production does not work' }]);
+});
+
+test('doctor fails for wallets about which no process reports any more, and warns before the first report', async () => {
+  const silent =
+    'no wallets process reports about walleta in sandbox, walleta in production: payments there wait';
+  expect(await requestsOf(...works.map((each) => ({ ...each, stale: true })))).toEqual([
+    { result: 'failed', code: 'silent', detail: silent },
+  ]);
+  expect(await requestsOf()).toEqual([{ result: 'warning', code: 'silent', detail: silent }]);
 });
