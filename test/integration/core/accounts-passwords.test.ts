@@ -126,6 +126,18 @@ describe('changing a password', () => {
     await desk.accounts[1]!.verifyPassword({ email: user.email, password: newPassword });
   });
 
+  test('ends reset links, which others may have seen', async () => {
+    const user = await addUser();
+    const token = await startReset(user.email);
+    await desk.accounts[0].changePassword({
+      userId: user.userId,
+      currentPassword: password,
+      newPassword,
+    });
+    const call = desk.accounts[0].resetPassword({ token, password: `${newPassword} again` });
+    expect(await refusalOf(call)).toBe('LINK_NOT_USABLE');
+  });
+
   test('without the current password changes nothing, and attempts are limited', async () => {
     const user = await addUser();
     const change = () =>

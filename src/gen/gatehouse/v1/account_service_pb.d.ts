@@ -2049,7 +2049,7 @@ export declare const AccountService: GenService<{
     output: typeof DisableTotpResponseSchema;
   },
   /**
-   * Changes a password and ends the user's other sessions. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * Changes a password, and ends the user's other sessions and reset links. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
    * USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangePassword
