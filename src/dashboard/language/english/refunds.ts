@@ -234,7 +234,8 @@ export const refunds = {
     },
     oneOwner:
       'This merchant has one owner. Refunds that this owner requests above a limit can be withdrawn, and nobody can approve them. Invite another owner first.',
-    apiKeys: 'Refunds that your server requests by the API have the limit for everybody.',
+    apiKeys:
+      'Refunds that your server requests by the API have the limit for everybody. Developers can create keys that refund, so set that limit too.',
     current: 'Limits',
   },
   waiting: {
