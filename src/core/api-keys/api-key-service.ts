@@ -13,7 +13,12 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
-import { apiKeyScopes, isUsable, maxUsableKeys } from '../domain/api-key-life-cycle.ts';
+import {
+  apiKeyScopes,
+  isUsable,
+  maxUsableKeys,
+  maxUsableKeysInRotation,
+} from '../domain/api-key-life-cycle.ts';
 import type { ApiKeyScope } from '../domain/api-key-life-cycle.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
@@ -96,10 +101,7 @@ export function apiKeyService({
           { merchantId, environment, label, scopes, ...stored },
           actorOf(context),
         );
-        if (!added.ok) {
-          const message = `the merchant has ${maxUsableKeys} usable keys in this environment; revoke one first`;
-          throw rpcError('TOO_MANY_API_KEYS', message);
-        }
+        if (!added.ok) throw tooManyApiKeys(maxUsableKeys);
         annotate(context, { merchant_id: merchantId, api_key_id: added.value.id });
         return { apiKey: apiKeyMessage(added.value), secret };
       },
@@ -123,8 +125,10 @@ export function apiKeyService({
           overlapMs,
           actorOf(context),
         );
-        if (!rotated.ok)
+        if (!rotated.ok) {
+          if (rotated.error === 'too_many') throw tooManyApiKeys(maxUsableKeysInRotation);
           throw rotated.error === 'not_found' ? apiKeyNotFound(apiKeyId) : apiKeyNotUsable(apiKeyId);
+        }
         annotate(context, { merchant_id: merchantId, api_key_id: rotated.value.added.id });
         return {
           apiKey: apiKeyMessage(rotated.value.added),
@@ -185,6 +189,11 @@ export function apiKeyService({
 const invalidApiKey = () => rpcError('INVALID_API_KEY', 'the API key is not valid here');
 const apiKeyNotFound = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_FOUND', `the merchant has no key ${apiKeyId}`);
+const tooManyApiKeys = (limit: number) =>
+  rpcError(
+    'TOO_MANY_API_KEYS',
+    `the merchant has ${limit} usable keys in this environment; revoke one first`,
+  );
 const apiKeyNotUsable = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_USABLE', `${apiKeyId} has been revoked or has expired; issue a new key instead`);
 

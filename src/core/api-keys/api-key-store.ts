@@ -39,7 +39,7 @@ export interface NewApiKey {
 export interface ApiKeyStore {
   readonly findByHash: (hash: Buffer) => Promise<ApiKey | undefined>;
   readonly find: (merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) => Promise<ApiKey | undefined>;
-  /** Newest first. */
+  /** The newest, up to the limit, and all older ones that are usable. Newest first. */
   readonly list: (
     merchantId: PublicId<'mer'>,
     environment: Environment | undefined,
@@ -56,7 +56,9 @@ export interface ApiKeyStore {
     makeKey: (environment: Environment) => NewApiKey,
     overlapMs: number,
     by: Actor,
-  ) => Promise<Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable'>>;
+  ) => Promise<
+    Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable' | 'too_many'>
+  >;
   readonly setScopes: (
     merchantId: PublicId<'mer'>,
     apiKeyId: PublicId<'key'>,
@@ -98,6 +100,17 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
   });
   const lock = (em: EntityManager, merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) =>
     em.findOne(ApiKeyRow, keyOf(merchantId, apiKeyId), { lockMode: LockMode.PESSIMISTIC_WRITE });
+  /**
+   * The keys that count against the limits. Two concurrent calls would each count one key too few. So calls that add a key are
+   * serialised per merchant and environment.
+   */
+  const lockCounted = async (em: EntityManager, merchantId: PublicId<'mer'>, environment: Environment) => {
+    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+      `api-keys:${merchantId}:${environment}`,
+    ]);
+    const where = { merchantId: storedId('mer', merchantId), environment, revokedAt: null };
+    return (await em.find(ApiKeyRow, where)).map(apiKeyOf);
+  };
   const create = (
     em: EntityManager,
     key: Pick<ApiKey, 'merchantId' | 'environment' | 'label' | 'scopes'> & ApiKeyTimes & NewApiKey,
@@ -129,23 +142,28 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
         merchantId: storedId('mer', merchantId),
         ...(environment === undefined ? {} : { environment }),
       };
-      const rows = await database.fork().find(ApiKeyRow, where, { orderBy: { id: 'desc' }, limit });
-      return rows.map(apiKeyOf);
+      const em = database.fork();
+      const newest = await em.find(ApiKeyRow, where, { orderBy: { id: 'desc' }, limit });
+      const last = newest.at(-1);
+      if (last === undefined || newest.length < limit) return newest.map(apiKeyOf);
+      const older = await em.find(
+        ApiKeyRow,
+        {
+          ...where,
+          id: { $lt: last.id },
+          revokedAt: null,
+          $or: [{ expiresAt: null }, { expiresAt: { $gt: now() } }],
+        },
+        { orderBy: { id: 'desc' } },
+      );
+      return [...newest, ...older].map(apiKeyOf);
     },
     async add(key, by) {
       return database.fork().transactional(async (em) => {
         const { merchantId, environment } = key;
-        // Two concurrent issues would each count one key too few. So issues are serialised per merchant and environment.
-        await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
-          `api-keys:${merchantId}:${environment}`,
-        ]);
-        const rows = await em.find(ApiKeyRow, {
-          merchantId: storedId('mer', merchantId),
-          environment,
-          revokedAt: null,
-        });
+        const existing = await lockCounted(em, merchantId, environment);
         const at = now();
-        const issued = issueApiKey(rows.map(apiKeyOf), at);
+        const issued = issueApiKey(existing, at);
         if (!issued.ok) return issued;
         const added = apiKeyOf(create(em, { ...key, ...issued.value }, at));
         const details = { environment, prefix: key.prefix, label: key.label, ...scopeDetails(key.scopes) };
@@ -157,8 +175,11 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       return database.fork().transactional(async (em) => {
         const row = await lock(em, merchantId, apiKeyId);
         if (row === null) return err('not_found' as const);
+        const key = apiKeyOf(row);
+        const existing = await lockCounted(em, merchantId, key.environment);
+        const others = existing.filter(({ id }) => id !== key.id);
         const at = now();
-        const rotated = rotateApiKey(apiKeyOf(row), overlapMs, at);
+        const rotated = rotateApiKey(key, others, overlapMs, at);
         if (!rotated.ok) return rotated;
         const { successor, replaced } = rotated.value;
         const secret = makeKey(successor.environment);

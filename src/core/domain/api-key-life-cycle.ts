@@ -20,8 +20,11 @@ import { type Result, err, ok } from './result.ts';
 export const apiKeyScopes = ['REFUNDS'] as const;
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
-/** How many keys of one merchant may authenticate in one environment at a time. */
+/** How many keys of one merchant may authenticate in one environment at a time, before another can be issued. */
 export const maxUsableKeys = 20;
+
+/** The same with successors: a merchant at that limit can still replace each of its keys. */
+export const maxUsableKeysInRotation = 2 * maxUsableKeys;
 
 /** The precision of a key's last use. */
 const lastUsePrecisionMs = 60_000;
@@ -51,9 +54,11 @@ export function isUsable(key: ApiKeyTimes, at: Date): boolean {
  * of them are usable.
  */
 export function issueApiKey(existing: readonly ApiKeyTimes[], now: Date): Result<ApiKeyTimes, 'too_many'> {
-  const usable = existing.filter((key) => isUsable(key, now)).length;
-  return usable >= maxUsableKeys ? err('too_many') : ok(newKey);
+  return countUsable(existing, now) >= maxUsableKeys ? err('too_many') : ok(newKey);
 }
+
+const countUsable = (keys: readonly ApiKeyTimes[], now: Date): number =>
+  keys.filter((key) => isUsable(key, now)).length;
 
 const newKey: ApiKeyTimes = { expiresAt: null, revokedAt: null };
 
@@ -70,20 +75,23 @@ export interface Rotation<Key> {
 }
 
 /**
- * Creates a successor of a key. The old key expires after the overlap, or at its earlier expiry. A rotation does not count
- * against `maxUsableKeys`, so that a merchant at that limit can still replace its keys. Rejection: `not_usable` when the key
- * has expired or was revoked.
+ * Creates a successor of a key. The old key expires after the overlap, or at its earlier expiry. `others` are the merchant's
+ * other keys in its environment. Rejections: `not_usable` when the key has expired or was revoked; `too_many` when the merchant
+ * would have more than `maxUsableKeysInRotation` usable keys.
  */
 export function rotateApiKey<Key extends ApiKeyTimes & Inherited>(
   key: Key,
+  others: readonly ApiKeyTimes[],
   overlapMs: number,
   now: Date,
-): Result<Rotation<Key>, 'not_usable'> {
+): Result<Rotation<Key>, 'not_usable' | 'too_many'> {
   if (!isUsable(key, now)) return err('not_usable');
   const overlapEnd = new Date(now.getTime() + overlapMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt <= overlapEnd ? key.expiresAt : overlapEnd;
   const { environment, label, scopes } = key;
-  return ok({ successor: { ...newKey, environment, label, scopes }, replaced: { ...key, expiresAt } });
+  const replaced = { ...key, expiresAt };
+  if (countUsable([...others, replaced, newKey], now) > maxUsableKeysInRotation) return err('too_many');
+  return ok({ successor: { ...newKey, environment, label, scopes }, replaced });
 }
 
 /** Replaces the scopes of a key. Rejection: `not_usable` when it has expired or was revoked. */

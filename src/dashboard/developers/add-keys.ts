@@ -13,6 +13,7 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
+import { failureOfRpc } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { isAtLeast } from '../access/viewer.ts';
@@ -122,10 +123,21 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:keyId/rotate`, async (request, reply) => {
     const form = readForm(Overlap, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { status: 400 });
-    const { secret, replaced } = await clients.apiKeys.rotateApiKey(
-      { ...(await requireKey(request)), overlap: durationFromMs(overlapsMs[form.value.overlap]) },
-      callOptions(request),
-    );
+    const rotation = {
+      ...(await requireKey(request)),
+      overlap: durationFromMs(overlapsMs[form.value.overlap]),
+    };
+    const rotated = await clients.apiKeys
+      .rotateApiKey(rotation, callOptions(request))
+      .catch((thrown: unknown) => {
+        if (failureOfRpc(thrown)?.reason !== 'TOO_MANY_API_KEYS') throw thrown;
+        return undefined;
+      });
+    if (rotated === undefined) {
+      flash(request, { tone: 'warn', text: wordsFor(request, dictionary).rotate.tooMany });
+      return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);
+    }
+    const { secret, replaced } = rotated;
     return showMade(request, reply, secret, momentOf(replaced?.expireTime, request.language, timeZone));
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test, beforeEach } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { v7 } from 'uuid';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId, uuidOfId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -219,6 +219,43 @@ describe('API keys', () => {
     const { apiKeys: keys } = await apiKeys.listApiKeys({ merchantId, environment: Environment.SANDBOX });
     await apiKeys.revokeApiKey({ merchantId, apiKeyId: keys[0]?.apiKeyId ?? '' });
     expect((await issue(merchantId)).secret).toMatch(/^svc_test_/);
+  });
+
+  test('are at most 40 usable ones with their successors, also by repeated and concurrent rotations', async () => {
+    const { apiKey } = await issue(merchantId);
+    const names = { merchantId, apiKeyId: apiKey?.apiKeyId ?? '' };
+    for (let usable = 2; usable < 39; usable += 1) await apiKeys.rotateApiKey(names);
+
+    const outcomes = await Promise.allSettled([apiKeys.rotateApiKey(names), apiKeys.rotateApiKey(names)]);
+    const failure = await failureOf(apiKeys.rotateApiKey(names));
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(failure).toMatchObject({ code: 'ResourceExhausted', reason: 'TOO_MANY_API_KEYS' });
+  });
+
+  test('are all listed as long as they are usable, also behind 500 newer ones', async () => {
+    const { apiKey } = await issue(merchantId);
+    const expired = await issue(merchantId);
+    const names = { merchantId, apiKeyId: expired.apiKey?.apiKeyId ?? '' };
+    const { apiKey: successor } = await apiKeys.rotateApiKey({ ...names, overlap: { seconds: 0n } });
+    const database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+    await database.query(
+      `insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at, revoked_at)
+       select merchant_id, uuidv7(), environment, prefix, sha256(uuidv7()::text::bytea), 'revoked', now(), now()
+       from core.api_keys, generate_series(1, 500) where id = $1`,
+      [uuidOfId(apiKey?.apiKeyId ?? '')],
+    );
+    await database.end();
+
+    const { apiKeys: keys } = await apiKeys.listApiKeys({ merchantId, environment: Environment.SANDBOX });
+
+    expect(keys.filter(({ label }) => label === 'revoked')).toHaveLength(500);
+    expect(keys.slice(500).map(({ apiKeyId }) => apiKeyId)).toEqual([
+      successor?.apiKeyId,
+      apiKey?.apiKeyId,
+      expect.stringMatching(/^key_/),
+    ]);
   });
 });
 

@@ -76,6 +76,19 @@ describe('keys', () => {
     expect((await visitor.get(at('keys'))).body).not.toContain('till is revoked.');
   });
 
+  test('a key is not replaced beyond the limit of valid keys, and the page says what to do', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    await visitor.post(at('keys'), { label: 'till' });
+    const names = { merchantId: merchant.id, apiKeyId: await idOf(merchant.id, 'till') };
+    const apiKeys = stack.client(ApiKeyService, 'operator');
+    for (let usable = 2; usable < 40; usable += 1) await apiKeys.rotateApiKey(names);
+
+    const refused = await visitor.post(at(`keys/${names.apiKeyId}/rotate`), { overlap: 'day' });
+
+    expect([refused.status, refused.headers.get('location')]).toEqual([303, at('keys')]);
+    expect((await visitor.get(at('keys'))).body).toContain('You already have 40 valid keys');
+  });
+
   test('a key may refund only with the scope, given at its creation or later', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const scopesOf = async (label: string) => {

@@ -7,6 +7,7 @@ import {
   isUsable,
   issueApiKey,
   maxUsableKeys,
+  maxUsableKeysInRotation,
   recordKeyUse,
   revokeApiKey,
   rotateApiKey,
@@ -42,7 +43,7 @@ describe('each state answers each command', () => {
     ],
   ])('%s', (_name, given, state, rotatedTo, expiresAt) => {
     const now = at(100);
-    const rotated = rotateApiKey(given, 60_000, now);
+    const rotated = rotateApiKey(given, [], 60_000, now);
     const revoked = revokeApiKey(given, now);
 
     expect(apiKeyState(given, now)).toBe(state);
@@ -57,7 +58,7 @@ describe('each state answers each command', () => {
 });
 
 test('a rotation without overlap ends the key at that instant', () => {
-  const rotated = rotateApiKey(key(), 0, at(0));
+  const rotated = rotateApiKey(key(), [], 0, at(0));
 
   expect(rotated.ok && apiKeyState(rotated.value.replaced, at(0))).toBe('EXPIRED');
 });
@@ -73,6 +74,18 @@ test('a key is issued beside nineteen usable ones and not beside twenty, and oth
   });
   expect(issueApiKey([...usable, key()], at(100))).toEqual({ ok: false, error: 'too_many' });
   expect(issueApiKey([...usable, key()], at(101)).ok).toBe(true);
+});
+
+test('each of twenty keys can be replaced once, and more only as other keys end', () => {
+  const usable = (count: number) => Array.from({ length: count }, () => key({ expiresAt: at(101) }));
+  const minute = 60_000;
+
+  expect(maxUsableKeysInRotation).toBe(40);
+  expect(rotateApiKey(key(), [...usable(38), key({ revokedAt: at(1) })], minute, at(100)).ok).toBe(true);
+  expect(rotateApiKey(key(), usable(39), minute, at(100))).toEqual({ ok: false, error: 'too_many' });
+  // The old key ends at once, or others have ended.
+  expect(rotateApiKey(key(), usable(39), 0, at(100)).ok).toBe(true);
+  expect(rotateApiKey(key(), usable(39), minute, at(101)).ok).toBe(true);
 });
 
 test('scopes change on a valid key only', () => {
@@ -106,7 +119,7 @@ test('a key never expires later than before, and a key that became invalid stays
         seconds += wait;
         const now = at(seconds);
         const end = current.expiresAt ?? at(1e9);
-        const rotated = rotateApiKey(current, overlapMs, now);
+        const rotated = rotateApiKey(current, [], overlapMs, now);
         if (command === 'rotate' && rotated.ok) current = Object.freeze(rotated.value.replaced);
         if (command === 'revoke') current = Object.freeze(revokeApiKey(current, now));
         if (isUsable(current, now) && !wasUsable) throw new Error('it came back');

@@ -36,6 +36,7 @@ export const keys: typeof english = {
     overlap: 'የድሮው ቁልፍ የሚሠራበት ተጨማሪ ጊዜ',
     overlaps: { hour: '1 ሰዓት', day: '24 ሰዓት', week: '7 ቀን', month: '30 ቀን' },
     submit: 'አዲሱ ቁልፍ ይዘጋጅ',
+    tooMany: 'የሚሠሩ 40 ቁልፎች አሉ፤ የተተኩ ቁልፎችም ጊዜያቸው እስኪያልፍ ይቆጠራሉ። ከመተካትዎ በፊት የማያስፈልግ አንዱን ይሰርዙ።',
   },
   refunds: {
     may: 'የትዕዛዝ ገንዘብ መመለስ ይችላል',

@@ -36,6 +36,8 @@ export const keys = {
     overlap: 'The old key continues to work for',
     overlaps: { hour: '1 hour', day: '24 hours', week: '7 days', month: '30 days' },
     submit: 'Create the new key',
+    tooMany:
+      'You already have 40 valid keys, and replaced keys count until they end. Revoke an unused key first.',
   },
   refunds: {
     may: 'May refund orders',

@@ -443,7 +443,7 @@ export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
  */
 export declare type ListApiKeysResponse = Message<"gatehouse.v1.ListApiKeysResponse"> & {
   /**
-   * Newest first; at most the latest 500.
+   * Newest first: the latest 500, and all older ones that are usable.
    *
    * @generated from field: repeated gatehouse.v1.ApiKey api_keys = 1;
    */
@@ -504,7 +504,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof AuthenticateApiKeyResponseSchema;
   },
   /**
-   * Creates a key. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND;
+   * Creates a key. Repeating it creates another key. After a lost answer, revoke the key that was lost: the newest in ListApiKeys.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND;
    * RESOURCE_EXHAUSTED TOO_MANY_API_KEYS beyond 20 usable keys per merchant and environment.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.IssueApiKey
@@ -515,8 +516,11 @@ export declare const ApiKeyService: GenService<{
     output: typeof IssueApiKeyResponseSchema;
   },
   /**
-   * Creates a key that replaces another, with the same scopes. The other key continues to work for the overlap.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND; FAILED_PRECONDITION API_KEY_NOT_USABLE.
+   * Creates a key that replaces another, with the same scopes. The other key continues to work for the overlap. Repeating it
+   * creates another key, and can only shorten the overlap. After a lost answer, revoke the successor that was lost, the newest in
+   * ListApiKeys, and repeat the call.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND; FAILED_PRECONDITION API_KEY_NOT_USABLE;
+   * RESOURCE_EXHAUSTED TOO_MANY_API_KEYS beyond 40 usable keys per merchant and environment.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.RotateApiKey
    */
