@@ -85,6 +85,9 @@ describe('a payment link', () => {
       dashboard.cancelOrder({ merchantId, environment, orderId: order!.orderId }),
     );
     expect(again.reason).toBe('ORDER_NOT_PAYABLE');
+    await expect(
+      dashboard.cancelOrder({ merchantId, environment, orderId: order!.orderId }),
+    ).rejects.toMatchObject({ rawMessage: 'the order is FAILED already, so nothing is left to cancel' });
     const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
     expect(entries.filter(({ action }) => action === 'order.cancel')).toHaveLength(1);
   });

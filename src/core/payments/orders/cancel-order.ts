@@ -54,6 +54,13 @@ function refusal(rejection: RejectionOf<'cancel'> | 'not_found'): Error {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
     case 'order_is_final':
-      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}, so it cannot be cancelled`);
+      return rpcError('ORDER_NOT_PAYABLE', alreadyFinal[rejection.status]);
   }
 }
+
+/** A caller that repeats a cancellation after a lost answer gets the first of these. */
+const alreadyFinal = {
+  FAILED: 'the order is FAILED already, so nothing is left to cancel',
+  EXPIRED: 'the order is EXPIRED already, so nothing is left to cancel',
+  COMPLETED: 'the order is COMPLETED, so it cannot be cancelled; create a refund instead',
+} as const;
