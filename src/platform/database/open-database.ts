@@ -10,6 +10,7 @@ import { takeBackEnded } from './ended-connections.ts';
 import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
+import { sessionOptions } from './session-options.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -66,6 +67,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     pool: { min: 1, max: poolSize },
     driverOptions: {
       application_name: applicationName,
+      options: sessionOptions,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
       connectionTimeoutMillis: 5_000,

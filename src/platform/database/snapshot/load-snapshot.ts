@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { sessionOptions } from '../session-options.ts';
 import { SnapshotError, quoted } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
@@ -99,7 +100,11 @@ where k.contype = 'f' and k.conrelid <> k.confrelid`);
 }
 
 async function connected(url: string, work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: url, application_name: 'gatehouse-restore' });
+  const client = new Client({
+    connectionString: url,
+    application_name: 'gatehouse-restore',
+    options: sessionOptions,
+  });
   // The running query fails with the same error.
   client.on('error', () => undefined);
   await client.connect();

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { sessionOptions } from '../session-options.ts';
 import { SnapshotError, manifestFile, quoted, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
@@ -48,7 +49,11 @@ async function writeSource(
   folder: string,
   report: (table: SnapshotTable) => void,
 ): Promise<Manifest> {
-  const client = new Client({ connectionString: url, application_name: 'gatehouse-backup' });
+  const client = new Client({
+    connectionString: url,
+    application_name: 'gatehouse-backup',
+    options: sessionOptions,
+  });
   // The running query fails with the same error.
   client.on('error', () => undefined);
   await client.connect();
