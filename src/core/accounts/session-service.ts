@@ -1,6 +1,6 @@
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { Session as SessionMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { WriteSessionRequest } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import { markUneventful } from '../../platform/rpc/call-context.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
@@ -37,12 +37,15 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
           ...(user === undefined ? {} : { user: userMessage(user), passwordVersion: user.passwordVersion }),
         };
       },
-      async writeSession({ sessionHash, session }, context) {
+      async writeSession(request, context) {
         markUneventful(context);
         const { hash, ...values } = valuesOrThrow(
-          combine({ hash: parseSessionHash(sessionHash, 'session_hash'), ...parseSession(session, now()) }),
+          combine({
+            hash: parseSessionHash(request.sessionHash, 'session_hash'),
+            ...parseSession(request, now()),
+          }),
         );
-        await store.write(hash, values, session?.passwordVersion ?? '');
+        await store.write(hash, values, request.session?.passwordVersion ?? '');
         return {};
       },
       async deleteSession({ sessionHash, isSignOut }, context) {
@@ -71,9 +74,11 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
   );
 }
 
-function parseSession(session: SessionMessage | undefined, now: Date) {
+function parseSession({ session, validFor }: WriteSessionRequest, now: Date) {
   const { userId = '', data = new Uint8Array(), expireTime } = session ?? {};
-  const expiresAt = expireTime === undefined ? undefined : timestampDate(expireTime);
+  // A dashboard of the previous version gives the end by its own clock.
+  const given = expireTime === undefined ? undefined : timestampDate(expireTime);
+  const expiresAt = validFor === undefined ? given : new Date(now.getTime() + durationMs(validFor));
   return {
     userId: parseOptionalId('usr', userId, 'session.user_id') satisfies Result<Session['userId'], Issue>,
     data:

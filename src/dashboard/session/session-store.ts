@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { Session } from 'fastify';
 import type { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
@@ -51,15 +51,19 @@ export function createSessionStore(
   const write = async (sessionId: string, { userId, data, viewer }: Session): Promise<void> => {
     // A session without a user contains nothing.
     if (userId === undefined || data === undefined) return;
+    const nowMs = now().getTime();
+    const expiryMs = sessionExpiry(data, limits, nowMs);
     await sessions.writeSession(
       {
         sessionHash: sessionHash(sessionId),
         session: {
           userId,
           data: writeSessionData(data),
-          expireTime: timestampFromMs(sessionExpiry(data, limits, now().getTime())),
+          // For a core of the previous version.
+          expireTime: timestampFromMs(expiryMs),
           passwordVersion: viewer?.passwordVersion ?? '',
         },
+        validFor: durationFromMs(expiryMs - nowMs),
       },
       call,
     );

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -52,6 +52,22 @@ describe('a session', () => {
     expect((await read(sessionHash)).session).toBeUndefined();
   });
 
+  test('lasts for the time of valid_for by the clock of the database, whatever end another clock gave it', async () => {
+    const session = { ...sessionOf(userId), expireTime: timestampFromDate(new Date(Date.now() - 3_600_000)) };
+    const [lasting, ended] = [newHash(), newHash()];
+    await desk.sessions.writeSession({ sessionHash: lasting, session, validFor: durationFromMs(600_000) });
+    await desk.sessions.writeSession({
+      ...{ sessionHash: ended, session: sessionOf(userId), validFor: durationFromMs(0) },
+    });
+
+    const { expireTime } = (await read(lasting)).session ?? {};
+
+    const leftMs = expireTime === undefined ? 0 : timestampMs(expireTime) - Date.now();
+    expect(leftMs).toBeGreaterThan(300_000);
+    expect(leftMs).toBeLessThan(900_000);
+    expect(await desk.isOpen(ended)).toBe(false);
+  });
+
   test('that has ended is not written back by a request in progress, and its data is deleted', async () => {
     const sessionHash = await desk.openSession(userId);
     await desk.sessions.deleteSession({ sessionHash });
@@ -80,12 +96,14 @@ describe('a session', () => {
       { expireTime: timestampFromDate(new Date(Date.now() + 31 * 86_400_000)) },
       'session.expire_time',
     ],
+    ['a time of 31 days', { validFor: durationFromMs(31 * 86_400_000) }, 'session.expire_time'],
     ['an invalid user id', { userId: 'abebe' }, 'session.user_id'],
   ])('is not written with %s', async (_name, own, field) => {
-    const { expireTime, ...session } = { ...sessionOf(userId), ...own };
+    const { expireTime, validFor, ...session } = { validFor: undefined, ...sessionOf(userId), ...own };
     const call = desk.sessions.writeSession({
       sessionHash: newHash(),
       session: { ...session, ...(expireTime === undefined ? {} : { expireTime }) },
+      ...(validFor === undefined ? {} : { validFor }),
     });
     expect(Object.keys((await failureOf(call)).issues)).toEqual([field]);
   });

@@ -1,3 +1,5 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import {
   readCarriedForm,
@@ -5,7 +7,8 @@ import {
   writeCarriedForm,
   writeSessionData,
 } from '../../../src/dashboard/session/session-data.ts';
-import { sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
+import { createSessionStore, sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
+import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { isAtLeast, memberRoles } from '../../../src/dashboard/access/viewer.ts';
 
 const minutes = 60_000;
@@ -21,6 +24,35 @@ describe('a session ends', () => {
     expect(sessionExpiry({ ...data, stage }, limits, nowMinutes * minutes)).toBe(endMinutes * minutes);
   });
 });
+
+test.each([
+  ['after the password, ten minutes', 'code', 10],
+  ['after the sign-in, an hour', 'in', 60],
+] as const)(
+  'a dashboard with a wrong clock asks core for the time that a session lasts: %s',
+  async (_name, stage, expected) => {
+    const asked: (number | undefined)[] = [];
+    const transport = createRouterTransport((router) => {
+      router.service(SessionService, {
+        writeSession: ({ validFor }) => {
+          asked.push(validFor && durationMs(validFor));
+          return {};
+        },
+      });
+    });
+    const wrongMs = Date.UTC(2001, 0, 1);
+    const store = createSessionStore(
+      createClient(SessionService, transport),
+      limits,
+      () => new Date(wrongMs),
+    );
+    const signedIn = { ...data, stage, signedInAt: wrongMs, provedAt: wrongMs, seenAt: wrongMs };
+
+    await new Promise((resolve) => store.set('id', { userId: 'usr_1', data: signedIn } as never, resolve));
+
+    expect(asked).toEqual([expected * minutes]);
+  },
+);
 
 describe('the data of a session', () => {
   test('is read as it was written', () => {

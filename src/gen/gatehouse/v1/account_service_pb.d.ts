@@ -1609,6 +1609,14 @@ export declare type WriteSessionRequest = Message<"gatehouse.v1.WriteSessionRequ
    * @generated from field: gatehouse.v1.Session session = 2;
    */
   session?: Session | undefined;
+
+  /**
+   * How long the session lasts from now, by core's clock. With it, session.expire_time does not count, because the clock of
+   * the dashboard's machine may be wrong.
+   *
+   * @generated from field: google.protobuf.Duration valid_for = 3;
+   */
+  validFor?: Duration | undefined;
 };
 
 /**
