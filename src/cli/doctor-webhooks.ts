@@ -158,9 +158,9 @@ const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
     : {
         result: 'warning',
         code: 'old_key',
-        detail: `${secretsWithOldKey} still encrypted with an older key`,
+        detail: `${secretsWithOldKey} still encrypted with an older key, or with another value of the first`,
         advice:
-          'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there, and the log of webhooks names it',
+          'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there or has another value than before, and nothing is signed with those secrets. The log of webhooks names the key',
       };
 
 const judgeAwaitedSecrets: Judge = ({ awaitedSecretCount }) =>

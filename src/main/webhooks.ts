@@ -43,6 +43,7 @@ import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
 import { webhookEndpointService } from '../webhooks/rpc/webhook-endpoint-service.ts';
 import { webhookService } from '../webhooks/rpc/webhook-service.ts';
 import { logResealed } from '../webhooks/secrets/reseal-secrets.ts';
+import { createSecretCipher } from '../webhooks/secrets/secret-cipher.ts';
 import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
 import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
@@ -75,7 +76,6 @@ const signOfLifeMs = 10_000;
 const config = readSettingsOrExit(readWebhooksSettings);
 const { instance, logger } = startLogging('webhooks', config);
 const { tracing, part: tracingPart } = await startTracing('webhooks', config, { instance, logger });
-const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
 const serverTls = openServerTls(config, config.GATEHOUSE_CORE_ADDRESSES, logger);
 const tls = serverTls?.files;
@@ -115,7 +115,7 @@ const stopping = new AbortController();
 const readStatus = createPipelineStatus({
   database,
   orders,
-  currentKey: currentKey.name,
+  cipher: createSecretCipher(config.GATEHOUSE_WEBHOOK_SECRET_KEYS, randomBytes),
   isBrokerConnected: bus.isConnected,
   now,
 });

@@ -6,6 +6,8 @@ import type { Database } from '../database/database.ts';
 import { isWebhookEndpoint } from '../database/webhook-endpoint.sql.ts';
 import type { StoredFinding } from './findings.sql.ts';
 import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
+import { SecretUnusableError } from '../secrets/secret-cipher.ts';
+import type { SealedSecret, SecretCipher, SecretName } from '../secrets/secret-cipher.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
 
 /** The state of the pipeline from events to merchants, over all merchants and processes. Counts end at 10,000. */
@@ -34,6 +36,10 @@ export interface PipelineStatus {
   readonly givenUpTestCount: number;
   /** For how long the others were tried, in whole milliseconds; undefined when there are none. */
   readonly triedMs: { readonly shortest: number; readonly longest: number } | undefined;
+  /**
+   * Signing secrets that the first key did not encrypt. Of those that a key of its name encrypted, only the oldest are tried: a
+   * key that has changed opens none of them.
+   */
   readonly secretsWithOldKey: number;
   /** Merchants' environments and webhook endpoints with deliveries that wait until a signing secret is shown. */
   readonly awaitedSecretCount: number;
@@ -50,8 +56,7 @@ export interface PipelineStatus {
 export interface PipelineStatusParts {
   readonly database: Database;
   readonly orders: Pick<Client<typeof OrderService>, 'listOrderEvents'>;
-  /** The name of the key that encrypts new secrets. */
-  readonly currentKey: string;
+  readonly cipher: Pick<SecretCipher, 'keyId' | 'open'>;
   readonly isBrokerConnected: () => boolean;
   readonly now: () => Date;
 }
@@ -179,8 +184,10 @@ from due`,
   };
 }
 
-async function readOthers({ database: { pool }, currentKey }: PipelineStatusParts, now: Date) {
-  const [[row], gaps] = await Promise.all([
+const triedSecrets = 100;
+
+async function readOthers({ database: { pool }, cipher }: PipelineStatusParts, now: Date) {
+  const [[row], oldest, gaps] = await Promise.all([
     runStatement<{ old_key: string; repaired: string; gaps: string }>(pool, {
       text: `
 with lately as (
@@ -189,7 +196,13 @@ with lately as (
 select (select count(*) from webhooks.signing_secrets where key_id <> $2)::text as old_key,
   (select count(*) from lately where is_repaired)::text as repaired,
   (select count(*) from lately where not is_repaired)::text as gaps`,
-      values: [now, currentKey],
+      values: [now, cipher.keyId],
+    }),
+    runStatement<SealedSecret & SecretName & Record<string, unknown>>(pool, {
+      text: `
+select merchant_id as "merchantId", environment, id, key_id as "keyId", sealed
+from webhooks.signing_secrets where key_id = $1 order by created_at limit ${triedSecrets}`,
+      values: [cipher.keyId],
     }),
     runStatement<StoredFinding & Record<string, unknown>>(pool, {
       text: `
@@ -202,11 +215,21 @@ limit 20`,
     }),
   ]);
   return {
-    secretsWithOldKey: Number(row?.old_key ?? 0),
+    secretsWithOldKey: Number(row?.old_key ?? 0) + oldest.filter((each) => !canOpen(cipher, each)).length,
     repairedCount: Number(row?.repaired ?? 0),
     gapCount: Number(row?.gaps ?? 0),
     gaps,
   };
+}
+
+function canOpen(cipher: Pick<SecretCipher, 'open'>, secret: SealedSecret & SecretName): boolean {
+  try {
+    cipher.open(secret, secret);
+    return true;
+  } catch (error) {
+    if (error instanceof SecretUnusableError) return false;
+    throw error;
+  }
 }
 
 /** Counts the events after the intake's position. Usually that is one empty page. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
@@ -9,6 +10,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { createPipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
+import { createSecretCipher } from '../../../src/webhooks/secrets/secret-cipher.ts';
 import { addManyDue } from './many-due.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
@@ -23,6 +25,8 @@ beforeEach(() =>
 const now = new Date('2026-11-21T12:00:00Z');
 const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);
 const merchant = 'mer_1';
+const key = randomBytes(32);
+const cipher = createSecretCipher([{ name: 'new', key }], randomBytes);
 
 type Page = MessageInitShape<typeof ListOrderEventsResponseSchema>;
 
@@ -36,7 +40,7 @@ function readStatus(pageAfter: (cursor: string) => Page = () => ({})): Promise<P
   return createPipelineStatus({
     database,
     orders: createClient(OrderService, transport),
-    currentKey: 'new',
+    cipher,
     isBrokerConnected: () => true,
     now: () => now,
   })();
@@ -180,15 +184,28 @@ test('abandoned deliveries, repaired ones and gaps are counted for the last 24 h
   });
 });
 
-test('secrets that another key encrypted are counted', async () => {
-  await database.pool.query(
+const addSecret = async (
+  merchantId: string,
+  { keyId, sealed }: { readonly keyId: string; readonly sealed: Buffer },
+): Promise<unknown> =>
+  database.pool.query(
     `insert into webhooks.signing_secrets
        (merchant_id, environment, id, is_current, key_id, sealed, ending, shown, created_at)
-     values ('mer_1', 'SANDBOX', 'whs_1', true, 'old', '', 'AAAA', true, now()),
-       ('mer_2', 'SANDBOX', 'whs_2', true, 'new', '', 'BBBB', true, now())`,
+     values ($1, 'SANDBOX', 'whs_1', true, $2, $3, 'AAAA', true, now())`,
+    [merchantId, keyId, sealed],
   );
 
+test('secrets that another key encrypted are counted, also a key of the same name', async () => {
+  const nameOf = (merchantId: string) => ({ merchantId, environment: 'SANDBOX', id: 'whs_1' }) as const;
+  const changed = createSecretCipher([{ name: 'new', key: randomBytes(32) }], randomBytes);
+  await addSecret('mer_1', cipher.seal('whsec_1', nameOf('mer_1')));
+  expect(await readStatus()).toMatchObject({ secretsWithOldKey: 0 });
+
+  await addSecret('mer_2', { keyId: 'old', sealed: Buffer.alloc(60) });
   expect(await readStatus()).toMatchObject({ secretsWithOldKey: 1 });
+
+  await addSecret('mer_3', changed.seal('whsec_3', nameOf('mer_3')));
+  expect(await readStatus()).toMatchObject({ secretsWithOldKey: 2 });
 });
 
 test.each([
