@@ -11,6 +11,7 @@ import type { AccountParts } from './account-parts.ts';
 import { requireUser, userNotFound } from './find-user.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
+import { withdrawInvitations } from './withdraw-invitations.ts';
 
 export interface RoleChange {
   readonly merchantId: PublicId<'mer'>;
@@ -23,7 +24,7 @@ export interface RoleChange {
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
 /**
- * Changes a user's role at a merchant. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
+ * Changes a user's role at a merchant. Of a user who is no owner any more, it withdraws the open invitations. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
  * CHANGED_MEANWHILE.
  */
 export async function changeMembership(
@@ -49,6 +50,7 @@ export async function changeMembership(
       const at = now();
       const details = { email: user.email, from: membership.role, to: role };
       em.assign(membership, { role, updatedAt: at });
+      if (membership.role !== 'OWNER') await withdrawInvitations(em, newId, at, by, userId, merchantId);
       recordAudit(em, newId, at, by, { action: 'user.change_role', merchantId, targetId: userId, details });
       await em.flush();
     }
@@ -57,7 +59,7 @@ export async function changeMembership(
 }
 
 /**
- * Removes the user with this address from a merchant, and revokes invitations of the address to it. Without a merchant,
+ * Removes the user with this address from a merchant, and revokes invitations of the address to it and those that the user sent. Without a merchant,
  * it revokes an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
@@ -87,6 +89,7 @@ export async function removeMembership(
     if (membership === null) return wasInvited;
     if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
     em.remove(membership);
+    await withdrawInvitations(em, newId, at, by, publicId('usr', user.id), merchantId);
     recordAudit(em, newId, at, by, {
       action: 'user.remove',
       merchantId,

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
+import { publicId } from '../../contract/public-id.ts';
 import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
 import type { Language } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
@@ -9,6 +10,7 @@ import { lockUser, lockUserByEmail, userNotFound } from './find-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
+import { withdrawInvitations } from './withdraw-invitations.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
@@ -36,7 +38,7 @@ export async function updateProfile(
 }
 
 /**
- * Disables a user and ends their sessions and password reset links, or enables the user again. Errors: NOT_FOUND
+ * Disables a user and ends their sessions, password reset links and open invitations to others, or enables the user again. Errors: NOT_FOUND
  * USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setUserDisabled(
@@ -62,6 +64,7 @@ export async function setUserDisabled(
     if (isDisabled) {
       await endUserSessions(em, user.id, undefined, at);
       await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey });
+      await withdrawInvitations(em, newId, at, by, publicId('usr', user.id));
     }
     await recordUserAudit(em, newId, at, by, user, { action: isDisabled ? 'user.disable' : 'user.enable' });
     await em.flush();

@@ -24,6 +24,44 @@ const done = async (call: Promise<unknown>) =>
     async (error: unknown) => await refusalOf(Promise.reject(error as Error)),
   );
 
+describe('an open invitation', () => {
+  const invite = async (by: User, merchantId: string) => {
+    const wish = { email: desk.newEmail(), merchantId, role: OWNER };
+    const call = { headers: { 'x-gatehouse-actor': by.userId } };
+    return (await desk.accounts[0].inviteUser(wish, call)).token;
+  };
+  const isOpen = async (token: string) => (await done(desk.accounts[0].getInvitation({ token }))) === 'done';
+
+  test.each<[string, (merchantId: string, owner: User) => Promise<unknown>]>([
+    ['is removed', (merchantId, { email }) => remove(merchantId, email)],
+    ['becomes a developer', (merchantId, owner) => change(merchantId, owner, OWNER, DEVELOPER)],
+    ['is disabled', (_, { email }) => desk.accounts[0].setUserDisabled({ email, isDisabled: true })],
+  ])('is withdrawn when the owner who sent it %s, and no other one is', async (_, end) => {
+    const [merchantId, elsewhere] = [await newMerchant(), await newMerchant()];
+    const leaving = await desk.addUser({ merchantId, role: OWNER });
+    const staying = await desk.addUser({ merchantId, role: OWNER });
+    const [theirs, another, ofOther] = [
+      await invite(leaving, merchantId),
+      await invite(staying, merchantId),
+      await invite(staying, elsewhere),
+    ];
+
+    await end(merchantId, leaving);
+
+    expect([await isOpen(theirs), await isOpen(another), await isOpen(ofOther)]).toEqual([false, true, true]);
+  });
+
+  test('stays when the owner who sent it stays', async () => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    const developer = await desk.addUser({ merchantId, role: DEVELOPER });
+    const token = await invite(owner, merchantId);
+    await change(merchantId, developer, DEVELOPER, OWNER);
+    await remove(merchantId, developer.email);
+    expect(await isOpen(token)).toBe(true);
+  });
+});
+
 describe('a role', () => {
   test('is changed at one merchant only', async () => {
     const [here, elsewhere] = [await newMerchant(), await newMerchant()];

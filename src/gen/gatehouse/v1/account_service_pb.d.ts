@@ -2088,8 +2088,9 @@ export declare const AccountService: GenService<{
     output: typeof ListUsersResponseSchema;
   },
   /**
-   * Changes the role of a user at a merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND;
-   * FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE when the current role is not expected_role.
+   * Changes the role of a user at a merchant. Open invitations that a former owner sent are withdrawn. Errors: INVALID_ARGUMENT
+   * INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE when the current role is not
+   * expected_role.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangeMembership
    */
@@ -2099,7 +2100,7 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMembershipResponseSchema;
   },
   /**
-   * Removes a user or an open invitation from a merchant. Repeating it changes nothing.
+   * Removes a user or an open invitation from a merchant, and open invitations that the user sent. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER when no enabled owner would be left to manage
    * the merchant's users.
    *
@@ -2111,7 +2112,7 @@ export declare const AccountService: GenService<{
     output: typeof RemoveMembershipResponseSchema;
   },
   /**
-   * Disables an account and ends all its sessions, or enables it. Repeating it changes nothing.
+   * Disables an account and ends all its sessions and the open invitations that it sent, or enables it. Repeating it changes nothing.
    * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.SetUserDisabled
