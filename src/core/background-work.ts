@@ -1,6 +1,6 @@
 import type { DatabaseClock } from '../platform/database/database-clock.ts';
 import type { Logger } from '../platform/logger.ts';
-import { repeatEvery } from '../platform/repeat-every.ts';
+import { createRepeatInTurn } from '../platform/repeat-every.ts';
 import { sweepAccounts } from './accounts/sweep-accounts.ts';
 import { analyzeNewTables } from './database/analyze-new-tables.ts';
 import type { Database } from './database/database.ts';
@@ -35,12 +35,15 @@ export interface BackgroundWorkParts extends BalanceParts {
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
   const { database, clock, changes, gate, logger } = parts;
   const { pool } = database;
+  const repeatInTurn = createRepeatInTurn();
   const every = (
     seconds: number,
     task: string,
     run: (stop: AbortSignal) => Promise<unknown>,
-  ): Promise<void> => repeatEvery({ task, intervalMs: seconds * 1000, logger, stop }, run);
+  ): Promise<void> => repeatInTurn({ task, intervalMs: seconds * 1000, logger, stop }, run);
   return Promise.all([
+    // First, because a request of a day without a table is not logged.
+    every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
     every(1, 'expiring orders', async (stopping) => {
       // A lost payment may have paid an order whose session has expired.
       if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, gate, stopping);
@@ -51,7 +54,6 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),
     every(5, "reading the database's clock", clock.adjust),
     every(5, 'analyzing new tables', () => analyzeNewTables(pool)),
-    every(60, 'creating large indexes', createIndexTask(database)),
     every(60, 'removing ended sessions', (stopping) => sweepAccounts(pool, stopping)),
     every(60, 'removing expired idempotency keys', (stopping) =>
       sweepExpired(pool, [{ table: 'idempotency_keys', end: 'expires_at' }], stopping),
@@ -59,6 +61,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'recording payee accounts', parts.rememberPayees),
     every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
     every(60, 'keeping balances', () => keepBalances(parts)),
-    every(600, 'keeping the days of the request log', () => keepRequestDays({ database, now: clock.now })),
+    // Last, because it takes long in a large database.
+    every(60, 'creating large indexes', createIndexTask(database)),
   ]);
 }

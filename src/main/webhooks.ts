@@ -22,7 +22,7 @@ import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { pause } from '../platform/pause.ts';
 import { newRandomId } from '../contract/public-id.ts';
-import { repeatEvery } from '../platform/repeat-every.ts';
+import { createRepeatInTurn } from '../platform/repeat-every.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
@@ -190,11 +190,12 @@ const servers = await startRpcServers({
 });
 
 const stop = stopping.signal;
+const repeatInTurn = createRepeatInTurn();
 const repeatTask = (
   task: string,
   intervalMs: number,
   run: (stop: AbortSignal) => Promise<unknown>,
-): Promise<void> => repeatEvery({ task, intervalMs, logger, stop }, run);
+): Promise<void> => repeatInTurn({ task, intervalMs, logger, stop }, run);
 const retentionDays = config.GATEHOUSE_WEBHOOK_RETENTION_DAYS;
 const reconcile = createReconcileDeliveries({
   database,
@@ -251,10 +252,6 @@ const work = [
     },
     stop,
   ),
-  repeatTask('abandoning deliveries of deleted webhook endpoints', 0, async (ended) => {
-    await deletionSignal.wait(deletionIdleMs, ended);
-    await abandonDeleted({ pool: database.pool, logger }, ended);
-  }),
   repeatTask('reconciling events and deliveries', reconcileIntervalMs, reconcile),
   repeatTask('deleting old deliveries', forgetIntervalMs, (ended) =>
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
@@ -270,6 +267,11 @@ const work = [
   repeatTask('encrypting signing secrets with the first key', resealIntervalMs, async () =>
     logResealed(logger, await secrets.reseal()),
   ),
+  // Last, because it begins with a wait.
+  repeatTask('abandoning deliveries of deleted webhook endpoints', 0, async (ended) => {
+    await deletionSignal.wait(deletionIdleMs, ended);
+    await abandonDeleted({ pool: database.pool, logger }, ended);
+  }),
 ];
 
 logger.info(servers.addresses, 'ready');

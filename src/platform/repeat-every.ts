@@ -34,3 +34,17 @@ export async function repeatEvery(
     }
   }
 }
+
+/**
+ * Returns a `repeatEvery` whose tasks begin one after another. All at once, each would need a connection to the database of its own,
+ * and a process that starts would open all that it may have. A task whose first run takes longer than `longestTurnMs` holds up no other.
+ */
+export function createRepeatInTurn(longestTurnMs = 100): typeof repeatEvery {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (options, run) => {
+    const { promise: ended, resolve: end } = Promise.withResolvers();
+    const repeated = turn.then(() => repeatEvery(options, (stop) => run(stop).finally(() => end(undefined))));
+    turn = turn.then(() => Promise.race([ended, pause(longestTurnMs, options.stop)]));
+    return repeated;
+  };
+}

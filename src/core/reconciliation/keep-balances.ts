@@ -2,7 +2,7 @@ import { optionsOfWallet } from '../../contract/payment-option.ts';
 import { storedId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
-import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { readStatements } from './payee-accounts.sql.ts';
 import { statementName } from './statement-key.ts';
 import type { StatementKey } from './statement-key.ts';
@@ -37,9 +37,8 @@ export async function keepBalances(parts: BalanceParts): Promise<number> {
   let started = 0;
   for (const key of await readStatements(database.pool, wallets))
     for (const date of await datesToCompare(parts, key, at)) {
-      const id = storedId('rec', newId('rec', at));
-      if (await insertReconciliation(database, { id, key, date, scheduled: false, startedBy, at }))
-        started += 1;
+      const days = [{ id: storedId('rec', newId('rec', at)), date }];
+      started += await insertReconciliations(database, { days, key, scheduled: false, startedBy, at });
     }
   if (started > 0) onDue();
   return started;

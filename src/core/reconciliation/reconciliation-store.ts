@@ -24,7 +24,7 @@ import type { RunningRun } from '../domain/reconciliation-run.ts';
 import { isDoubtful } from './compare-entry.ts';
 import type { Entry, FoundDifference } from './compare-entry.ts';
 import { compareStatement } from './compare-statement.ts';
-import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
 import { MoneyBalance } from './money-balance.ts';
 import { findCredentials, readScope } from './payee-accounts.sql.ts';
@@ -145,9 +145,9 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       const id = storedId('rec', newId('rec', at));
       const { environment } = key;
       const wallet = statementName(key);
-      const made = { id, key, date, startedBy, at, scheduled: false };
+      const made = { days: [{ id, date }], key, startedBy, at, scheduled: false };
       for (;;) {
-        const isNew = await insertReconciliation(database, made);
+        const isNew = (await insertReconciliations(database, made)) > 0;
         const found = await database
           .fork()
           .findOne(ReconciliationRow, isNew ? { id } : { wallet, environment, day: date, ...underWay });

@@ -3,7 +3,7 @@ import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Wallet } from '../domain/wallet.ts';
-import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { readStatements } from './payee-accounts.sql.ts';
 import { dateOf, settleMs } from './reconciliation-day.ts';
 import { statementName } from './statement-key.ts';
@@ -33,21 +33,23 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
   const at = now();
   let started = 0;
   for (const key of await readStatements(database.pool, wallets)) {
-    for (let daysAgo = maxDays; daysAgo >= 1; daysAgo -= 1) {
-      const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
-      const id = storedId('rec', newId('rec', at));
-      if (await insertReconciliation(database, { id, key, date, scheduled: true, startedBy: 'core', at }))
-        started += 1;
-    }
-    for (const date of await failedDays(database, key, at)) {
-      const id = storedId('rec', newId('rec', at));
-      if (await insertReconciliation(database, { id, key, date, scheduled: false, startedBy: 'core', at }))
-        started += 1;
-    }
+    const inserted = (dates: readonly string[], scheduled: boolean): Promise<number> => {
+      const days = dates.map((date) => ({ id: storedId('rec', newId('rec', at)), date }));
+      return insertReconciliations(database, { days, key, scheduled, startedBy: 'core', at });
+    };
+    started += await inserted(weekBefore(at), true);
+    const failed = await failedDays(database, key, at);
+    if (failed.length > 0) started += await inserted(failed, false);
   }
   if (started > 0) onDue();
   return started;
 }
+
+/** The last days whose statement is complete, the oldest first. */
+const weekBefore = (at: Date): string[] =>
+  Array.from({ length: maxDays }, (_, index) =>
+    dateOf(new Date(at.getTime() - settleMs - (maxDays - index) * dayMs)),
+  );
 
 /** The ended days of the last week whose latest comparison failed some time ago. */
 async function failedDays({ pool }: Database, key: StatementKey, at: Date): Promise<string[]> {
