@@ -2,6 +2,10 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { analyzeNewTables } from '../../src/core/database/analyze-new-tables.ts';
+import { createIndexTask } from '../../src/core/database/large-indexes.ts';
+import { keepRequestDays } from '../../src/core/request-log/request-days.ts';
+import type { Database } from '../../src/core/database/database.ts';
 import { openDatabase as openCoreDatabase } from '../../src/core/database/database.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { createLogger } from '../../src/platform/logger.ts';
@@ -9,6 +13,13 @@ import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/databas
 import { databaseUrl, shareCompileCache, shareServers, templateDatabase } from './servers.ts';
 import { stopServers } from './global-teardown.ts';
 import { createMemoryFolder } from './memory-folder.ts';
+
+/** What a core otherwise does at its start on every copy. */
+async function asAfterTheFirstStart(database: Database): Promise<void> {
+  await createIndexTask(database)(new AbortController().signal);
+  await keepRequestDays({ database, now: () => new Date() });
+  await analyzeNewTables(database.pool);
+}
 
 /** Starts one PostgreSQL and one NATS for the whole run, and prepares the migrated database that every test file copies. */
 export default async function setUp(): Promise<void> {
@@ -39,6 +50,7 @@ export default async function setUp(): Promise<void> {
       logger: createLogger({ process: 'test', instance: 'setup', level: 'silent' }),
     });
     await database.migrate();
+    if (openDatabase === openCoreDatabase) await asAfterTheFirstStart(database);
     await database.close();
   }
   shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
