@@ -171,7 +171,7 @@ const judgeAwaitedSecrets: Judge = ({ awaitedSecretCount }) =>
         code: 'secret_not_shown',
         detail: `deliveries to ${counted(awaitedSecretCount, 'receiver')} wait until a signing secret is shown`,
         advice:
-          'each merchant can create it in the dashboard. See what waits for a merchant, and the command that creates it:\ngatehouse webhook endpoint list <merchant_id>',
+          'each merchant can create it in the dashboard. Find the merchants to which nothing was sent yet, then see what waits for each, and the command that creates it:\ngatehouse webhook hosts\ngatehouse webhook endpoint list <merchant_id>',
       };
 
 /** A webhooks process of the previous version sends only the words. */
