@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -37,9 +37,13 @@ export default async function setUp(): Promise<void> {
   stopServers.push(postgres.stop, nats.stop);
   const client = new pg.Client({ connectionString: databaseUrl(postgres.url, 'postgres') });
   await client.connect();
-  // By default, both sides of each of the thousands of connections hash the password 4,096 times.
+  // Each of the thousands of connections sends the password itself. By default, both of its sides hash the password 4,096 times.
   const password = client.escapeLiteral(decodeURIComponent(new URL(postgres.url).password));
   await client.query(`set scram_iterations = 1; alter role current_user password ${password}`);
+  const { rows } = await client.query<{ hba_file: string }>('show hba_file');
+  const accessFile = rows[0]?.hba_file ?? '';
+  await writeFile(accessFile, (await readFile(accessFile, 'utf8')).replaceAll('scram-sha-256', 'password'));
+  await client.query('select pg_reload_conf()');
   await client.query(`create database ${templateDatabase}`);
   await client.end();
   for (const openDatabase of [openCoreDatabase, openWebhooksDatabase]) {
