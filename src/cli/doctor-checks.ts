@@ -9,6 +9,7 @@ import type { CoreClients } from './core-clients.ts';
 import type { Finding, Result } from './doctor-finding.ts';
 import { judgeAbandoned, judgeRequests, judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from './failure.ts';
+import { quote } from './quote.ts';
 import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
 import type { Listener } from './target.ts';
@@ -221,7 +222,7 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
       ...found,
       result: 'failed',
       code: 'not_ready',
-      detail: `${answer} ${(await response.text()).slice(0, 200)}`,
+      detail: `${answer} ${quote(await response.text(), 200)}`,
       advice: `Check the core first, because this process is ready as soon as it can reach a core. Then read the log of the ${process} process.`,
     };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { Forwarded } from './forward-webhook.ts';
 import { receiveEvents } from './receive-events.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { jsonLine } from './output.ts';
+import { quote } from './quote.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';
@@ -148,7 +149,7 @@ const maxAnswerCharacters = 200;
 function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
   if (problem !== '') return printable(`  not received: ${problem}`);
   if (status >= 200 && status < 300) return `  answered ${status} in ${durationMs} ms`;
-  const quotedAnswer = answer.replace(/\s+/g, ' ').trim().slice(0, maxAnswerCharacters);
+  const quotedAnswer = quote(answer, maxAnswerCharacters);
   return printable(
     `  answered ${status} in ${durationMs} ms, so the delivery failed${quotedAnswer === '' ? '' : `\n  < ${quotedAnswer}`}`,
   );

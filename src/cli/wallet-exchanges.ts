@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { WalletExchange } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { quote } from './quote.ts';
 import { printable, table } from './table.ts';
 import { showInstant } from './time.ts';
 
@@ -52,12 +53,12 @@ function describeExchange(exchange: WalletExchange, longest: number): string {
   const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
   if (exchange.omitted > 0)
     return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer stored`;
-  const answer = [status === 0 ? '' : String(status), shorten(responseBody, longest), error]
+  const answer = [status === 0 ? '' : String(status), quote(responseBody, longest), error]
     .filter((part) => part !== '')
     .join(' ');
   const lines = [
     ['  >', `${method} ${url}`],
-    ...(requestBody === '' ? [] : [['  >', shorten(requestBody, longest)]]),
+    ...(requestBody === '' ? [] : [['  >', quote(requestBody, longest)]]),
     ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
   ];
   const columns = [{ head: '' }, { head: '', wraps: true }];
@@ -67,9 +68,4 @@ function describeExchange(exchange: WalletExchange, longest: number): string {
 function showTook({ duration, status }: WalletExchange): string {
   if (duration === undefined || status === 0) return '';
   return `, ${Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6)} ms`;
-}
-
-function shorten(body: string, longest: number): string {
-  const line = body.replace(/\s+/g, ' ').trim();
-  return line.length <= longest ? line : `${line.slice(0, longest)}…`;
 }

@@ -9,7 +9,7 @@ import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
 import { personalDataDays, poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
-import { currencies, requiredCertification } from './name-settings.ts';
+import { currencies, requiredCertification } from './list-settings.ts';
 import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 

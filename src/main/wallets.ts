@@ -58,7 +58,7 @@ const accountIdleMs = 5 * 60_000;
 const maxIdleAccounts = 100;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
-const breaking = { cooldownMs: 5_000, threshold: 8 };
+const breakerLimits = { cooldownMs: 5_000, threshold: 8 };
 /** A wallet without an answer after this time counts as unhealthy. */
 const healthTimeoutMs = 5_000;
 /** For an access token, the heartbeat and a page of the statement, besides payments and reversals. */
@@ -135,7 +135,7 @@ const served = await Promise.all(
       return (await connector.health({ signal })).result;
     };
     const ask = (): Promise<Health> => askUntil(leaving.signal);
-    const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
+    const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breakerLimits }));
     const apiKey = settings.callbackApiKey;
     const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
     const environment = environments[settings.environment];
@@ -285,7 +285,7 @@ const runStatementWorker = (one: Served, signals: Signals): Promise<void> =>
         wallet: `${one.name} statement`,
         // A wallet's status says nothing about its statements. Only reading one does.
         ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
-        ...breaking,
+        ...breakerLimits,
       }),
       signal: signals.reconciliations,
     },

@@ -27,9 +27,9 @@ export interface EndpointContext {
   readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
 }
 
-const checkDeadlineMs = 8_000;
+const callDeadlineMs = 8_000;
 
 /** The options of a call that is not batched. */
 export function callOptions(request: FastifyRequest): CallOptions {
-  return { timeoutMs: checkDeadlineMs, headers: { 'x-request-id': request.id } };
+  return { timeoutMs: callDeadlineMs, headers: { 'x-request-id': request.id } };
 }

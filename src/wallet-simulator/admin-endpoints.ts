@@ -105,5 +105,5 @@ export function addAdminEndpoints(app: FastifyInstance, { wallets, received }: A
 async function refuseForeignPages(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { origin, host = '' } = request.headers;
   const own = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
-  if (!own) await reply.code(403).send({ message: 'Only the own page may do this' });
+  if (!own) await reply.code(403).send({ message: 'Only the page of the simulator itself may send this' });
 }

@@ -4,7 +4,7 @@ import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts'
 import type { Logger } from '../platform/logger.ts';
 import { addAdminEndpoints } from './admin-endpoints.ts';
 import type { DelaysMs } from './delays.ts';
-import { refuse } from './gsma/refusal.ts';
+import { refusedError } from './gsma/refusal.ts';
 import { createMemoryJournal } from './journal.ts';
 import type { JournalFile } from './journal.ts';
 import type { Ledger } from './ledger.ts';
@@ -73,7 +73,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   });
   protectEdge(app, edge, ({ field, issue }) =>
     // The status is for routes outside the wallets, which have no error objects.
-    Object.assign(refuse('validation', 'formatError', `${field} ${issue}`), { statusCode: 400 }),
+    Object.assign(refusedError('validation', 'formatError', `${field} ${issue}`), { statusCode: 400 }),
   );
   const closing = new AbortController();
   const received = createReceivedRequests();

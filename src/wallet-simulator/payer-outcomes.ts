@@ -80,7 +80,7 @@ export interface OutcomeWords {
   readonly payerNotFound: string;
   readonly limitExceeded: string;
   readonly accountBarred: string;
-  readonly unheardOfStatus: string;
+  readonly undefinedStatus: string;
   readonly unavailable: ErrorAnswer;
   readonly internalError: ErrorAnswer;
 }
@@ -96,13 +96,13 @@ export const outcomeTable = (words: OutcomeWords): readonly PayerOutcome[] => [
   refusedWith('daily limit exceeded', words.limitExceeded),
   refusedWith('account barred', words.accountBarred),
   { ...paid, summary: 'rate limited once, then fine', acknowledgement: { kind: 'rate_limited_once' } },
-  staysOpen('an unheard-of status', false, words.unheardOfStatus),
+  staysOpen('an undefined status', false, words.undefinedStatus),
   { ...paid, summary: 'success, no callback', callbackTimes: 0 },
   { ...paid, summary: 'success, callback three times', callbackTimes: 3 },
   { ...paid, summary: 'callback before the acknowledgement', acknowledgement: { kind: 'accepted_late' } },
   {
     ...paid,
-    summary: 'success, later than anybody waits',
+    summary: 'success, too late',
     ending: { status: 'completed', after: 'lateSuccess' },
   },
   {

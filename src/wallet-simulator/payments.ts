@@ -110,8 +110,8 @@ export interface Payments {
   readonly open: (payment: NewPayment) => Payment;
   /** The payer of a page confirmed: `payer` is the typed number. */
   readonly confirm: (payment: Payment, payer: string, awaitsPerson: boolean) => void;
-  /** Lets the payment take the course of its outcome. */
-  readonly letTimePass: (payment: Payment) => void;
+  /** Ends the payment with its outcome at the right time; at once if that time has passed. */
+  readonly scheduleOutcome: (payment: Payment) => void;
   /** Ends the payment: completed, or failed with `code`. False without effect when it has already ended. */
   readonly end: (payment: Payment, code?: string) => boolean;
   /** Sends the callbacks of the outcome, one after another. */
@@ -234,7 +234,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     return isEnded;
   }
 
-  function letTimePass(payment: Payment): void {
+  function scheduleOutcome(payment: Payment): void {
     timers.get(payment)?.();
     const at = (dueMs: number, task: () => void): void =>
       void timers.set(payment, after(Math.max(0, dueMs - now().getTime()), task));
@@ -261,7 +261,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
     }
   }
-  for (const payment of payments.values()) if (payment.state.status === 'open') letTimePass(payment);
+  for (const payment of payments.values()) if (payment.state.status === 'open') scheduleOutcome(payment);
 
   const hasPayer = (payer: string | undefined) => (payment: Payment) =>
     payer === undefined || payment.payer === payer.replace(/^\+/, '');
@@ -289,7 +289,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       return add(payment);
     },
     confirm,
-    letTimePass,
+    scheduleOutcome,
     end,
     callBack: (payment) => sendCallbacks(payment),
     endAndCallBack,

@@ -50,12 +50,12 @@ export interface CallbackAppOptions {
 }
 
 /** Core did not take a callback that only hastens a query. */
-class UnheardHint extends Error {
-  override readonly name = 'UnheardHint';
+class CallbackNotTaken extends Error {
+  override readonly name = 'CallbackNotTaken';
 }
 
 /** Enough to find the calls with which an outage began. */
-const unheardLinesPerMinute = 20;
+const notTakenLinesPerMinute = 20;
 /** Larger than any genuine callback. */
 const bodyLimit = 64 * 1024;
 
@@ -72,13 +72,13 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const logRefused = limitLines((facts: object, count) =>
     logger.warn({ ...facts, count }, 'callback refused'),
   );
-  const logUnheard = limitLines((facts: object, count) => {
+  const logNotTaken = limitLines((facts: object, count) => {
     logger.warn(
       count === 1 ? facts : { ...facts, count },
       'core did not take a callback, and the wallet was answered 503. No payment is lost: the wallets process queries its outcome when core works again. ' +
         'Find the cause with: gatehouse doctor',
     );
-  }, unheardLinesPerMinute);
+  }, notTakenLinesPerMinute);
   const app = Fastify({
     ...edgeServerOptions(options),
     bodyLimit,
@@ -97,7 +97,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
     const facts = { err: error, request_id: request.id };
-    if (error instanceof UnheardHint) logUnheard(error.message, facts);
+    if (error instanceof CallbackNotTaken) logNotTaken(error.message, facts);
     else if (error instanceof ConnectError)
       logger.error(
         facts,
@@ -162,14 +162,14 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     } catch (error) {
       // If core does not know the id, the wallet need not repeat the callback. After any other error it should.
       if (!(error instanceof ConnectError)) throw error;
-      if (error.code !== Code.NotFound) throw new UnheardHint(error.message, { cause: error });
+      if (error.code !== Code.NotFound) throw new CallbackNotTaken(error.message, { cause: error });
     }
   };
   return app;
 }
 
 function statusOf(error: unknown): number {
-  if (error instanceof ConnectError || error instanceof UnheardHint) return 503;
+  if (error instanceof ConnectError || error instanceof CallbackNotTaken) return 503;
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
 }

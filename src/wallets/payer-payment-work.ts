@@ -13,7 +13,7 @@ import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { payersToken } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
-import { isUnwell } from './wallet-calls.ts';
+import { countsAgainstWallet } from './wallet-calls.ts';
 
 export interface PayerPaymentWorkParts extends PayerStartedWallet {
   readonly payerPayments: Client<typeof PayerPaymentService>;
@@ -63,7 +63,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
         },
         'payer-started payment',
       );
-      return result.kind !== 'unknown' || !isUnwell(result.why);
+      return result.kind !== 'unknown' || !countsAgainstWallet(result.why);
     },
   };
 }

@@ -123,12 +123,12 @@ class AttemptWork {
       case 'unknown':
         return unknown(found.detail);
       case 'not_found':
-        return this.#unheardOf(now());
+        return this.#handleNotFound(now());
     }
   }
 
   /** Handles the wallet's answer that it does not know the request. */
-  async #unheardOf(now: Date): Promise<Outcome> {
+  async #handleNotFound(now: Date): Promise<Outcome> {
     const { idempotentInitiate } = this.#parts.connector.capabilities;
     const promptEndsMs = promptUntil(this.#leased).getTime();
     // An ended attempt is only queried and never sent, because its order has ended or may be paid by another attempt.
@@ -136,7 +136,7 @@ class AttemptWork {
     // A repeated request charges once at most, and does not prompt the payer after the prompt's time.
     if (isOpen && idempotentInitiate && now.getTime() < promptEndsMs) return this.#sendAgain();
     // Long after the prompt's time, the wallet still does not know the request. So it was not paid and never will be.
-    if (isOpen && now.getTime() > promptEndsMs + unheardOfForMs) return { case: 'timedOut', value: {} };
+    if (isOpen && now.getTime() > promptEndsMs + neverMadeAfterMs) return { case: 'timedOut', value: {} };
     return unknown('the wallet does not know the request');
   }
 
@@ -154,7 +154,7 @@ class AttemptWork {
 const openStatuses = new Set([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]);
 
 /** How long after the prompt a request must be unknown to its wallet to count as never made (docs/adr/0007). */
-const unheardOfForMs = 10 * 60_000;
+const neverMadeAfterMs = 10 * 60_000;
 
 const promptUntil = ({ promptUntil: time }: LeasedPaymentAttempt): Date =>
   time === undefined ? new Date(0) : timestampDate(time);

@@ -70,9 +70,9 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
     const successesBefore = successes;
     const health = await ask();
     isChecking = false;
-    const isWell = health.kind === 'available' || health.kind === 'degraded';
+    const isHealthy = health.kind === 'available' || health.kind === 'degraded';
     // A request that succeeded meanwhile says more than the health check.
-    if (isWell || successes > successesBefore) close();
+    if (isHealthy || successes > successesBefore) close();
     else open(health);
   };
 
@@ -85,13 +85,13 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
       // Work that was leased just before the circuit opened is still done. Otherwise it would wait until its lease expires.
       const isTrial = isOpen && isHalfOpen;
       if (isTrial) isHalfOpen = false;
-      const isWell = await work();
-      if (isWell === true) {
+      const isHealthy = await work();
+      if (isHealthy === true) {
         noteSuccess();
         if (isTrial) close();
         return;
       }
-      if (isOpen || isWell === undefined) return;
+      if (isOpen || isHealthy === undefined) return;
       failuresInRow += 1;
       if (failuresInRow >= threshold) void check();
     },

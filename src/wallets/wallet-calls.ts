@@ -14,7 +14,7 @@ export interface Served<Outcome> {
   readonly outcome: Outcome;
   readonly exchanges: readonly RawExchange[];
   /** Whether the wallet answered correctly, for the circuit breaker. */
-  readonly isWell: boolean;
+  readonly isWalletHealthy: boolean;
   /** The wait that the wallet requested; 0 when it requested none. */
   readonly retryAfterMs: number;
 }
@@ -29,7 +29,7 @@ export interface ServeParts {
 /** The calls of a wallet under one lease: their exchanges, and what their results say about the wallet. */
 export class WalletCalls {
   readonly #exchanges: RawExchange[] = [];
-  #isWell = true;
+  #isWalletHealthy = true;
   #retryAfterMs = 0;
 
   /** Keeps the exchanges of a call, and returns its result. */
@@ -38,9 +38,9 @@ export class WalletCalls {
     exchanges,
   }: Answer<Result>): Result {
     this.#exchanges.push(...exchanges);
-    if (result.kind === 'not_sent') this.#isWell = false;
+    if (result.kind === 'not_sent') this.#isWalletHealthy = false;
     if (result.kind === 'unknown') {
-      this.#isWell &&= !isUnwell(result.why);
+      this.#isWalletHealthy &&= !countsAgainstWallet(result.why);
       this.#retryAfterMs = Math.max(this.#retryAfterMs, result.retryAfterMs ?? 0);
     }
     return result;
@@ -51,7 +51,7 @@ export class WalletCalls {
     return {
       outcome,
       exchanges: this.#exchanges,
-      isWell: this.#isWell,
+      isWalletHealthy: this.#isWalletHealthy,
       retryAfterMs: this.#retryAfterMs,
     };
   }
@@ -61,12 +61,12 @@ export class WalletCalls {
 export const servedWithoutCall = <Outcome>(outcome: Outcome): Served<Outcome> => ({
   outcome,
   exchanges: [],
-  isWell: false,
+  isWalletHealthy: false,
   retryAfterMs: 0,
 });
 
 /** Failures that count against the wallet's health. All others concern one request. */
-export function isUnwell(why: UnknownWhy): boolean {
+export function countsAgainstWallet(why: UnknownWhy): boolean {
   switch (why) {
     case 'timeout':
     case 'connection_lost':

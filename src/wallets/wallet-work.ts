@@ -109,7 +109,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       },
       'payment',
     );
-    return aboutWallet(served, leased);
+    return walletHealthOf(served, leased);
   };
   return {
     name: `${wallet} payments`,
@@ -138,10 +138,10 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
  * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that
  * account, so it says nothing about the wallet.
  */
-const aboutWallet = (
-  { isWell }: { readonly isWell: boolean },
+const walletHealthOf = (
+  { isWalletHealthy }: { readonly isWalletHealthy: boolean },
   { walletAccountId }: { readonly walletAccountId: string },
-): boolean | undefined => isWell || (walletAccountId === '' ? false : undefined);
+): boolean | undefined => isWalletHealthy || (walletAccountId === '' ? false : undefined);
 
 /**
  * The time by the clock of the attempt's own times, which may differ from this machine's. Without a lease time, this
@@ -228,7 +228,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       const served = await callWallet(task);
       await record(served, requestId);
       logger.info({ request_id: requestId, wallet, ...subject, outcome: served.outcome.case }, 'reversal');
-      return aboutWallet(served, task);
+      return walletHealthOf(served, task);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Check, Verdict } from './check.ts';
 import { deliveryChecks } from './delivery-checks.ts';
 import type { PlacedOrder } from './gateway-proxy.ts';
 import type { IntegrationParts } from './integration-parts.ts';
+import { quote } from '../quote.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The checks of the merchant's calls, and of what its shop delivers. Every order is one that the shop placed. */
@@ -23,7 +24,7 @@ function firstOrder({ shop, proxy, limits, stop }: IntegrationParts): Check<Inte
       return failed(
         answer === undefined
           ? 'the gateway did not answer'
-          : `the gateway answered ${answer.status} ${answer.text.slice(0, 200)}`,
+          : `the gateway answered ${answer.status} ${quote(answer.text, 200)}`,
       );
     },
   };

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Forwarded } from '../forward-webhook.ts';
+import { quote } from '../quote.ts';
 import { failed, passed } from './check.ts';
 import type { Verdict } from './check.ts';
 import { madeUpOrder, orderEvent } from './made-up-events.ts';
@@ -33,7 +34,7 @@ const maxQuoted = 60;
 /** The answer as the predicate of a sentence about the receiver: `answered 500 "boom"`. */
 export function answerText({ status, problem, answer }: Forwarded): string {
   if (problem !== '') return `gave no answer (${problem})`;
-  const quoted = answer.replace(/\s+/g, ' ').trim().slice(0, maxQuoted);
+  const quoted = quote(answer, maxQuoted);
   return `answered ${status}${quoted === '' || (status >= 200 && status < 300) ? '' : ` "${quoted}"`}`;
 }
 

@@ -6,7 +6,7 @@ export interface StepSpan {
   readonly from: Date;
   readonly to: Date;
   readonly step: Step;
-  /** IANA name: where days begin at midnight. */
+  /** The IANA name of the time zone in which days begin at midnight. */
   readonly timeZone: string;
 }
 

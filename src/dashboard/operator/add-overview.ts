@@ -35,22 +35,22 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
         );
         const count = `${numberText(strayPayments.length, writing)}${nextPageToken === '' ? '' : '+'}`;
         return strayPayments.length === 0
-          ? { isWell: true, text: overview.straysNone }
-          : { isWell: false, text: overview.straysSome(count) };
+          ? { isGood: true, text: overview.straysNone }
+          : { isGood: false, text: overview.straysSome(count) };
       }),
       panel(request, async (options) => {
         const { totalCount } = await clients.settlements.listUnsettled({ pageSize: 1 }, options);
         return totalCount === 0n
-          ? { isWell: true, text: tile.none }
-          : { isWell: false, text: tile.some(numberText(totalCount, writing)) };
+          ? { isGood: true, text: tile.none }
+          : { isGood: false, text: tile.some(numberText(totalCount, writing)) };
       }),
       panel(request, async (options) => {
         const { dueCount, restingEndpoints } = await clients.webhooks.getPipelineStatus({}, options);
         return dueCount === 0n && restingEndpoints === 0n
-          ? { isWell: true, isResting: false, text: overview.webhooksWell }
+          ? { isGood: true, hasOpenCircuits: false, text: overview.webhooksGood }
           : {
-              isWell: false,
-              isResting: restingEndpoints > 0n,
+              isGood: false,
+              hasOpenCircuits: restingEndpoints > 0n,
               text: overview.webhooksBehind(
                 numberText(dueCount, writing),
                 numberText(restingEndpoints, writing),
@@ -71,7 +71,10 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
           { label: tile.label, href: '/operator/settlements', panel: unsettled },
           {
             label: overview.webhooks,
-            href: webhooks.isThere && webhooks.value.isResting ? '/operator/endpoints' : '/operator/pipeline',
+            href:
+              webhooks.isThere && webhooks.value.hasOpenCircuits
+                ? '/operator/endpoints'
+                : '/operator/pipeline',
             panel: webhooks,
           },
         ],
@@ -82,7 +85,7 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
 
 function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing) {
   const { overview, environments } = writing.words;
-  if (statuses.length === 0) return { isWell: false, text: overview.walletsNone };
+  if (statuses.length === 0) return { isGood: false, text: overview.walletsNone };
   // An exited process leaves its last report. It counts until another process reports.
   const byWallet = Map.groupBy(statuses, ({ status }) => `${status?.wallet} ${status?.environment}`);
   const latest = [...byWallet.values()].flatMap((reports) => {
@@ -99,14 +102,17 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
       ),
     ].join(', ');
   const silent = latest.filter(({ stale }) => stale);
-  const unwell = latest.filter(({ status, stale }) => !stale && (status === undefined || !isWell(status)));
-  if (silent.length + unwell.length === 0) return { isWell: true, text: overview.walletsWell(byWallet.size) };
+  const failing = latest.filter(
+    ({ status, stale }) => !stale && (status === undefined || !isUpAndInUse(status)),
+  );
+  if (silent.length + failing.length === 0)
+    return { isGood: true, text: overview.walletsGood(byWallet.size) };
   const texts = [
-    ...(unwell.length === 0 ? [] : [overview.walletsUnwell(namesOf(unwell))]),
+    ...(failing.length === 0 ? [] : [overview.walletsFailing(namesOf(failing))]),
     ...(silent.length === 0 ? [] : [overview.walletsUnknown(namesOf(silent))]),
   ];
-  return { isWell: false, text: texts.join(' ') };
+  return { isGood: false, text: texts.join(' ') };
 }
 
-const isWell = ({ health, breaker }: { health: WalletHealth; breaker: WalletBreakerState }): boolean =>
+const isUpAndInUse = ({ health, breaker }: { health: WalletHealth; breaker: WalletBreakerState }): boolean =>
   health !== WalletHealth.DOWN && health !== WalletHealth.DEGRADED && breaker === WalletBreakerState.CLOSED;

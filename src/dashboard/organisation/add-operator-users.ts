@@ -27,10 +27,10 @@ import { teamView } from './team-views.ts';
 const dictionary = { en: english, am: amharic };
 const path = '/operator/users';
 
-const Someone = Type.Object({ email: Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' }) });
+const UserEmail = Type.Object({ email: Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' }) });
 
 const HelpWord = Type.Union([Type.Literal('password'), Type.Literal('codes')]);
-const Asked = Type.Object({ email: Someone.properties.email, help: HelpWord });
+const Asked = Type.Object({ email: UserEmail.properties.email, help: HelpWord });
 type HelpName = Static<typeof HelpWord>;
 
 const helpNumbers = {
@@ -49,7 +49,7 @@ interface UsersPageState {
 export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): void {
   const { accounts } = dashboard.clients;
   const read = (request: FastifyRequest): FormReading<{ email: string }> =>
-    readForm(Someone, request.body, shellWords[request.language].forms, {
+    readForm(UserEmail, request.body, shellWords[request.language].forms, {
       email: wordsFor(request, teamWords).invite.wrongEmail,
     });
 

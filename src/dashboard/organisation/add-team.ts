@@ -24,7 +24,7 @@ const RoleName = Type.Union([Type.Literal('owner'), Type.Literal('developer'), T
 const Email = Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
 const NewMember = Type.Object({ email: Email, role: RoleName });
 const NewRole = Type.Object({ role: RoleName, seen: RoleName });
-const Someone = Type.Object({ email: Email });
+const UserEmail = Type.Object({ email: Email });
 
 const userIdOf = ({ params }: FastifyRequest): string => (params as { readonly userId: string }).userId;
 
@@ -136,7 +136,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   const remove =
     (done: (email: string, request: FastifyRequest) => string) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const form = readForm(Someone, request.body, shellWords[request.language].forms);
+      const form = readForm(UserEmail, request.body, shellWords[request.language].forms);
       if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
       const { merchantId } = pageMerchantOf(request);
       const { email } = form.value;

@@ -3,7 +3,7 @@ import { findAccount, merchantAccount, parseAccountId } from './accounts.ts';
 import { formatAmount } from '../amount.ts';
 import { authorisationCodeObject } from './authorisation-codes.ts';
 import { originOf, requireOnlyChange } from './payment-endpoints.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 import { authorisationCodeBody, codeListQuery, listQuery, patchBody, requestSchema } from './schemas.ts';
 import type { AuthorisationCodeBody, CodeListQuery, ListQuery, PatchBody } from './schemas.ts';
 import { onStatement, shownStatus, statementEntryObject, transactionObject } from './transaction.ts';
@@ -165,7 +165,7 @@ function page<T>(
   const offset = Number(query.offset ?? 0);
   const limit = Number(query.limit ?? standardLimit);
   if (offset > all.length) {
-    throw refuse('validation', 'invalidOffset', `There are ${all.length} records`, {
+    throw refusedError('validation', 'invalidOffset', `There are ${all.length} records`, {
       offset: String(offset),
     });
   }

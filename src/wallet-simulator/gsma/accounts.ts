@@ -1,4 +1,4 @@
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 
 /** One identifier of an account, such as `{ key: 'msisdn', value: '+251911000000' }`. */
 export interface Party {
@@ -38,13 +38,13 @@ export function readMsisdn(text: string): string | undefined {
 export function payerMsisdn(parties: readonly Party[], field: 'debitParty' | 'creditParty'): string {
   const given = parties.find(({ key }) => key === 'msisdn');
   if (given === undefined) {
-    throw refuse('validation', 'mandatoryValueNotSupplied', `${field} must have an msisdn`, {
+    throw refusedError('validation', 'mandatoryValueNotSupplied', `${field} must have an msisdn`, {
       [field]: 'msisdn',
     });
   }
   const msisdn = readMsisdn(given.value);
   if (msisdn === undefined) {
-    throw refuse('validation', 'formatError', `The msisdn of ${field} is not a phone number`, {
+    throw refusedError('validation', 'formatError', `The msisdn of ${field} is not a phone number`, {
       [field]: 'msisdn',
     });
   }
@@ -59,7 +59,7 @@ export function findAccount(parties: readonly Party[], field: string): string {
   const account = accountIfKnown(parties);
   if (account !== undefined) return account;
   const named = parties.map(({ key, value }) => `${key}@${value}`).join('$');
-  throw refuse('identification', 'identifierError', 'There is no such account', {
+  throw refusedError('identification', 'identifierError', 'There is no such account', {
     [field]: named.slice(0, 256),
   });
 }
@@ -80,7 +80,7 @@ export function parseAccountId(text: string): readonly Party[] {
   const identifiers = text.split('$').map((part) => /^([a-z]+)@(.+)$/.exec(part));
   return identifiers.map((match) => {
     if (match === null || identifiers.length > 3) {
-      throw refuse(
+      throw refusedError(
         'validation',
         'formatError',
         'An account is named as in accountid@2999, at most three parts',

@@ -1,7 +1,7 @@
 import { findAccount } from './accounts.ts';
 import type { Party } from './accounts.ts';
 import { isCurrency, parseAmount } from '../amount.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 import { requireTwoAccounts } from './request-checks.ts';
 import type { AuthorisationCodeBody } from './schemas.ts';
 
@@ -65,7 +65,7 @@ export function createAuthorisationCodes({ now, randomBytes }: CodeOptions): Aut
   };
   const requireActive = (code: AuthorisationCode): void => {
     if (stateOf(code) === 'active') return;
-    throw refuse('businessRule', 'incorrectState', 'The authorisation code is not active', {
+    throw refusedError('businessRule', 'incorrectState', 'The authorisation code is not active', {
       codeState: stateOf(code),
     });
   };
@@ -119,16 +119,18 @@ export function createAuthorisationCodes({ now, randomBytes }: CodeOptions): Aut
 }
 
 const unknownCode = (code: string) =>
-  refuse('identification', 'identifierError', 'There is no such authorisation code', {
+  refusedError('identification', 'identifierError', 'There is no such authorisation code', {
     authorisationCode: code.slice(0, 256),
   });
 
 function requireAmountWithCurrency({ amount, currency }: AuthorisationCodeBody): void {
   if (currency !== undefined && !isCurrency(currency)) {
-    throw refuse('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
+    throw refusedError('validation', 'currencyNotSupported', 'This wallet has no such currency', {
+      currency,
+    });
   }
   if (amount !== undefined && currency === undefined) {
-    throw refuse('validation', 'mandatoryValueNotSupplied', 'An amount needs a currency', {
+    throw refusedError('validation', 'mandatoryValueNotSupplied', 'An amount needs a currency', {
       currency: 'is required with amount',
     });
   }
@@ -137,26 +139,26 @@ function requireAmountWithCurrency({ amount, currency }: AuthorisationCodeBody):
 function requireTerms({ account, terms }: AuthorisationCode, redemption: Redemption): void {
   const { amount, currency, debitParty, creditParty } = redemption;
   if (debitParty !== undefined && findAccount(debitParty, 'debitParty') !== account) {
-    throw refuse('identification', 'identifierError', 'The code is of another account', {
+    throw refusedError('identification', 'identifierError', 'The code is of another account', {
       debitParty: 'msisdn',
     });
   }
   requireTwoAccounts(account, findAccount(creditParty, 'creditParty'));
   if (terms.currency !== undefined && terms.currency !== currency) {
-    throw refuse('validation', 'currencyNotSupported', 'The code is for another currency', {
+    throw refusedError('validation', 'currencyNotSupported', 'The code is for another currency', {
       currency: terms.currency,
     });
   }
   if (terms.amount !== undefined) requireAmount(parseAmount(terms.amount), terms, amount);
   const types = terms.redemptionTransactionTypes;
   if (types !== undefined && !types.some(({ transactionType }) => transactionType === 'merchantpay')) {
-    throw refuse('businessRule', 'transactionTypeError', 'The code is not for merchant payments');
+    throw refusedError('businessRule', 'transactionTypeError', 'The code is not for merchant payments');
   }
   const payees = terms.redemptionAccountIdentifiers;
   const isPayee = ({ key, value }: Party): boolean =>
     creditParty.some((party) => party.key === key && party.value === value);
   if (payees !== undefined && !payees.some(isPayee)) {
-    throw refuse('identification', 'identifierError', 'The code is for another payee', {
+    throw refusedError('identification', 'identifierError', 'The code is for another payee', {
       creditParty: 'accountid',
     });
   }
@@ -164,9 +166,9 @@ function requireTerms({ account, terms }: AuthorisationCode, redemption: Redempt
 
 function requireAmount(agreed: bigint, { amountType }: AuthorisationCodeBody, amount: bigint): void {
   if (amount > agreed)
-    throw refuse('businessRule', 'overPaymentNotAllowed', 'The code is for less than that');
+    throw refusedError('businessRule', 'overPaymentNotAllowed', 'The code is for less than that');
   if (amount < agreed && amountType !== 'maximum') {
-    throw refuse('businessRule', 'underPaymentNotAllowed', 'The code is for more than that');
+    throw refusedError('businessRule', 'underPaymentNotAllowed', 'The code is for more than that');
   }
 }
 

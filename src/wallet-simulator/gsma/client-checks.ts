@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { equalSecrets } from '../equal-secrets.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Credentials } from './callbacks.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 
 const header = (request: FastifyRequest, name: string): string => {
   const value = request.headers[name];
@@ -19,7 +19,7 @@ export function requireClient(
   { clients, tokens }: { clients: readonly Credentials[]; tokens: AccessTokens },
 ): void {
   const unauthorised = (name: string, problem: string) =>
-    refuse('authorisation', 'clientAuthorisationError', `${name} ${problem}`, { [name]: problem });
+    refusedError('authorisation', 'clientAuthorisationError', `${name} ${problem}`, { [name]: problem });
   app.addHook('onRequest', async (request, reply) => {
     const clientId = header(request, 'x-client-id');
     const named = clients.filter((client) => clientId === '' || equalSecrets(clientId, client.clientId));
@@ -44,7 +44,9 @@ export function readHashedJson(app: FastifyInstance): void {
     const hash = header(request, 'x-content-hash');
     if (hash !== '' && hash.toLowerCase() !== createHash('sha256').update(body).digest('hex')) {
       const problem = 'is not the SHA-256 of the body in hexadecimal digits';
-      done(refuse('validation', 'formatError', `X-Content-Hash ${problem}`, { 'X-Content-Hash': problem }));
+      done(
+        refusedError('validation', 'formatError', `X-Content-Hash ${problem}`, { 'X-Content-Hash': problem }),
+      );
       return;
     }
     void parseJson(request, body.toString(), done);

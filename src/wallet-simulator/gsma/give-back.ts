@@ -4,7 +4,7 @@ import type { Party } from './accounts.ts';
 import { losesReversalAnswer, ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
 import { payableAmount, unknownTransaction, unsupportedCurrency } from './request-checks.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 import type { PaymentBody, ReversalBody } from './schemas.ts';
 import type { TransactionBook } from './transaction-book.ts';
 import type { Transaction } from './transaction.ts';
@@ -53,21 +53,21 @@ export function planAdjustment(wallet: string, book: TransactionBook, body: Paym
   const { originalTransactionReference: reference, currency, debitParty } = body;
   const msisdn = body.creditParty === undefined ? undefined : payerMsisdn(body.creditParty, 'creditParty');
   if (debitParty !== undefined && findAccount(debitParty, 'debitParty') !== merchantAccount) {
-    throw refuse('businessRule', 'transactionTypeError', 'A merchant gives back from its own account', {
+    throw refusedError('businessRule', 'transactionTypeError', 'A merchant gives back from its own account', {
       debitParty: 'accountid',
     });
   }
   if (reference !== undefined && reference !== '') {
     const planned = planReversal(book, reference, { ...body, type: 'adjustment' });
     if (msisdn !== undefined && planned.creditAccount !== subscriberAccount(msisdn)) {
-      throw refuse('identification', 'identifierError', 'Somebody else made that payment', {
+      throw refusedError('identification', 'identifierError', 'Somebody else made that payment', {
         creditParty: 'msisdn',
       });
     }
     return planned;
   }
   if (msisdn === undefined) {
-    throw refuse('validation', 'mandatoryValueNotSupplied', 'A refund needs creditParty or a payment', {
+    throw refusedError('validation', 'mandatoryValueNotSupplied', 'A refund needs creditParty or a payment', {
       creditParty: 'is required without originalTransactionReference',
     });
   }
@@ -97,7 +97,7 @@ const isOwnAdjustment = ({ type, originalReference }: Transaction): boolean =>
 
 function requireReversible({ reversal }: Outcome): void {
   if (reversal !== 'refused') return;
-  throw refuse('businessRule', 'incorrectState', 'This payment cannot be reversed');
+  throw refusedError('businessRule', 'incorrectState', 'This payment cannot be reversed');
 }
 
 function reversibleAmount(
@@ -106,13 +106,14 @@ function reversibleAmount(
   body: Pick<ReversalBody, 'amount' | 'currency'>,
 ): bigint {
   if (original.type !== 'merchantpay' || original.state.status !== 'completed') {
-    throw refuse('businessRule', 'incorrectState', 'Only a completed payment can be reversed');
+    throw refusedError('businessRule', 'incorrectState', 'Only a completed payment can be reversed');
   }
   if (body.currency !== undefined && body.currency !== original.currency)
     throw unsupportedCurrency(body.currency);
   const taken = earlier.filter(({ state }) => state.status !== 'failed');
   const left = taken.reduce((rest, { amount }) => rest - amount, original.amount);
-  if (left === 0n) throw refuse('businessRule', 'incorrectState', 'This payment has been reversed already');
+  if (left === 0n)
+    throw refusedError('businessRule', 'incorrectState', 'This payment has been reversed already');
   const amount = body.amount === undefined ? left : payableAmount(body.amount, original.currency);
   requireLeft(amount, left);
   return amount;
@@ -120,9 +121,14 @@ function reversibleAmount(
 
 function requireLeft(amount: bigint, left: bigint): void {
   if (amount <= left) return;
-  throw refuse('businessRule', 'greaterThanTransactionMaxValue', 'That is more than is left of the payment', {
-    amount: formatAmount(left),
-  });
+  throw refusedError(
+    'businessRule',
+    'greaterThanTransactionMaxValue',
+    'That is more than is left of the payment',
+    {
+      amount: formatAmount(left),
+    },
+  );
 }
 
 /** What a payer has paid the merchant, minus what was or will be given back. */

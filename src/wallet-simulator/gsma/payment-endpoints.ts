@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReceivedRequests } from '../received-requests.ts';
-import { RefusedError, refuse } from './refusal.ts';
+import { RefusedError, refusedError } from './refusal.ts';
 import type { Timers } from '../simulated-wallet.ts';
 import {
   patchBody,
@@ -136,7 +136,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
       requireOnlyChange(body, '/transactionStatus');
       const open = book.requests().find(({ transaction }) => transaction.reference === reference);
       if (open === undefined || open.transaction.type !== 'merchantpay' || !wallet.decline(open)) {
-        throw refuse('businessRule', 'incorrectState', 'Only an open payment can be cancelled');
+        throw refusedError('businessRule', 'incorrectState', 'Only an open payment can be cancelled');
       }
       return reply.code(204).send();
     },
@@ -161,7 +161,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
       const codeState = wallet.codeRequests.stateOf(params.id);
       if (codeState !== undefined) return codeState;
       if (found === undefined) {
-        throw refuse('identification', 'identifierError', 'There is no such request state', {
+        throw refusedError('identification', 'identifierError', 'There is no such request state', {
           serverCorrelationId: params.id,
         });
       }
@@ -177,9 +177,14 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
       const link = wallet.codeRequests.linkOf(params.id);
       if (link !== undefined) return { link };
       if (found === undefined) {
-        throw refuse('identification', 'identifierError', 'Nothing was created for this X-CorrelationID', {
-          clientCorrelationId: params.id,
-        });
+        throw refusedError(
+          'identification',
+          'identifierError',
+          'Nothing was created for this X-CorrelationID',
+          {
+            clientCorrelationId: params.id,
+          },
+        );
       }
       return { link: `/transactions/${found.transaction.reference}` };
     },
@@ -187,7 +192,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
 }
 
 const unsupportedType = (type: string): RefusedError =>
-  refuse('businessRule', 'transactionTypeError', 'This wallet takes merchantpay and adjustment only', {
+  refusedError('businessRule', 'transactionTypeError', 'This wallet takes merchantpay and adjustment only', {
     transactionType: type.slice(0, 256) || 'empty',
   });
 
@@ -197,5 +202,5 @@ export function requireOnlyChange(body: PatchBody, path: string): void {
   if (body.length === 1 && change?.op === 'replace' && change.path === path && change.value === 'cancelled')
     return;
   const problem = `must replace ${path} by cancelled, and nothing else`;
-  throw refuse('validation', 'formatError', `The body ${problem}`, { body: problem });
+  throw refusedError('validation', 'formatError', `The body ${problem}`, { body: problem });
 }

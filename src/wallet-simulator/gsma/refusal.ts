@@ -73,7 +73,7 @@ export class RefusedError extends Error {
 }
 
 /** Creates the error to throw. `parameters` by name: `{ amount: '0' }`. */
-export function refuse(
+export function refusedError(
   category: ErrorCategory,
   code: ErrorCode,
   description: string,

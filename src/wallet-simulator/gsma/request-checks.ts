@@ -1,6 +1,6 @@
 import { isCurrency, parseAmount } from '../amount.ts';
 import { accountIfKnown } from './accounts.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 import type { RefusedError } from './refusal.ts';
 import type { PaymentBody } from './schemas.ts';
 
@@ -9,7 +9,7 @@ export function payableAmount(text: string, currency: string): bigint {
   if (!isCurrency(currency)) throw unsupportedCurrency(currency);
   const amount = parseAmount(text);
   if (amount > 0n) return amount;
-  throw refuse('businessRule', 'lessThanTransactionMinValue', 'The amount must be more than zero', {
+  throw refusedError('businessRule', 'lessThanTransactionMinValue', 'The amount must be more than zero', {
     amount: text,
   });
 }
@@ -21,7 +21,7 @@ export function payableAmount(text: string, currency: string): bigint {
 export function requireParties({ debitParty, creditParty, oneTimeCode = '' }: PaymentBody): void {
   if (debitParty === undefined && creditParty === undefined && oneTimeCode === '') {
     const problem = 'is required, or the other party';
-    throw refuse('validation', 'mandatoryValueNotSupplied', 'debitParty or creditParty is required', {
+    throw refusedError('validation', 'mandatoryValueNotSupplied', 'debitParty or creditParty is required', {
       ...{ debitParty: problem, creditParty: problem },
     });
   }
@@ -31,15 +31,15 @@ export function requireParties({ debitParty, creditParty, oneTimeCode = '' }: Pa
 /** @throws RefusedError */
 export function requireTwoAccounts(debit: string | undefined, credit: string | undefined): void {
   if (debit === undefined || debit !== credit) return;
-  throw refuse('businessRule', 'samePartiesError', 'debitParty and creditParty are the same account', {
+  throw refusedError('businessRule', 'samePartiesError', 'debitParty and creditParty are the same account', {
     creditParty: debit.slice(0, 256),
   });
 }
 
 export const unsupportedCurrency = (currency: string): RefusedError =>
-  refuse('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
+  refusedError('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
 
 export const unknownTransaction = (reference: string): RefusedError =>
-  refuse('identification', 'identifierError', 'There is no such transaction', {
+  refusedError('identification', 'identifierError', 'There is no such transaction', {
     transactionReference: reference.slice(0, 256),
   });

@@ -28,7 +28,7 @@ export interface RequestCourse {
   /** Stores an accepted request. */
   readonly open: (request: PaymentRequest) => void;
   /** Ends the request with its outcome at the right time; at once if that time has passed. */
-  readonly letTimePass: (request: PaymentRequest) => void;
+  readonly scheduleOutcome: (request: PaymentRequest) => void;
   /** Ends the request: completed, or failed with `because`. Returns false without effect when it has already ended. */
   readonly end: (request: PaymentRequest, because?: Refusal) => boolean;
   /** Sends the callbacks of the request's outcome, one after another. */
@@ -80,7 +80,7 @@ export function createRequestCourse(options: RequestCourseOptions): RequestCours
     return ended;
   }
 
-  function letTimePass(request: PaymentRequest): void {
+  function scheduleOutcome(request: PaymentRequest): void {
     const { createdAt, outcome } = request.transaction;
     const { ending } = outcome;
     const schedule = (delay: keyof DelaysMs, task: () => void): void => {
@@ -99,7 +99,7 @@ export function createRequestCourse(options: RequestCourseOptions): RequestCours
       journal.append(openedEntry(request));
       book.addRequest(request);
     },
-    letTimePass,
+    scheduleOutcome,
     end,
     callBack: (request) => sendCallbacks(request),
     endAndCallBack,

@@ -7,7 +7,7 @@ import { readHashedJson, requireClient } from './client-checks.ts';
 import { replyWithErrorObject } from './error-reply.ts';
 import { addPaymentEndpoints } from './payment-endpoints.ts';
 import type { PaymentEndpointOptions } from './payment-endpoints.ts';
-import { refuse } from './refusal.ts';
+import { refusedError } from './refusal.ts';
 import { requestSchema } from './schemas.ts';
 
 export interface WalletApiOptions extends PaymentEndpointOptions {
@@ -26,7 +26,7 @@ export async function addWalletApi(app: FastifyInstance, options: WalletApiOptio
   app.addHook('onRequest', async (_request, reply) => void reply.header('x-date', now().toISOString()));
   app.setErrorHandler(replyWithErrorObject(now));
   app.setNotFoundHandler(() => {
-    throw refuse('identification', 'identifierError', 'There is no such endpoint');
+    throw refusedError('identification', 'identifierError', 'There is no such endpoint');
   });
   await app.register(async (scope) => addTokenEndpoint(scope, { clients, tokens, lifetimeSeconds }));
   await app.register(async (scope) => {

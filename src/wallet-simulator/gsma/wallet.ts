@@ -18,7 +18,7 @@ import type { Ledger } from '../ledger.ts';
 import { planAdjustment, planReversal } from './give-back.ts';
 import type { PlannedReturn } from './give-back.ts';
 import { declinedByPayer, ordinaryOutcome, outcomeOfNumber } from './outcomes.ts';
-import { RefusedError, refuse } from './refusal.ts';
+import { RefusedError, refusedError } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 import { payableAmount, requireParties } from './request-checks.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
@@ -64,8 +64,8 @@ export interface Wallet {
   readonly codes: AuthorisationCodes;
   readonly codeRequests: CodeRequests;
   /**
-   *
-   * @throws RefusedError, also when the payer's number selects a refusal.
+   * Requests a payment from its payer. A one-time code pays at once.
+   * @throws RefusedError, also when the payer's number selects a refusal
    */
   readonly pay: (body: PaymentBody, origin: RequestOrigin) => Promise<Answer>;
   /** Returns a completed payment in full or in part. @throws RefusedError */
@@ -110,7 +110,7 @@ export function createWallet(options: WalletOptions): Wallet {
     book.addTransaction(transaction);
   }
   const unfinished = restore({ ...options, book, promptExpiryMs: delaysMs.promptExpiry });
-  for (const request of unfinished) course.letTimePass(request);
+  for (const request of unfinished) course.scheduleOutcome(request);
 
   function open({ transaction, origin, awaitsPerson }: Plan): PaymentRequest {
     const request: PaymentRequest = {
@@ -132,7 +132,7 @@ export function createWallet(options: WalletOptions): Wallet {
       book.requestOfClient(correlationId) !== undefined ||
       codeRequests.linkOf(correlationId) !== undefined
     ) {
-      throw refuse(
+      throw refusedError(
         'businessRule',
         'duplicateRequest',
         'There is a request with this X-CorrelationID already',
@@ -164,7 +164,7 @@ export function createWallet(options: WalletOptions): Wallet {
     switch (acknowledgement.kind) {
       case 'accepted': {
         const request = open(plan);
-        course.letTimePass(request);
+        course.scheduleOutcome(request);
         return { kind: 'accepted', request };
       }
       case 'accepted-late': {
@@ -174,10 +174,10 @@ export function createWallet(options: WalletOptions): Wallet {
         return { kind: 'accepted', request };
       }
       case 'hangs':
-        if (acknowledgement.creates) course.letTimePass(open(plan));
+        if (acknowledgement.creates) course.scheduleOutcome(open(plan));
         return { kind: 'hangs' };
       case 'refused':
-        if (acknowledgement.creates) course.letTimePass(open(plan));
+        if (acknowledgement.creates) course.scheduleOutcome(open(plan));
         throw new RefusedError(acknowledgement.refusal);
       case 'refused-once': {
         const key = plan.origin.correlationId?.toLowerCase() ?? plan.transaction.debitAccount;
@@ -186,7 +186,7 @@ export function createWallet(options: WalletOptions): Wallet {
           throw new RefusedError(acknowledgement.refusal);
         }
         const request = open(plan);
-        course.letTimePass(request);
+        course.scheduleOutcome(request);
         return { kind: 'accepted', request };
       }
     }
@@ -199,8 +199,8 @@ export function createWallet(options: WalletOptions): Wallet {
   ): Answer {
     const transaction = newTransaction({ ...planned, body });
     const request = open({ transaction, origin, awaitsPerson: false });
-    course.letTimePass(request);
-    if (losesAnswer) throw refuse('internal', 'genericError', 'The request could not be completed');
+    course.scheduleOutcome(request);
+    if (losesAnswer) throw refusedError('internal', 'genericError', 'The request could not be completed');
     return { kind: 'accepted', request };
   }
 
@@ -279,7 +279,12 @@ function describe(body: Description): Description {
 function payee(parties: readonly Party[]): string {
   const account = findAccount(parties, 'creditParty');
   if (isMerchantAccount(account)) return account;
-  throw refuse('businessRule', 'transactionTypeError', 'A merchant payment goes to a merchant account', {
-    creditParty: 'accountid',
-  });
+  throw refusedError(
+    'businessRule',
+    'transactionTypeError',
+    'A merchant payment goes to a merchant account',
+    {
+      creditParty: 'accountid',
+    },
+  );
 }

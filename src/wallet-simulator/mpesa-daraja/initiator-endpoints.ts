@@ -3,81 +3,36 @@ import { formatAmount, parseAmount } from '../amount.ts';
 import { losesRefundAnswer } from '../payer-outcomes.ts';
 import { merchantAccount } from '../payments.ts';
 import type { Payment } from '../payments.ts';
+import { createInitiatorRequests } from './initiator-requests.ts';
+import type { InitiatorRequests } from './initiator-requests.ts';
 import type { MpesaBody } from './mpesa-body.ts';
-import { required, requiredUrl, textOf } from './mpesa-body.ts';
+import { required, textOf } from './mpesa-body.ts';
 import { MpesaRefusal, badField } from './mpesa-reply.ts';
-import { refusal, result, statusParameters } from './mpesa-shop.ts';
+import { refusal, statusParameters } from './mpesa-shop.ts';
 import type { MpesaShop } from './mpesa-shop.ts';
 import { compactTime } from './mpesa-time.ts';
 
 /** Status questions, reversals, payouts and balances: their results are posted to the ResultURL. */
 export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): void {
-  const { context, dialect, credentials, payments } = shop;
-  const { now, after, delaysMs, received, id: wallet } = context;
+  const requests = createInitiatorRequests(shop);
+  addStatusQuestions(app, shop, requests);
+  addReversals(app, shop, requests);
+  addPayouts(app, shop, requests);
+  addBalances(app, shop, requests);
+}
+
+function addStatusQuestions(
+  app: FastifyInstance,
+  shop: MpesaShop,
+  { acknowledge, checkInitiator, isInitiator }: InitiatorRequests,
+): void {
+  const { credentials } = shop;
   const lostOnce = new Set<string>();
-
-  /** Acknowledges a request, and posts its result later. */
-  function acknowledge(
-    body: MpesaBody,
-    content: (ids: readonly [string, string]) => Parameters<typeof result>[2] | 'lost',
-  ): object {
-    const ids = newConversation(body);
-    const url = textOf(body, 'ResultURL');
-    after(delaysMs.reversal, () => {
-      const answer = content(ids);
-      if (answer !== 'lost') void shop.post(url, result(ids[0], ids[1], answer));
-    });
-    return acknowledgement(ids);
-  }
-
-  const newConversation = (body: MpesaBody): readonly [string, string] => {
-    const given = textOf(body, 'OriginatorConversationID');
-    return [given === '' ? shop.newId('sim-') : given, shop.newId('AG_')];
-  };
-
-  const acknowledgement = ([originator, conversation]: readonly [string, string]): object => ({
-    OriginatorConversationID: originator,
-    ConversationID: conversation,
-    ResponseCode: '0',
-    ResponseDescription: 'Accept the service request successfully.',
-  });
-
-  /** @throws MpesaRefusal for a field that M-Pesa does not take */
-  function checkInitiator(body: MpesaBody, command: RegExp): void {
-    required(body, 'CommandID', command);
-    if (textOf(body, 'SecurityCredential') === '') throw badField('SecurityCredential');
-    requiredUrl(body, 'ResultURL');
-    requiredUrl(body, 'QueueTimeOutURL');
-  }
-
-  const isInitiator = (body: MpesaBody): boolean =>
-    shop.isInitiator(
-      textOf(body, 'Initiator') || textOf(body, 'InitiatorName'),
-      textOf(body, 'SecurityCredential'),
-    );
-
-  function findTransaction(body: MpesaBody): Payment | undefined {
-    const receipt = textOf(body, 'TransactionID');
-    const conversation = textOf(body, 'OriginalConversationID');
-    const all = shop.list();
-    const reversals = all.flatMap(({ requestId }) => payments.refundsOf(requestId));
-    if (receipt !== '') {
-      return [...all, ...reversals].find(
-        ({ reference, state }) => reference === receipt && state.status === 'completed',
-      );
-    }
-    const reversal = reversals.find(
-      ({ requestId, details }) => requestId === conversation || details['conversationId'] === conversation,
-    );
-    const isRequest = ({ details }: Payment) => details['merchantRequestId'] === conversation;
-    return reversal ?? (dialect.statusByRequest ? all.find(isRequest) : undefined);
-  }
-
   app.post<{ Body: MpesaBody }>('/mpesa/transactionstatus/v1/query', ({ body }) => {
     checkInitiator(body, /^TransactionStatusQuery$/);
     if (required(body, 'PartyA', /^[0-9]{5,12}$/) !== credentials.short_code) throw badField('PartyA');
     required(body, 'IdentifierType', /^[124]$/);
-    const found = isInitiator(body) ? findTransaction(body) : undefined;
+    const found = isInitiator(body) ? findTransaction(shop, body) : undefined;
     return acknowledge(body, (ids) => {
       if (!isInitiator(body)) return { ...refusal('WRONG_INITIATOR'), transaction: '' };
       if (found === undefined) return { ...refusal('INVALID_ID'), transaction: '' };
@@ -89,16 +44,32 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
       return { ...refusal(''), transaction: '', parameters };
     });
   });
+}
 
-  /** Why a reversal fails; undefined when it is done. */
-  function reversalFailure(body: MpesaBody, original: Payment | undefined): string | undefined {
-    if (!isInitiator(body)) return 'WRONG_INITIATOR';
-    if (original?.state.status !== 'completed') return 'INVALID_ID';
-    const done = payments.refundsOf(original.requestId).some(({ state }) => state.status !== 'failed');
-    if (done) return 'ALREADY_REVERSED';
-    return original.outcome.refund === 'refused' ? 'INVALID_STATE' : undefined;
+function findTransaction({ dialect, payments, list }: MpesaShop, body: MpesaBody): Payment | undefined {
+  const receipt = textOf(body, 'TransactionID');
+  const conversation = textOf(body, 'OriginalConversationID');
+  const all = list();
+  const reversals = all.flatMap(({ requestId }) => payments.refundsOf(requestId));
+  if (receipt !== '') {
+    return [...all, ...reversals].find(
+      ({ reference, state }) => reference === receipt && state.status === 'completed',
+    );
   }
+  const reversal = reversals.find(
+    ({ requestId, details }) => requestId === conversation || details['conversationId'] === conversation,
+  );
+  const isRequest = ({ details }: Payment) => details['merchantRequestId'] === conversation;
+  return reversal ?? (dialect.statusByRequest ? all.find(isRequest) : undefined);
+}
 
+function addReversals(
+  app: FastifyInstance,
+  shop: MpesaShop,
+  { acknowledge, acknowledgement, checkInitiator, isInitiator, newConversation }: InitiatorRequests,
+): void {
+  const { context, credentials, dialect, payments } = shop;
+  const { now, delaysMs, received, id: wallet } = context;
   for (const path of dialect.reversalPaths) {
     app.post<{ Body: MpesaBody }>(path, async ({ body }) => {
       checkInitiator(body, /^TransactionReversal$/);
@@ -117,7 +88,7 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
           ...{ at: now(), wallet, kind: 'reversal', subject: receipt, answer },
           correlationId: textOf(body, 'OriginatorConversationID') || undefined,
         });
-      const failure = reversalFailure(body, original);
+      const failure = reversalFailure(shop, isInitiator(body), original);
       if (original === undefined || failure !== undefined) {
         note(failure ?? 'INVALID_ID');
         return acknowledge(body, () => ({ ...refusal(failure ?? 'INVALID_ID'), transaction: '' }));
@@ -139,14 +110,35 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
         expiresAt: new Date(now().getTime() + delaysMs.promptExpiry),
         awaitsPerson: false,
       });
-      payments.letTimePass(reversal);
+      payments.scheduleOutcome(reversal);
       const isLost = losesRefundAnswer(original.outcome);
       note(isLost ? 'error' : 'accepted');
       if (isLost) throw new MpesaRefusal(500, '500.003.1001', 'Internal Server Error');
       return acknowledgement(ids);
     });
   }
+}
 
+/** Why a reversal fails; undefined when it is done. */
+function reversalFailure(
+  { payments }: MpesaShop,
+  isInitiator: boolean,
+  original: Payment | undefined,
+): string | undefined {
+  if (!isInitiator) return 'WRONG_INITIATOR';
+  if (original?.state.status !== 'completed') return 'INVALID_ID';
+  const done = payments.refundsOf(original.requestId).some(({ state }) => state.status !== 'failed');
+  if (done) return 'ALREADY_REVERSED';
+  return original.outcome.refund === 'refused' ? 'INVALID_STATE' : undefined;
+}
+
+function addPayouts(
+  app: FastifyInstance,
+  shop: MpesaShop,
+  { acknowledge, acknowledgement, checkInitiator, isInitiator, newConversation }: InitiatorRequests,
+): void {
+  const { context, credentials, dialect, payments } = shop;
+  const { now, delaysMs } = context;
   for (const path of [
     '/mpesa/b2c/v1/paymentrequest',
     '/mpesa/b2c/v2/paymentrequest',
@@ -178,11 +170,18 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
         expiresAt: new Date(now().getTime() + delaysMs.promptExpiry),
         awaitsPerson: false,
       });
-      payments.letTimePass(payout);
+      payments.scheduleOutcome(payout);
       return acknowledgement(ids);
     });
   }
+}
 
+function addBalances(
+  app: FastifyInstance,
+  shop: MpesaShop,
+  { acknowledge, checkInitiator, isInitiator }: InitiatorRequests,
+): void {
+  const { context, credentials, dialect } = shop;
   for (const path of ['/mpesa/accountbalance/v1/query', '/mpesa/accountbalance/v2/query']) {
     app.post<{ Body: MpesaBody }>(path, ({ body }) => {
       checkInitiator(body, /^AccountBalance$/);
@@ -196,7 +195,7 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
         const utility = `Utility Account|${dialect.currency}|${balance}|${balance}|0.00|0.00`;
         const parameters = [
           { Key: 'AccountBalance', Value: `${working}&${utility}` },
-          { Key: 'BOCompletedTime', Value: Number(compactTime(now())) },
+          { Key: 'BOCompletedTime', Value: Number(compactTime(context.now())) },
         ];
         return { ...refusal(''), transaction: shop.newReceipt(), parameters };
       });

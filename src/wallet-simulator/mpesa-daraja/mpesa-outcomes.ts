@@ -30,7 +30,7 @@ const common = outcomeTable({
   payerNotFound: 'C2B00011',
   limitExceeded: '4',
   accountBarred: '8006',
-  unheardOfStatus: '7777',
+  undefinedStatus: '7777',
   unavailable: {
     status: 503,
     body: errorBody('6b8a-4d5c-1', '500.003.1001', 'Service is currently under maintenance'),

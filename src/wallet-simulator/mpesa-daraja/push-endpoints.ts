@@ -94,7 +94,7 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
     switch (acknowledgement.kind) {
       case 'accepted': {
         const payment = openOne();
-        payments.letTimePass(payment);
+        payments.scheduleOutcome(payment);
         return accepted(payment);
       }
       case 'accepted_late': {
@@ -104,10 +104,10 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
         return accepted(payment);
       }
       case 'hangs':
-        if (acknowledgement.creates) payments.letTimePass(openOne());
+        if (acknowledgement.creates) payments.scheduleOutcome(openOne());
         return hang(request, reply);
       case 'error':
-        if (acknowledgement.creates) payments.letTimePass(openOne());
+        if (acknowledgement.creates) payments.scheduleOutcome(openOne());
         return reply.code(acknowledgement.answer.status).send(acknowledgement.answer.body);
       case 'rate_limited_once': {
         const key = `${payer} ${textOf(body, 'AccountReference')}`;
@@ -118,7 +118,7 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
             .send(errorBody(shop.newId(''), '500.003.02', 'Error Occurred: Spike Arrest Violation'));
         }
         const payment = openOne();
-        payments.letTimePass(payment);
+        payments.scheduleOutcome(payment);
         return accepted(payment);
       }
     }

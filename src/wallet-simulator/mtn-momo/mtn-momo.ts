@@ -178,14 +178,14 @@ function addCollection(app: FastifyInstance, mtn: Mtn): void {
         }
         break;
       case 'hangs': {
-        if (acknowledgement.creates) payments.letTimePass(payments.open(payment));
+        if (acknowledgement.creates) payments.scheduleOutcome(payments.open(payment));
         reply.hijack();
         const letGo = context.after(context.delaysMs.hang, () => request.raw.socket.destroy());
         request.raw.socket.once('close', letGo);
         return reply;
       }
       case 'error':
-        if (acknowledgement.creates) payments.letTimePass(payments.open(payment));
+        if (acknowledgement.creates) payments.scheduleOutcome(payments.open(payment));
         throw new MtnError(acknowledgement.answer.status, acknowledgement.answer.body);
       case 'accepted_late': {
         const early = payments.open(payment);
@@ -196,7 +196,7 @@ function addCollection(app: FastifyInstance, mtn: Mtn): void {
       case 'accepted':
         break;
     }
-    payments.letTimePass(payments.open(payment));
+    payments.scheduleOutcome(payments.open(payment));
     return reply.code(202).send();
   }
 }
@@ -213,7 +213,7 @@ function addDisbursement(app: FastifyInstance, mtn: Mtn): void {
         const { units, amount: _amount, referenceIdToRefund: _original, ...details } = body;
         const { refund } = original.outcome;
         if (refund === 'refused') throw mtnError(500, 'NOT_ALLOWED', 'The payment cannot be refunded.');
-        payments.letTimePass(
+        payments.scheduleOutcome(
           payments.open({
             kind: 'refund',
             requestId,
@@ -247,7 +247,7 @@ function addDisbursement(app: FastifyInstance, mtn: Mtn): void {
         const body = checkBody(payoutBody, readBody(request), credentials.currencies);
         const { units, amount: _amount, ...details } = body;
         const payer = readMsisdn(body.payee);
-        payments.letTimePass(
+        payments.scheduleOutcome(
           payments.open({
             kind: 'payout',
             requestId,

@@ -22,7 +22,7 @@ const table = outcomeTable({
   payerNotFound: 'PAYER_NOT_FOUND',
   limitExceeded: 'PAYER_LIMIT_REACHED',
   accountBarred: 'SENDER_ACCOUNT_NOT_ACTIVE',
-  unheardOfStatus: 'UNDER_REVIEW',
+  undefinedStatus: 'UNDER_REVIEW',
   unavailable,
   internalError,
 });

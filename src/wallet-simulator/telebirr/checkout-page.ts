@@ -83,7 +83,7 @@ export function addCheckoutPage(
           return send(reply, 400, formPage(basePath, payment, problem, form.get('phone') ?? ''));
         }
         payments.confirm(payment, payer, false);
-        payments.letTimePass(payment);
+        payments.scheduleOutcome(payment);
       }
     }
     return reply.redirect(`${basePath}/pay/${request.params.id}`, 303);

@@ -48,7 +48,7 @@ export function preOrder({ context, payments }: Telebirr, content: Fields): Paym
     expiresAt: new Date(now().getTime() + minutes * 60_000 * timeScale),
     awaitsPerson: true,
   });
-  payments.letTimePass(payment);
+  payments.scheduleOutcome(payment);
   return payment;
 }
 

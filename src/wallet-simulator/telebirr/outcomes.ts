@@ -13,7 +13,7 @@ const table: readonly PayerOutcome[] = outcomeTable({
   payerNotFound: failed,
   limitExceeded: failed,
   accountBarred: failed,
-  unheardOfStatus: 'UNDER_REVIEW',
+  undefinedStatus: 'UNDER_REVIEW',
   unavailable: { status: 503, body: {} },
   internalError: { status: 500, body: {} },
 }).map((outcome) =>

@@ -56,7 +56,7 @@ export function refund(telebirr: Telebirr, content: Fields): object {
     payments.end(payment, 'REFUND_FAILED');
     return answer(payment, refundStatus(payment));
   }
-  payments.letTimePass(payment);
+  payments.scheduleOutcome(payment);
   if (losesRefundAnswer(original.outcome)) throw unavailable;
   return answer(payment, refundStatus(payment));
 }

@@ -420,7 +420,7 @@ export function describeOutcomes(
       expect(await pay(started, payment)).toEqual({ kind: 'timed_out' });
     });
 
-    testOf('unrecognised_status')('an unheard-of status is unknown', async () => {
+    testOf('unrecognised_status')('an undefined status is unknown', async () => {
       const started = await begin();
       const payment = started.paymentThat('unrecognised_status');
 

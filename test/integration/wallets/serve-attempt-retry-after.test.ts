@@ -53,7 +53,11 @@ test('a wallet that asks for a later request leaves the attempt UNKNOWN, with th
 
   const served = await serve({ sentBefore: false });
 
-  expect(served).toMatchObject({ outcome: { case: 'unknown' }, isWell: false, retryAfterMs: 30_000 });
+  expect(served).toMatchObject({
+    outcome: { case: 'unknown' },
+    isWalletHealthy: false,
+    retryAfterMs: 30_000,
+  });
 });
 
 test('a delayed query has the delay too', async () => {
@@ -77,7 +81,7 @@ test('of several answers, the longest delay counts', async () => {
 test('an answer without Retry-After causes no delay', async () => {
   expect(await serve({ sentBefore: false })).toMatchObject({
     outcome: { case: 'pending' },
-    isWell: true,
+    isWalletHealthy: true,
     retryAfterMs: 0,
   });
 });

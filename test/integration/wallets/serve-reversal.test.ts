@@ -38,7 +38,7 @@ const refusal = {
   errorDescription: 'cannot be reversed',
   errorDateTime: '2026-01-01T08:00:03.000Z',
 };
-const unheardOf = { ...refusal, errorCategory: 'identification', errorCode: 'identifierError' };
+const notFound = { ...refusal, errorCategory: 'identification', errorCode: 'identifierError' };
 const failed = requestState({ serverCorrelationId: reversalStateId, status: 'failed', error: refusal });
 const saysNo = json(400, refusal);
 
@@ -57,7 +57,7 @@ test('every request to the wallet carries the id of the reversal, not that of th
 });
 
 test('a request that may have been sent is queried, and sent again under the same name', async () => {
-  subject.wallet.on(routes.responses, json(404, unheardOf));
+  subject.wallet.on(routes.responses, json(404, notFound));
 
   await serve({ sentBefore: true });
 
@@ -70,7 +70,7 @@ test('a request that may have been sent is queried, and sent again under the sam
 
 test('the next request counts as the first when nothing of the first one was sent, but not after a later request', async () => {
   subject.wallet.on(routes.token, json(503, {}), json(200, token), json(503, {}));
-  subject.wallet.on(routes.responses, json(404, unheardOf));
+  subject.wallet.on(routes.responses, json(404, notFound));
 
   const { outcome: first } = await serve();
   const { outcome: later } = await serve({ sentBefore: true });
@@ -102,7 +102,7 @@ test.each([
 });
 
 test('a refusal of a repeated request is queried for some time, and is never definite', async () => {
-  subject.wallet.on(routes.responses, json(404, unheardOf));
+  subject.wallet.on(routes.responses, json(404, notFound));
   subject.wallet.on(routes.reverse, saysNo);
 
   const { outcome: early } = await serve({ sentBefore: true }, 7);

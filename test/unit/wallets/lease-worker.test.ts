@@ -277,19 +277,19 @@ test('after a stop, the worker leases nothing new and completes what it has begu
 describe('a failing wallet', () => {
   test('gets no requests, then one probe, and all requests after its recovery', async () => {
     const work = endless();
-    let isWell = false;
+    let isHealthy = false;
     let served = 0;
     start({
       lease: work.lease,
       serve: () => {
         served += 1;
-        return Promise.resolve(isWell);
+        return Promise.resolve(isHealthy);
       },
     });
     await waitUntil('one request was made after the rest', () => work.limits.includes(1));
     const inTrouble = [...work.limits];
 
-    isWell = true;
+    isHealthy = true;
     await waitUntil('it is given all again', () => work.limits.lastIndexOf(4) > inTrouble.length);
 
     expect(inTrouble.slice(0, 2)).toEqual([4, 1]);

@@ -19,8 +19,8 @@ function begin(first: Health | Promise<Health>, { cooldownMs = 60_000, threshold
       return wallet.health;
     },
   });
-  const answer = async (...areWell: readonly boolean[]): Promise<void> => {
-    await Promise.all(areWell.map((isWell) => breaker.watch(() => Promise.resolve(isWell))));
+  const answer = async (...areHealthy: readonly boolean[]): Promise<void> => {
+    await Promise.all(areHealthy.map((isHealthy) => breaker.watch(() => Promise.resolve(isHealthy))));
   };
   const isLeftAlone = () => breaker.allows() === 'nothing';
   return { wallet, breaker, answer, isLeftAlone };
@@ -30,7 +30,7 @@ describe('failures', () => {
   test('in a row cause a health check, and a success in between resets the count', async () => {
     const { wallet, breaker, answer, isLeftAlone } = begin(unavailable);
 
-    for (const isWell of [false, false, true, false, false]) await answer(isWell);
+    for (const isHealthy of [false, false, true, false, false]) await answer(isHealthy);
     expect(wallet.asked).toBe(0);
     expect(breaker.allows()).toBe('all');
 
