@@ -6,8 +6,13 @@ import { directOptionPattern } from './payment-option.ts';
 // its messages are better. The schemas agree with core's rules, with three exceptions that only core checks: the currencies
 // that this gateway accepts, the decimals of each, and hosts that lenient parsers would turn into others.
 
-/** A text without control characters, lone surrogates, and characters that change the direction of writing. */
-const shownText = '^[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]*$';
+// Code generators copy `pattern` into the source of a client, where the regular expressions of Python, Go and PHP know no
+// \p{…} or \u…: such a client could send nothing. They ignore `not`, which validators of JSON Schema follow.
+
+/** Matches control characters, lone surrogates, and characters that change the direction of writing. */
+const notShown = '[\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]';
+/** Matches a text of spaces and invisible characters. */
+const blank = '^[\\s\\p{Default_Ignorable_Code_Point}]*$';
 
 const orderNumber = Type.String({
   minLength: 1,
@@ -33,9 +38,7 @@ const reason = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 255,
-    pattern: shownText,
-    // A text of invisible characters is not a reason.
-    not: { type: 'string', pattern: '^[\\s\\p{Default_Ignorable_Code_Point}]*$' },
+    not: { type: 'string', pattern: `${notShown}|${blank}` },
     description: `${description} It is not blank and has no control characters.`,
     examples: [example],
   });
@@ -96,7 +99,7 @@ export const registerBodySchema = Type.Object(
     business_name: Type.Optional(
       Type.String({
         maxLength: 128,
-        pattern: shownText,
+        not: { type: 'string', pattern: notShown },
         description: 'The business to show at checkout.',
         examples: ['Abebe Books'],
       }),
