@@ -13,7 +13,7 @@ const settings = {
   GATEHOUSE_WEBHOOK_SECRET: str({ default: undefined }),
   GATEHOUSE_DATABASE_URL: databaseUrl({
     default: undefined,
-    desc: 'where PostgreSQL is',
+    desc: 'the URL of PostgreSQL',
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),

@@ -11,7 +11,7 @@ export const clientSettings = {
   ...tlsSettings,
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
   GATEHOUSE_SERVICE_TOKEN: str({
-    desc: "the token among core's GATEHOUSE_SERVICE_TOKENS that this process calls with",
+    desc: 'the service token of this process, one of those in GATEHOUSE_SERVICE_TOKENS of core',
   }),
 };
 
@@ -23,7 +23,7 @@ export const walletsFileSettings = {
 
 /** The settings of every process that uses the broker. */
 export const brokerSettings = {
-  GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
+  GATEHOUSE_NATS_URL: natsUrl({ desc: 'the URL of NATS with JetStream', example: 'nats://127.0.0.1:4222' }),
 };
 
 const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
@@ -36,7 +36,7 @@ const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
 export const serverSettings = {
   ...tlsServerSettings,
   GATEHOUSE_SERVICE_TOKENS: serviceTokens({
-    desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',
+    desc: 'the service tokens that may call, as role:token,role:token; create one with openssl rand -hex 32',
   }),
 };
 

@@ -22,11 +22,11 @@ const settings = {
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
   GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
   GATEHOUSE_DATABASE_URL: databaseUrl({
-    desc: 'where PostgreSQL is',
+    desc: 'the URL of PostgreSQL',
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
   GATEHOUSE_MASTER_KEY: key256({
-    desc: '64 hexadecimal digits, the same for every core; made with openssl rand -hex 32',
+    desc: '64 hexadecimal digits, the same for every core; create it with openssl rand -hex 32',
   }),
   // Without it, a key derived from the master key encrypts the accounts.
   GATEHOUSE_WALLET_ACCOUNT_KEYS: namedKeys({ default: undefined }),

@@ -17,7 +17,7 @@ const config = readSettingsOrExit((environment) =>
   readSettings(environment, {
     ...processSettings,
     ...tlsSettings,
-    GATEHOUSE_DATABASE_URL: databaseUrl({ desc: 'where the PostgreSQL of core is', example }),
+    GATEHOUSE_DATABASE_URL: databaseUrl({ desc: 'the URL of the PostgreSQL of core', example }),
     // The same database by default.
     GATEHOUSE_WEBHOOKS_DATABASE_URL: databaseUrl({ default: undefined }),
   }),

@@ -21,7 +21,7 @@ const settings = {
   GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
   GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({ default: undefined }),
   GATEHOUSE_WALLET_CALLBACK_KEY: key256({
-    desc: '64 hexadecimal digits, the same for every wallets process; made with openssl rand -hex 32',
+    desc: '64 hexadecimal digits, the same for every wallets process; create it with openssl rand -hex 32',
   }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };

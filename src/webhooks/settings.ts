@@ -20,7 +20,7 @@ const settings = {
   GATEHOUSE_WEBHOOKS_GRPC_PORT: port({ default: 50053 }),
   GATEHOUSE_WEBHOOKS_CONNECT_PORT: port({ default: 50054 }),
   GATEHOUSE_DATABASE_URL: databaseUrl({
-    desc: "where PostgreSQL is; core's own, or another",
+    desc: "the URL of PostgreSQL: core's own, or another",
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
   GATEHOUSE_DATABASE_POOL_SIZE: webhooksPoolSize({ default: 12 }),
