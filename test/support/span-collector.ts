@@ -13,6 +13,9 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly isError: boolean;
+  /** Milliseconds since 1970, with fractions. */
+  readonly startedAt: number;
+  readonly endedAt: number;
 }
 
 /** A collector of OpenTelemetry over HTTP, which keeps what it receives. */
@@ -90,6 +93,8 @@ const hex = (fields: Fields, number: number): string =>
 const text = (fields: Fields, number: number): string =>
   Buffer.from((fields.get(number)?.[0] as Uint8Array | undefined) ?? []).toString();
 
+const milliseconds = (fields: Fields, number: number): number => Number(fields.get(number)?.[0] ?? 0) / 1e6;
+
 const kinds = ['internal', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 const spansOf = (body: Uint8Array): ReceivedSpan[] =>
@@ -107,6 +112,8 @@ const spansOf = (body: Uint8Array): ReceivedSpan[] =>
         kind: kinds[Number(span.get(6)?.[0] ?? 0)] ?? 'internal',
         attributes: attributesOf(messages(span, 9)),
         links: messages(span, 13).map((link) => ({ traceId: hex(link, 1), spanId: hex(link, 2) })),
+        startedAt: milliseconds(span, 7),
+        endedAt: milliseconds(span, 8),
         isError: messages(span, 15).some((status) => status.get(3)?.[0] === 2n),
       }));
   });

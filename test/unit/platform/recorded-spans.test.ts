@@ -1,0 +1,107 @@
+import { expect, test } from '@jest/globals';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { startTracing } from '../../../src/platform/tracing/tracing.ts';
+import type { Tracing } from '../../../src/platform/tracing/tracing.ts';
+import type { Span } from '../../../src/platform/tracing/span.ts';
+import { startSpanCollector } from '../../support/span-collector.ts';
+import type { ReceivedSpan } from '../../support/span-collector.ts';
+
+const named = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+const traceparent = `00-${named.traceId}-${named.spanId}-01`;
+
+/** The spans that a collector receives when a process records this. */
+async function received(
+  record: (tracing: Tracing) => void,
+): Promise<Readonly<Record<string, ReceivedSpan | undefined>>> {
+  const collector = await startSpanCollector();
+  const tracing = await startTracing({
+    settings: {
+      ...{ endpoint: `${collector.url}/v1/traces`, headers: {}, ratio: 1, delayMs: 1 },
+      ...{ resourceAttributes: {}, serviceName: undefined },
+    },
+    ...{ process: 'core', instance: 'test', version: '0' },
+    logger: createLogger({ process: 'test', instance: 'test', level: 'fatal' }),
+    random: () => 0,
+  });
+  if (tracing === undefined) throw new Error('tracing is off');
+  record(tracing);
+  await tracing.close();
+  await collector.close();
+  return Object.fromEntries(collector.spans.map((span) => [span.name, span]));
+}
+
+const begun = (span: Span | undefined): Span => {
+  if (span === undefined) throw new Error('no span began');
+  return span;
+};
+
+test('spans below each other have one trace, and name their parents', async () => {
+  const before = Date.now();
+  const { outer, inner, followed } = await received((tracing) => {
+    const first = begun(tracing.beginAtEdge('outer', traceparent, { kind: 'server' }));
+    const second = first.begin('inner');
+    begun(tracing.follow('followed', traceparent, { kind: 'consumer' })).end();
+    second.end();
+    first.end();
+  });
+  const after = Date.now();
+
+  expect(outer).toMatchObject({ kind: 'server', traceId: named.traceId, parentId: named.spanId });
+  expect(inner).toMatchObject({ kind: 'internal', traceId: named.traceId, parentId: outer?.spanId });
+  expect(followed).toMatchObject({ kind: 'consumer', traceId: named.traceId, parentId: named.spanId });
+  expect(new Set([named, outer, inner, followed].map((span) => span?.spanId)).size).toBe(4);
+  // Spans begin at a whole millisecond.
+  for (const span of [outer, inner, followed]) {
+    const times = [before - 1, span?.startedAt, span?.endedAt, after + 1].map(Number);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+  }
+});
+
+test('a span without a parent begins a new trace', async () => {
+  const { one, other } = await received((tracing) => {
+    begun(tracing.beginAtEdge('one', undefined, {})).end();
+    begun(tracing.beginAtEdge('other', undefined, {})).end();
+  });
+  for (const span of [one, other]) {
+    expect(span?.parentId).toBe('');
+    expect(span?.traceId).toMatch(/^(?!0+$)[0-9a-f]{32}$/);
+  }
+  expect(one?.traceId).not.toBe(other?.traceId);
+});
+
+test('a span has its latest attributes without absent ones, a bounded length of text, its links and its error', async () => {
+  const links = Array.from({ length: 3 }, (_, index) => ({
+    ...named,
+    spanId: (index + 1).toString(16).padStart(16, '0'),
+  }));
+  const { renamed } = await received((tracing) => {
+    const span = begun(
+      tracing.beginAtEdge('named', undefined, {
+        attributes: { kept: 1, absent: undefined, long: 'x'.repeat(999) },
+      }),
+    );
+    span.rename('renamed');
+    span.set({ kept: 2, added: 'text' });
+    for (const link of links) span.link(link);
+    span.end('timeout');
+  });
+
+  expect(renamed?.attributes).toEqual({
+    ...{ kept: 2, long: 'x'.repeat(256), added: 'text' },
+    'error.type': 'timeout',
+  });
+  expect(renamed?.isError).toBe(true);
+  expect(renamed?.links).toEqual(links.map(({ traceId, spanId }) => ({ traceId, spanId })));
+});
+
+test('a span that has ended is sent once, and does not change', async () => {
+  const spans = await received((tracing) => {
+    const span = begun(tracing.beginAtEdge('ended', undefined, {}));
+    span.end();
+    span.rename('later');
+    span.set({ later: true });
+    span.link(named);
+    span.end('later');
+  });
+  expect(Object.values(spans)).toMatchObject([{ name: 'ended', attributes: {}, links: [], isError: false }]);
+});
