@@ -215,10 +215,10 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
   await forge(after);
   // What a person with the database alone can do: everything that core does, with another seal.
   await superuser.query("set session_replication_role = 'replica'");
-  await superuser.query('update core.event_blocks set salts = $2 where merchant_id = $1', [
-    storedId('mer', without.merchantId),
-    Buffer.alloc(16 * 8),
-  ]);
+  await superuser.query(
+    `update core.event_blocks set salts = decode(repeat('00', octet_length(salts)), 'hex') where merchant_id = $1`,
+    [storedId('mer', without.merchantId)],
+  );
   await superuser.query(
     `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
      values ($1, 'SANDBOX', $2, 1, 3, now(), $3)`,
