@@ -14,6 +14,7 @@ describe('the busy tables', () => {
         orders_sweep: 'the sweep',
         orders_phone: 'customers, found by their phone',
         orders_links: 'payment links, a small part of all orders',
+        orders_mixed_capitals: 'order numbers of capitals and small letters, a small part of all orders',
       },
     ],
     ['order_events', { order_events_pkey: 'no event twice', order_events_commit_order: 'the relay' }],
