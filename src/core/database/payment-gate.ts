@@ -12,12 +12,13 @@ export interface PaymentGate {
   /** Whether a merchant may take payments: the environment is open, and the merchant is not held. */
   readonly isOpenFor: (environment: Environment, merchantId: PublicId<'mer'>) => boolean;
   /**
-   * The error of a call about an order that core does not have: RECOVERING while a restore may have lost it, otherwise `notFound`. Core
-   * notices a restore within seconds. Until then it would deny an order that it has acknowledged, so the database is asked.
+   * The error of a call about an order that core does not have: RECOVERING while a restore may have lost it, otherwise `notFound`,
+   * which is ORDER_NOT_FOUND by default. Core notices a restore within seconds. Until then it would deny an order that it has
+   * acknowledged, so the database is asked.
    */
   readonly missing: (
     order: { readonly environment: Environment; readonly merchantId: PublicId<'mer'> },
-    notFound: Error,
+    notFound?: Error,
   ) => Promise<Error>;
   /** @throws RECOVERING while it is closed for the merchant */
   readonly requireOpen: (environment: Environment, merchantId: PublicId<'mer'>) => void;
@@ -45,6 +46,9 @@ export const recovering = (): Error =>
     'the gateway was restored from a backup and is comparing its records with the wallets; send the same request again later',
     { retryAfterMs },
   );
+
+const orderNotFound = (): Error =>
+  rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
 
 /** A gate is open until its first `refresh`. */
 export function createPaymentGate({ pool }: Pick<Database, 'pool'>): PaymentGate {
@@ -92,7 +96,7 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
   return {
     isOpen: (environment) => open[environment],
     isOpenFor,
-    async missing({ environment, merchantId }, notFound) {
+    async missing({ environment, merchantId }, notFound = orderNotFound()) {
       if (isOpenFor(environment, merchantId)) await read('gate', { aborted: false });
       return isOpenFor(environment, merchantId) ? notFound : recovering();
     },

@@ -1,4 +1,5 @@
 import { createClient, createRouterTransport } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { checkCore } from '../../../src/cli/doctor-checks.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -17,6 +18,20 @@ import {
 
 const { SANDBOX: sandbox, PRODUCTION: production } = Environment;
 
+/** The findings about a core behind a transport. */
+const check = (transport: Transport) =>
+  checkCore({
+    address: 'core:50051',
+    core: {
+      health: createClient(Health, transport),
+      diagnostics: createClient(DiagnosticsService, transport),
+      wallets: createClient(WalletService, transport),
+      walletStatuses: createClient(WalletStatusService, transport),
+      payerPayments: createClient(PayerPaymentService, transport),
+    },
+    now: () => new Date(0),
+  });
+
 test('doctor names each wallet without a compared statement, its environment, and the replacement', async () => {
   const transport = createRouterTransport(({ rpc }) => {
     rpc(Health.method.check, () => ({ status: ServingStatus.SERVING }));
@@ -30,15 +45,8 @@ test('doctor names each wallet without a compared statement, its environment, an
       ],
     }));
   });
-  const core = {
-    health: createClient(Health, transport),
-    diagnostics: createClient(DiagnosticsService, transport),
-    wallets: createClient(WalletService, transport),
-    walletStatuses: createClient(WalletStatusService, transport),
-    payerPayments: createClient(PayerPaymentService, transport),
-  };
 
-  const findings = await checkCore({ address: 'core:50051', core, now: () => new Date(0) });
+  const findings = await check(transport);
 
   const instead =
     "Gatehouse queries each payment until the wallet decides it. Compare the totals of a day with the wallet's portal by hand";
@@ -81,14 +89,7 @@ async function requestsOf(
       })),
     }));
   });
-  const core = {
-    health: createClient(Health, transport),
-    diagnostics: createClient(DiagnosticsService, transport),
-    wallets: createClient(WalletService, transport),
-    walletStatuses: createClient(WalletStatusService, transport),
-    payerPayments: createClient(PayerPaymentService, transport),
-  };
-  const findings = await checkCore({ address: 'core:50051', core, now: () => new Date(0) });
+  const findings = await check(transport);
   return findings
     .filter(({ check }) => check === 'wallet requests')
     .map(({ result, code, detail }) => ({ result, code, detail }));

@@ -42,14 +42,11 @@ export function createCancelOrder({ changes, gate, newId }: CancelOrderParts): C
   return async (name, by) => {
     const cancelled = await cancel({ name, by });
     if (cancelled.ok) return cancelled.value;
-    const error = refusal(cancelled.error);
-    throw cancelled.error === 'not_found' ? await gate.missing(name, error) : error;
+    throw cancelled.error === 'not_found' ? await gate.missing(name) : refusal(cancelled.error);
   };
 }
 
-function refusal(rejection: RejectionOf<'cancel'> | 'not_found'): Error {
-  if (rejection === 'not_found')
-    return rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+function refusal(rejection: RejectionOf<'cancel'>): Error {
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');

@@ -1,4 +1,3 @@
-import { rpcError } from '../../../contract/error-reason.ts';
 import { recovering } from '../../database/payment-gate.ts';
 import type { PaymentGate } from '../../database/payment-gate.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
@@ -12,8 +11,7 @@ export interface MissingOrderParts {
 /** RECOVERING while a restored gateway may have lost the order, or knows that it was paid; otherwise ORDER_NOT_FOUND. */
 export async function missingOrder({ gate, claims }: MissingOrderParts, name: OrderName): Promise<Error> {
   const { merchantId, environment, by, value: orderNumber } = name;
-  const notFound = rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
-  const error = await gate.missing(name, notFound);
+  const error = await gate.missing(name);
   const isPaid = by === 'order_number' && (await claims.isPaid({ merchantId, environment, orderNumber }));
   return isPaid ? recovering() : error;
 }

@@ -112,8 +112,7 @@ export function createCreateRefund(parts: CreateRefundParts): CreateRefund {
       },
     });
     if (created.ok) return created.value;
-    const error = refusal(created.error, request);
-    throw created.error === 'not_found' ? await gate.missing(request, error) : error;
+    throw created.error === 'not_found' ? await gate.missing(request) : refusal(created.error, request);
   };
 }
 
@@ -247,9 +246,7 @@ export const walletOf = (
     ? undefined
     : wallets.find(({ options }) => options.includes(latestAttempt.paymentOption));
 
-function refusal(refused: Refusal | 'not_found', { refundNumber }: RefundRequest): Error {
-  if (refused === 'not_found')
-    return rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+function refusal(refused: Refusal, { refundNumber }: RefundRequest): Error {
   switch (refused.type) {
     case 'recovering':
       return recovering();

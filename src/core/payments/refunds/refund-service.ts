@@ -161,11 +161,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
           }),
         );
         const found = await reader.refundableOf(key);
-        if (found === undefined)
-          throw await parts.gate.missing(
-            key,
-            rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment'),
-          );
+        if (found === undefined) throw await parts.gate.missing(key);
         const { order, possible, pendingMinorUnits } = found;
         const { currency } = order.amount;
         const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
