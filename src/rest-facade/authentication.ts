@@ -25,6 +25,10 @@ export interface Caller {
 
 /** Keys have about 60 characters. A much longer text cannot be a key and is refused without a call to core. */
 const maxKeyLength = 256;
+/**
+ * A check that takes longer has no result to keep. On a machine so busy that every check takes longer, all requests are answered 500
+ * until its load ends.
+ */
 const authenticationDeadlineMs = 2_000;
 
 /** Checks the key of a request again. @throws RequestFailure when it was revoked since */
