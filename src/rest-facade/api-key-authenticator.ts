@@ -49,8 +49,11 @@ export interface AuthenticatorOptions {
   readonly nowMs: () => number;
 }
 
-/** A revoked key must be refused within 5 s, of which core's own caches may use 2. */
-const acceptedForMs = 3_000;
+/**
+ * A revoked key must be refused within 5 s, of which core's own caches may use 2. The time begins at the call, so it is also the
+ * deadline of the call. While core takes longer for every check, all requests are answered 500.
+ */
+export const acceptedForMs = 3_000;
 /** Short, so that a new key or a resumed merchant works soon. */
 const refusedForMs = 1_000;
 const maxRemembered = 10_000;

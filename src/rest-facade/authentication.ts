@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { acceptedForMs } from './api-key-authenticator.ts';
 import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
 import { keyHintFor } from './key-hint.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -25,11 +26,6 @@ export interface Caller {
 
 /** Keys have about 60 characters. A much longer text cannot be a key and is refused without a call to core. */
 const maxKeyLength = 256;
-/**
- * A check that takes longer has no result to keep. On a machine so busy that every check takes longer, all requests are answered 500
- * until its load ends.
- */
-const authenticationDeadlineMs = 2_000;
 
 /** Checks the key of a request again. @throws RequestFailure when it was revoked since */
 export type RequireKeyStill = (request: FastifyRequest) => Promise<void>;
@@ -106,7 +102,7 @@ function verdictOn(
   if (typeof apiKey !== 'string' || apiKey === '' || isGivenTwice(apiKey, request))
     return { kind: 'missing', reason: 'NO_API_KEY' };
   if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
-  const options = { timeoutMs: authenticationDeadlineMs, headers: { 'x-request-id': request.id } };
+  const options = { timeoutMs: acceptedForMs, headers: { 'x-request-id': request.id } };
   return authenticate(apiKey, options, spanOf(request), async () => {
     const retryAfterSeconds = await limits.countStrangeKey(request.ip);
     if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'TOO_MANY_FAILED_KEYS');
