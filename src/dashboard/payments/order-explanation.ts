@@ -43,10 +43,12 @@ export function orderExplanation(
     title: words.title,
     // The English text is the one that Gatehouse shows everywhere.
     text: language === 'en' ? explanation.englishText : amharicExplanation(writing),
-    holder: {
-      label: words.heldBy,
-      text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
-    },
+    holder: isOver
+      ? undefined
+      : {
+          label: words.heldBy,
+          text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
+        },
     times: [
       { label: isOver ? words.ended : words.since, moment: moment(sinceTime) },
       { label: words.next, moment: next },

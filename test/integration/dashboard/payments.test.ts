@@ -295,6 +295,15 @@ describe('one order', () => {
     expect(body).toContain('The order has already ended.');
     expect(body).toContain('badge-bad">Failed');
   });
+
+  test('says who holds it only while it waits for something', async () => {
+    const { orderId } = await register({ orderNumber: 'HELD', webhookUrl: '' });
+    const page = async () => (await developer.get(at(`orders/${orderId}`))).body;
+
+    expect(await page()).toMatch(/Held by<.*>the customer</);
+    await developer.post(at(`orders/${orderId}/cancel`));
+    expect(await page()).not.toContain('Held by');
+  });
 });
 
 describe('payment links', () => {
