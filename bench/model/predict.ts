@@ -16,7 +16,7 @@ export interface Row extends Prediction {
 }
 
 /** The best rate of a machine with everything except the generator, over numbers of facades and cores. */
-export function predict(cpus: number, costs: Costs, disk: Disk): Row {
+function predict(cpus: number, costs: Costs, disk: Disk): Row {
   const setup: Omit<Setup, 'facades' | 'cores'> = {
     cpus,
     clients: clientsOf(cpus),

@@ -24,7 +24,7 @@ export interface Disk {
 }
 
 /** Names of what can be busy all the time. */
-export const limits = ['CPUs', 'facade', 'core', 'NATS', 'disk'] as const;
+const limits = ['CPUs', 'facade', 'core', 'NATS', 'disk'] as const;
 export type Limit = (typeof limits)[number];
 
 export interface Prediction {

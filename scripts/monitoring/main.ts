@@ -22,7 +22,7 @@ const ruleOf = ({ name, expr, for: time, severity, summary }: Alert) => ({
 });
 
 /** The files of deploy/monitoring that are written, by their paths in it. */
-export const files: Readonly<Record<string, string>> = {
+const files: Readonly<Record<string, string>> = {
   'alerts.yml': `#${note}${stringify({ groups: [{ name: 'gatehouse', rules: alerts.map(ruleOf) }] }, { lineWidth: 0 })}`,
   'grafana/gatehouse.json': `${JSON.stringify(dashboard, undefined, 2)}\n`,
 };

@@ -77,7 +77,7 @@ function nextStep(refund: Refund): string {
 }
 
 /** The command that shows the refund's present state. */
-export const showCommand = ({ merchantId, refundId }: Refund): string =>
+const showCommand = ({ merchantId, refundId }: Refund): string =>
   `gatehouse refund show ${merchantId} ${refundId}`;
 
 /** A table of refunds. Refunds of several orders are shown with their orders. */

@@ -14,7 +14,7 @@ declare module 'fastify' {
 }
 
 /** The largest body, in bytes. The longest valid registration has about a quarter of it. */
-export const maxBodyBytes = 32 * 1024;
+const maxBodyBytes = 32 * 1024;
 
 const jsonContentType =
   /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?)?$/i;

@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export const jsonType = 'application/json; charset=utf-8';
+const jsonType = 'application/json; charset=utf-8';
 
 /** Answers a request with the thrown error, and stores the reason for the log. */
 export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -2,7 +2,7 @@ import { maskPhone, maskSensitive } from '../platform/mask-sensitive.ts';
 import { loggablePath } from './request-log.ts';
 
 /** The number of characters of a body, and of a query, that are kept. */
-export const keptBodyLength = 4_096;
+const keptBodyLength = 4_096;
 const keptQueryLength = 120;
 
 /** The number of characters that are masked. It is larger, because masking may shorten the text. */

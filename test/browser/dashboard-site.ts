@@ -122,7 +122,7 @@ export async function openPage(
 }
 
 /** Signs in and opens the first page. */
-export async function signIn(page: Page, origin: string, user: TestUser): Promise<void> {
+async function signIn(page: Page, origin: string, user: TestUser): Promise<void> {
   await page.goto(`${origin}/sign-in`);
   await page.locator('#email').fill(user.email);
   await page.locator('#password').fill(user.password);

@@ -60,7 +60,7 @@ function endOfBraces(text: string, start: number): number {
  * A value with its `${NAME}`, `${NAME:-default}` and `${NAME:?message}` replaced, and `$$` as one `$`, as Compose does.
  * @throws Error when a required variable is not set
  */
-export function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
+function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
   const escaped = text.indexOf('$$');
   if (escaped >= 0)
     return `${interpolate(text.slice(0, escaped), variables)}$${interpolate(text.slice(escaped + 2), variables)}`;

@@ -1,8 +1,4 @@
-import {
-  createdAtOf as strictCreatedAtOf,
-  publicId as strictPublicId,
-  storedId as strictStoredId,
-} from '../../src/contract/public-id.ts';
+import { publicId as strictPublicId, storedId as strictStoredId } from '../../src/contract/public-id.ts';
 import type { IdPrefix, PublicId, StoredId } from '../../src/contract/public-id.ts';
 
 /* Ids for tests, which have them as plain texts: out of answers, out of rows. A wrong kind still throws. */
@@ -12,6 +8,3 @@ export const storedId = <P extends IdPrefix>(prefix: P, id: string): StoredId<P>
 
 export const publicId = <P extends IdPrefix>(prefix: P, uuid: string): PublicId<P> =>
   strictPublicId(prefix, uuid as StoredId<P>);
-
-export const createdAtOf = (prefix: IdPrefix, id: string): Date =>
-  strictCreatedAtOf(prefix, id as PublicId<IdPrefix>);

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '../..');
 
 /** The commit of the release before this version: releases.json. */
-export const previousRelease = (
+const previousRelease = (
   JSON.parse(readFileSync(join(root, 'releases.json'), 'utf8')) as { previous: string }
 ).previous;
 

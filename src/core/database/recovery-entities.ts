@@ -77,7 +77,7 @@ export const RecoveryStatementRow = defineEntity({
 export type RecoveryStatementRow = InferEntity<typeof RecoveryStatementRow>;
 
 /** An account of a merchant that was in use in the lost time, and that the database did not have. */
-export const RecoveryAccountRow = defineEntity({
+const RecoveryAccountRow = defineEntity({
   name: 'RecoveryAccountRow',
   tableName: 'recovery_accounts',
   schema,

@@ -25,7 +25,7 @@ export type SendToSignIn = (
 ) => Promise<FastifyReply>;
 
 /** How long a confirmed identity is valid. */
-export const stepUpMs = 10 * 60_000;
+const stepUpMs = 10 * 60_000;
 /** The shortest interval between two updates of a session's last use. */
 const seenEveryMs = 60_000;
 

@@ -21,7 +21,7 @@ import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
 import { eventTypes, isNext, secretRow, seenOf, webhookEndpointRow } from './webhook-endpoint-views.ts';
 import type { EndpointWriting } from './webhook-endpoint-views.ts';
 
-export const webhookEndpointWords = { en: english, am: amharic };
+const webhookEndpointWords = { en: english, am: amharic };
 
 const Settings = Type.Object({
   url: Type.String({ maxLength: 2048 }),

@@ -50,7 +50,7 @@ export function latestAnswer(
 }
 
 /** The HTTP status, or a word for the failure without an answer; '' before the first attempt. */
-export const shortResult = (
+const shortResult = (
   { lastAttemptResult, lastResult, lastStatusCode }: Delivery,
   words: Writing['words'],
 ): string =>

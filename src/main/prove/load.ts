@@ -61,7 +61,7 @@ const pollMs = 500;
 /** One of so many acknowledged requests is sent again, as a shop does whose server has restarted. */
 const repeatsOneIn = 4;
 
-export const isEnded = (status: string | undefined): boolean => status !== undefined && status !== 'PENDING';
+const isEnded = (status: string | undefined): boolean => status !== undefined && status !== 'PENDING';
 
 /** Starts the load. Unique payers have phones of their own, so that the wallets' ledger names their order. */
 export function startLoad(options: LoadOptions): Load {

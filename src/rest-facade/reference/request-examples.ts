@@ -82,7 +82,7 @@ const requiredQuery = ({ parameters = [] }: Operation): Record<string, string> =
   );
 
 /** The path with the required parameters of the query. */
-export function targetOf(path: string, operation: Operation): string {
+function targetOf(path: string, operation: Operation): string {
   const query = new URLSearchParams(requiredQuery(operation)).toString();
   return query === '' ? path : `${path}?${query}`;
 }

@@ -22,7 +22,7 @@ export function listPrompts({ name, book }: Wallet, payer?: string): readonly Pr
     .map((request) => promptView(name, request));
 }
 
-export function promptView(wallet: string, request: PaymentRequest): PromptView {
+function promptView(wallet: string, request: PaymentRequest): PromptView {
   const { transaction } = request;
   const { state, description } = transaction;
   const refusal = state.status === 'failed' ? state.refusal : undefined;

@@ -115,7 +115,7 @@ const eitherDate =
   '^([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT)$';
 
 /** The headers of every request. Credentials and the content hash are checked elsewhere. */
-export const requestHeaders = Type.Object({
+const requestHeaders = Type.Object({
   'x-correlationid': Type.Optional(Type.String({ pattern: uuid })),
   'x-date': Type.Optional(Type.String({ pattern: eitherDate })),
   'x-callback-url': Type.Optional(Type.String({ maxLength: 2048, format: 'uri', pattern: '^https?://' })),

@@ -133,7 +133,7 @@ export function resultCode({ state, outcome }: Payment): string {
 }
 
 /** The amount in the currency, as a JSON number. */
-export const amountOf = ({ amount }: Payment): number => Number(formatAmount(amount));
+const amountOf = ({ amount }: Payment): number => Number(formatAmount(amount));
 
 const detail = (payment: Payment, name: string): string => textOf(payment.details, name);
 

@@ -6,7 +6,7 @@ export const internalError: ErrorAnswer = {
   status: 500,
   body: { code: 'INTERNAL_PROCESSING_ERROR', message: 'An internal error occurred while processing.' },
 };
-export const unavailable: ErrorAnswer = {
+const unavailable: ErrorAnswer = {
   status: 503,
   body: { code: 'SERVICE_UNAVAILABLE', message: 'Service temporarily unavailable, try again later.' },
 };

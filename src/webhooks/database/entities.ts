@@ -13,7 +13,7 @@ const environment = () => p.string().columnType('webhooks.environment').$type<En
 const deliveryState = () => p.string().columnType('webhooks.delivery_state').$type<DeliveryState>();
 const attemptResult = () => p.string().columnType('webhooks.attempt_result').$type<AttemptResult>();
 
-export const LaneRow = defineEntity({
+const LaneRow = defineEntity({
   name: 'LaneRow',
   tableName: 'lanes',
   schema,
@@ -41,7 +41,7 @@ export const LaneRow = defineEntity({
 });
 export type LaneRow = InferEntity<typeof LaneRow>;
 
-export const DeliveryRow = defineEntity({
+const DeliveryRow = defineEntity({
   name: 'DeliveryRow',
   tableName: 'deliveries',
   schema,
@@ -72,7 +72,7 @@ export const DeliveryRow = defineEntity({
 });
 export type DeliveryRow = InferEntity<typeof DeliveryRow>;
 
-export const WebhookEndpointRow = defineEntity({
+const WebhookEndpointRow = defineEntity({
   name: 'WebhookEndpointRow',
   tableName: 'webhook_endpoints',
   schema,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 
 // The promises to a merchant in their shortest form. The model has no batches, no cores and no database.
 
-export const moneys = ['100', '100.00', '20.00'] as const;
-export const reasons = ['Shoes', 'Socks'] as const;
-export const phones = ['0911000001', '+251911000001', '0911000002'] as const;
+const moneys = ['100', '100.00', '20.00'] as const;
+const reasons = ['Shoes', 'Socks'] as const;
+const phones = ['0911000001', '+251911000001', '0911000002'] as const;
 
 export interface Registration {
   readonly what: 'register';

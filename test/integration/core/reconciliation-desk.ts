@@ -70,7 +70,7 @@ export const paymentEntry = (own: Entry): Entry => ({
 
 export const at = (time: string) => timestampFromDate(new Date(time));
 
-export async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk> {
+async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk> {
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   const orders = stack.client(OrderService, 'writer');

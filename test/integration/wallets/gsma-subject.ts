@@ -1,4 +1,3 @@
-import { v7 } from 'uuid';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
@@ -9,7 +8,7 @@ import { json } from './scripted-wallet.ts';
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const requestStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c11';
 export const reversalStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c22';
-export const secrets = ['the-client-secret', 'the-api-key', 'the-access-token'];
+const secrets = ['the-client-secret', 'the-api-key', 'the-access-token'];
 
 export const gsmaSettings = (origin: string, over: Partial<GsmaSettings> = {}): GsmaSettings => ({
   baseUrl: `${origin}/mm`,
@@ -102,5 +101,3 @@ export async function startGsma(
   subject.wallet.on(routes.token, json(200, token));
   return subject;
 }
-
-export const newId = (): string => v7();

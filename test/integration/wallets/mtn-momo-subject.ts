@@ -10,7 +10,7 @@ import { json } from './scripted-wallet.ts';
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
 
-export const secrets = ['the-collection-key', 'the-api-key', 'the-disbursement-key', 'the-other-api-key'];
+const secrets = ['the-collection-key', 'the-api-key', 'the-disbursement-key', 'the-other-api-key'];
 
 export const settings = (baseUrl: string, over: Partial<MtnMomoSettings> = {}): MtnMomoSettings => ({
   base_url: baseUrl,

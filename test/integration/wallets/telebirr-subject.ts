@@ -18,7 +18,7 @@ export const merchantKeys = newKeys();
 export const telebirrKeys = newKeys();
 
 /** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
-export const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
+const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
 
 const create = await telebirr.load();
 type TelebirrSettings = Parameters<typeof create>[0];

@@ -6,7 +6,7 @@ import { createWebhookSender } from '../../../src/webhooks/sending/send-webhook.
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import { startReceiver } from './receivers.ts';
 
-export const loopback = ['127.0.0.0/8', '::1/128'];
+const loopback = ['127.0.0.0/8', '::1/128'];
 
 /** A sender that may connect to this machine, with time limits for a busy one. */
 export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSender =>
