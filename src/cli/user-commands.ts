@@ -163,7 +163,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
   ask(
     'reset',
     AccountHelp.NEW_PASSWORD,
-    'request a link to a new password, which is mailed, or approved by a second operator; one-time codes stay on',
+    'request a password reset link, which is mailed, or approved by a second operator; one-time codes stay on',
   );
   ask(
     'remove-totp',

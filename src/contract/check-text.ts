@@ -222,7 +222,7 @@ function recoveryText({
   return unclaimedPaymentCount === 0n
     ? ['payments are taken']
     : [
-        `payments are taken; ${unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`,
+        `payments are taken; ${counted(unclaimedPaymentCount, 'payment of a lost order waits', 'payments of lost orders wait')} until the shops send those orders again`,
       ];
 }
 

@@ -238,7 +238,7 @@ describe('operators', () => {
     await second.page.goto(`${origin}/operator/users`);
     const asked = second.page.getByRole('row').filter({ hasText: member.email });
     await asked.getByRole('button', { name: 'Approve' }).click();
-    await heading(second.page, 'The link to a new password');
+    await heading(second.page, 'Password reset link');
     expect(await second.page.locator('#link').textContent()).toMatch(/\/reset\/[\w-]{43}$/);
     await second.page.getByRole('link', { name: 'I have passed it on' }).click();
     await page.goto(`${origin}/operator/users`);

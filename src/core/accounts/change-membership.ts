@@ -59,8 +59,8 @@ export async function changeMembership(
 }
 
 /**
- * Removes the user with this address from a merchant, and revokes invitations of the address to it and those that the user sent. Without a merchant,
- * it revokes an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
+ * Removes the user with this address from a merchant, and withdraws invitations of the address to it and those that the user sent. Without a merchant,
+ * it withdraws an operator's invitation. Returns whether there was anything to remove. Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
   { database, newId, now }: Parts,

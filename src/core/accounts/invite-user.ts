@@ -40,7 +40,7 @@ export interface InvitationTerms {
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
 
 /**
- * Invites an address to a merchant or as an operator, and revokes its earlier invitation to the same. Errors: NOT_FOUND
+ * Invites an address to a merchant or as an operator, and withdraws its earlier invitation to the same. Errors: NOT_FOUND
  * MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
  */
 export async function inviteUser(

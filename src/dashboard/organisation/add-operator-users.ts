@@ -84,8 +84,8 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     const form = read(request);
     if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
     await accounts.removeMembership({ email: form.value.email }, callOptions(request));
-    const { takenBack } = wordsFor(request, teamWords).invited;
-    flash(request, { tone: 'good', text: takenBack(form.value.email) });
+    const { withdrawn } = wordsFor(request, teamWords).invited;
+    flash(request, { tone: 'good', text: withdrawn(form.value.email) });
     return reply.redirect(path, 303);
   });
 

@@ -153,7 +153,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   );
   app.post(
     `${path}/take-back`,
-    remove((email, request) => wordsFor(request, teamWords).invited.takenBack(email)),
+    remove((email, request) => wordsFor(request, teamWords).invited.withdrawn(email)),
   );
 }
 

@@ -34,7 +34,7 @@ where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PEN
 returning d.id`;
 
 /** Stored in place of the latest attempt's outcome. */
-const words = `abandoned before it was sent: its endpoint did not answer for ${roundMs / 3_600_000} hours`;
+const words = `abandoned before it was sent: its endpoint failed until its schedule of ${roundMs / 3_600_000} hours ended`;
 
 /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
 export async function abandonExpired(

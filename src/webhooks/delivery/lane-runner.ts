@@ -245,7 +245,11 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       for (const each of held) {
         const own = renewed.get(each.text);
         if (own === undefined) {
-          if (needsLease(each)) logger.warn(laneFields(each.key), 'another process has taken over the lane');
+          if (needsLease(each))
+            logger.warn(
+              laneFields(each.key),
+              'this process did not renew its lease in time, so another one sends the webhooks of this endpoint',
+            );
           post(each, { type: 'lost' });
           continue;
         }

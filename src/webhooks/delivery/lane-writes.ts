@@ -88,7 +88,10 @@ async function abandonOutlived(
     for (let round = 0; round < expiredStatements && !isStopping(); round += 1) {
       const count = await store.abandonExpired({ lane, leaseId }, expiredPerStatement);
       if (count > 0)
-        logger.warn({ ...laneFields(lane), count }, 'webhooks abandoned: their endpoint did not answer');
+        logger.warn(
+          { ...laneFields(lane), count },
+          'webhooks abandoned: their endpoint failed until their schedule ended; when it works, run gatehouse webhook redeliver',
+        );
       if (count < expiredPerStatement) return;
     }
   } catch (error) {

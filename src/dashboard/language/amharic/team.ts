@@ -8,7 +8,7 @@ export const team: typeof english = {
   states: { in: 'መግባት ይችላል', out: 'መግባት ተከልክሏል', codes: 'የአንድ ጊዜ ኮድ በርቷል' },
   roleHints: {
     owner: 'ባለቤት፦ ሁሉንም፤ ይህን ገጽ እና የለውጦች መዝገብን ጨምሮ',
-    developer: 'ገንቢ፦ ትዕዛዞች፣ የክፍያ ሊንኮች፣ ቁልፎች፣ ዌብሁኮች እና የጥያቄዎች መዝገብ',
+    developer: 'ገንቢ፦ ትዕዛዞች፣ ገንዘብ መመለስ፣ የክፍያ ሊንኮች፣ ቁልፎች፣ ዌብሁኮች እና የጥያቄዎች መዝገብ',
     viewer: 'ተመልካች፦ ይመለከታል፤ ምንም አይቀይርም',
   },
   invite: {
@@ -23,9 +23,9 @@ export const team: typeof english = {
   invited: {
     title: 'ገና ያልተቀበሏቸው ግብዣዎች',
     columns: { who: 'ማን', role: 'ድርሻ', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
-    takeBack: 'ግብዣውን ይሰርዙ',
-    takeBackBody: 'ሊንኩ ወዲያውኑ መሥራቱን ያቆማል። እንደገና መጋበዝ ይችላሉ።',
-    takenBack: (email) => `የ${email} ግብዣ ተሰርዟል።`,
+    withdraw: 'ግብዣውን ይሰርዙ',
+    withdrawBody: 'ሊንኩ ወዲያውኑ መሥራቱን ያቆማል። እንደገና መጋበዝ ይችላሉ።',
+    withdrawn: (email) => `የ${email} ግብዣ ተሰርዟል።`,
   },
   link: {
     title: 'የግብዣው ሊንክ',

@@ -127,10 +127,10 @@ export const audit: AuditWords = {
     'user.remove': ({ email, role }) => `${email} was removed. The role was ${role}.`,
     'user.disable': ({ email }) => `The account of ${email} was disabled.`,
     'user.enable': ({ email }) => `The account of ${email} was enabled.`,
-    'user.start_reset': ({ email }) => `A link to a new password was created for ${email}.`,
-    'user.ask_reset': ({ email }) => `A link to a new password was requested for ${email}.`,
+    'user.start_reset': ({ email }) => `A password reset link was created for ${email}.`,
+    'user.ask_reset': ({ email }) => `A password reset link was requested for ${email}.`,
     'user.approve_reset': ({ email }) =>
-      `A second operator approved a new password for ${email} and received the link.`,
+      `A second operator approved the password reset of ${email} and received the link.`,
     'user.ask_remove_totp': ({ email }) => `The removal of the one-time codes of ${email} was requested.`,
     'user.remove_totp': ({ email }) =>
       `A second operator approved, and the one-time codes of ${email} were removed.`,

@@ -3,9 +3,9 @@ export const notices = {
   subject: 'Security notice about your Gatehouse account',
   events: {
     NEW_PASSWORD_ASKED: (when: string) =>
-      `${when}: an operator requested a link to a new password for your account.`,
+      `${when}: an operator requested a password reset link for your account.`,
     NEW_PASSWORD_APPROVED: (when: string) =>
-      `${when}: two operators approved a link to a new password for your account.`,
+      `${when}: two operators approved a password reset link for your account.`,
     PASSWORD_RESET: (when: string) => `${when}: a new password was set for your account with a link.`,
     SECOND_FACTOR_REMOVAL_ASKED: (when: string) =>
       `${when}: an operator asked to remove the one-time codes from your account.`,

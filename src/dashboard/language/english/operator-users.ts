@@ -20,7 +20,7 @@ export const operatorUsers = {
     enabled: (email: string) => `The account of ${email} is enabled. The user can sign in again.`,
   },
   reset: {
-    title: 'The link to a new password',
+    title: 'Password reset link',
     lead: (email: string, until: string) =>
       `Give this link only to ${email}. It works once, until ${until}, and is not shown again. One-time codes do not change.`,
     done: 'I have passed it on',
@@ -37,7 +37,7 @@ export const operatorUsers = {
     approve: 'Approve',
     reject: 'Withdraw',
     own: 'Another operator must approve this.',
-    mailed: (email: string) => `Gatehouse mails a link to a new password to ${email}.`,
+    mailed: (email: string) => `Gatehouse mails a password reset link to ${email}.`,
     waits: (email: string) => `Another operator must approve the request for ${email} within 24 hours.`,
     codesRemoved: (email: string) =>
       `The one-time codes of ${email} are removed. All sessions of the user have ended.`,

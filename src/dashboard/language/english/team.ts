@@ -7,8 +7,8 @@ export const team = {
   states: { in: 'Enabled', out: 'Disabled', codes: 'One-time codes are on' },
   roleHints: {
     owner: 'Owner: everything, including this page and the audit log',
-    developer: 'Developer: orders, payment links, keys, webhooks and the request log',
-    viewer: 'Viewer: sees orders, webhooks and reports, and changes nothing',
+    developer: 'Developer: orders, refunds, payment links, keys, webhooks and the request log',
+    viewer: 'Viewer: sees orders, refunds, payment links and reports, and changes nothing',
   },
   invite: {
     title: 'Invite a user',
@@ -22,9 +22,9 @@ export const team = {
   invited: {
     title: 'Open invitations',
     columns: { who: 'User', role: 'Role', until: 'Works until', actions: 'Actions' },
-    takeBack: 'Withdraw',
-    takeBackBody: 'The link stops working at once. You can invite the user again.',
-    takenBack: (email: string) => `The invitation of ${email} is withdrawn.`,
+    withdraw: 'Withdraw',
+    withdrawBody: 'The link stops working at once. You can invite the user again.',
+    withdrawn: (email: string) => `The invitation of ${email} is withdrawn.`,
   },
   link: {
     title: 'The link for the invitation',

@@ -442,7 +442,7 @@ export declare const ApproveAccountHelpRequestSchema: GenMessage<ApproveAccountH
  */
 export declare type ApproveAccountHelpResponse = Message<"gatehouse.v1.ApproveAccountHelpResponse"> & {
   /**
-   * The token for the link to a new password, which works for one hour; empty after the removal of a second factor.
+   * The token for the password reset link, which works for one hour; empty after the removal of a second factor.
    *
    * @generated from field: string token = 1;
    */
@@ -653,7 +653,7 @@ export declare type AccountMail = Message<"gatehouse.v1.AccountMail"> & {
   language: string;
 
   /**
-   * The token for a link to a new password; empty in a notice.
+   * The token for a password reset link; empty in a notice.
    *
    * @generated from field: string reset_token = 3;
    */
@@ -1742,7 +1742,7 @@ export enum MemberRole {
   OWNER = 1,
 
   /**
-   * Orders, payment links, keys, webhooks and the request log.
+   * Orders, refunds, payment links, keys, webhooks and the request log. Refunds above a limit need the approval of an owner.
    *
    * @generated from enum value: MEMBER_ROLE_DEVELOPER = 2;
    */
@@ -1775,7 +1775,7 @@ export enum AccountHelp {
   UNSPECIFIED = 0,
 
   /**
-   * A link to a new password.
+   * A password reset link.
    *
    * @generated from enum value: ACCOUNT_HELP_NEW_PASSWORD = 1;
    */
@@ -1808,7 +1808,7 @@ export enum AccountNoticeEvent {
   UNSPECIFIED = 0,
 
   /**
-   * An operator requested a link to a new password.
+   * An operator requested a password reset link.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_NEW_PASSWORD_ASKED = 1;
    */
@@ -1906,7 +1906,7 @@ export declare const AccountService: GenService<{
     output: typeof AcceptInvitationResponseSchema;
   },
   /**
-   * Creates a one-time link to a new password. The dashboard mails it to the user's address and shows it to no one. Only
+   * Creates a password reset link, which works once. The dashboard mails it to the user's address and shows it to no one. Only
    * the dashboard may call this; an operator uses RequestAccountHelp. Apart from the token, the answer does not reveal
    * whether the address has an account. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
@@ -1918,7 +1918,7 @@ export declare const AccountService: GenService<{
     output: typeof StartPasswordResetResponseSchema;
   },
   /**
-   * Requests help for a user who cannot sign in. If the dashboard sends mail, it mails the user a link to a new password.
+   * Requests help for a user who cannot sign in. If the dashboard sends mail, it mails the user a password reset link.
    * Without mail, a second operator must approve. The removal of a second factor always needs a second operator.
    * The request expires after 24 hours. The user is notified. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_NOT_ENABLED,
@@ -1932,7 +1932,7 @@ export declare const AccountService: GenService<{
     output: typeof RequestAccountHelpResponseSchema;
   },
   /**
-   * Approves another operator's request. Returns the link to a new password, or removes the second factor and ends the
+   * Approves another operator's request. Returns the password reset link, or removes the second factor and ends the
    * user's sessions. All holders of an operator service token count as the same operator, because nothing proves the
    * name that a call carries.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED,
@@ -1968,7 +1968,7 @@ export declare const AccountService: GenService<{
     output: typeof ListAccountHelpResponseSchema;
   },
   /**
-   * Takes the mails that are due: links to a new password that operators requested, and notices. Each is returned once.
+   * Takes the mails that are due: password reset links that operators requested, and notices. Each is returned once.
    * A dashboard that sends mail calls this every few seconds. Core concludes from these calls that mail is configured.
    *
    * @generated from rpc gatehouse.v1.AccountService.TakeAccountMails
@@ -2100,7 +2100,8 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMembershipResponseSchema;
   },
   /**
-   * Removes a user or an open invitation from a merchant, and open invitations that the user sent. Repeating it changes nothing.
+   * Removes a user from a merchant and withdraws the open invitations that the user sent, or withdraws an open invitation. Repeating
+   * it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER when no enabled owner would be left to manage
    * the merchant's users.
    *
@@ -2112,7 +2113,8 @@ export declare const AccountService: GenService<{
     output: typeof RemoveMembershipResponseSchema;
   },
   /**
-   * Disables an account and ends all its sessions and the open invitations that it sent, or enables it. Repeating it changes nothing.
+   * Disables an account, ends all its sessions, and withdraws the open invitations that it sent; or enables it. Repeating it changes
+   * nothing.
    * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.SetUserDisabled

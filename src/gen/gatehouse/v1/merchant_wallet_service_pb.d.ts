@@ -861,8 +861,8 @@ export declare const MerchantWalletService: GenService<{
     output: typeof ListMerchantWalletsResponseSchema;
   },
   /**
-   * Switches a wallet on or off for the merchant's customers. New payments obey within 5 seconds. Payments under way
-   * continue. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
+   * Switches a wallet on or off for the merchant's customers. It applies to new payments within 5 seconds. Payments
+   * under way continue. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.MerchantWalletService.SwitchMerchantWallet
    */

@@ -715,14 +715,14 @@ export enum PaymentType {
   UNSPECIFIED = 0,
 
   /**
-   * A payment link made by an internal service or in the dashboard.
+   * A payment link, created by an internal service or in the dashboard.
    *
    * @generated from enum value: PAYMENT_TYPE_LINK = 1;
    */
   LINK = 1,
 
   /**
-   * A QR code made by an internal service or in the dashboard.
+   * A QR code, created by an internal service or in the dashboard.
    *
    * @generated from enum value: PAYMENT_TYPE_QR = 2;
    */

@@ -124,7 +124,7 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   dueTime?: Timestamp | undefined;
 
   /**
-   * The email address of the person who started it; empty when a program or core did.
+   * The e-mail address of the person who started it; empty when a program or core did.
    *
    * @generated from field: string started_by_email = 16;
    */

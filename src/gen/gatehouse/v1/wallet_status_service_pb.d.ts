@@ -273,7 +273,7 @@ export enum WalletHealth {
   DOWN = 3,
 
   /**
-   * The wallet offers no health check. Payments may work.
+   * Unknown, because the wallet offers no health check. Payments may work.
    *
    * @generated from enum value: WALLET_HEALTH_UNTOLD = 4;
    */
