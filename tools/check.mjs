@@ -10,8 +10,9 @@ const folders = ['src', 'test', 'bench', 'examples', 'clients', 'scripts', 'tool
 
 const STEPS = [
   { name: 'format', command: ['oxfmt', '--list-different'], remedy: 'npm run format' },
-  // Types too: the linter needs them, so that a second run of the compiler would repeat its work.
-  { name: 'lint', command: ['oxlint'] },
+  // Types too: the linter needs them, so that a second run of the compiler would repeat its work. The compiler is a Go program.
+  // Fewer collections of its garbage save a tenth of the CPU, and need no more memory at its peak.
+  { name: 'lint', command: ['env', 'GOGC=400', 'oxlint'] },
   { name: 'imports', command: ['depcruise', '--config', '.dependency-cruiser.js', ...folders] },
   { name: 'proto-lint', command: ['buf', 'lint'] },
   {
