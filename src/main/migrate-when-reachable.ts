@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../core/database/database.ts';
-import { isDatabaseUnavailable, isLockTimeout } from '../platform/database/explain-error.ts';
+import {
+  isConnectionRefused,
+  isDatabaseUnavailable,
+  isLockTimeout,
+} from '../platform/database/explain-error.ts';
 import type { Logger } from '../platform/logger.ts';
 
 const retryMs = 1_000;
@@ -22,7 +26,7 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
           `the migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
           { cause: error },
         );
-      if (attempt === tries || !isDatabaseUnavailable(error)) throw error;
+      if (attempt === tries || isConnectionRefused(error) || !isDatabaseUnavailable(error)) throw error;
       logger.warn(
         { err: error, attempt },
         isLocked

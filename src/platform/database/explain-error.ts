@@ -21,16 +21,31 @@ const connectionErrors = new Set([
  */
 const passing = /^(08|53|57|40)...$|^55P03$|^25P0[34]$/;
 
+/**
+ * SQLSTATEs with which PostgreSQL refuses a connection because of its user, password or database: class 28, and 3D000. The function
+ * `CheckMyDatabase` refuses a database that does not allow connections, or not those of this user.
+ */
+const refused = /^28...$|^3D000$/;
+const refusingRoutine = 'CheckMyDatabase';
+
 /** Messages of such errors of pg and its pool, which have no code. */
 const passingMessages =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end/;
 
-function* causes(error: unknown): Iterable<Error & { readonly code?: unknown }> {
+function* causes(error: unknown): Iterable<Error & { readonly code?: unknown; readonly routine?: unknown }> {
   for (let each = error; each instanceof Error; each = each.cause) yield each;
+}
+
+/** Whether PostgreSQL runs, and refuses the connection: after a change of the password, or of the name of the database. */
+export function isConnectionRefused(error: unknown): boolean {
+  for (const { code, routine } of causes(error))
+    if ((typeof code === 'string' && refused.test(code)) || routine === refusingRoutine) return true;
+  return false;
 }
 
 /** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
+  if (isConnectionRefused(error)) return true;
   for (const cause of causes(error)) {
     const { code, message } = cause;
     if (isReadOnlyRefusal(cause)) return true;
@@ -58,11 +73,15 @@ export function isDataRefused(error: unknown): boolean {
   return false;
 }
 
+/** What happened and what to do, for logs and for operators. */
+export const connectionRefused =
+  "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
+
 /** The RPC error for a failure of the database; undefined for any other error. */
 export function explainDatabaseError(error: unknown): ConnectError | undefined {
   if (!isDatabaseUnavailable(error)) return undefined;
-  return rpcError('DATABASE_UNAVAILABLE', 'the database does not answer; try again in a moment', {
-    cause: error,
-    retryAfterMs: 1000,
-  });
+  const what = isConnectionRefused(error)
+    ? connectionRefused
+    : 'the database does not answer; try again in a moment';
+  return rpcError('DATABASE_UNAVAILABLE', what, { cause: error, retryAfterMs: 1000 });
 }

@@ -2,6 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
+import { connectionRefused, isConnectionRefused } from './explain-error.ts';
 
 /** The state of a pool's connections at one moment. */
 export interface PoolState {
@@ -42,6 +43,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   let givenAtMs = nowMs();
   let isTaking = false;
   let wasGiving = true;
+  let lastError: unknown;
   pool.on('release', (_error, client) => void held.delete(client));
   pool.on('acquire', (client) => {
     held.add(client);
@@ -68,17 +70,21 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
       logger.info(state(), 'connections to the database are available again; this process is ready');
     else
       logger.error(
-        state(),
-        'no connection to the database is available; this process is not ready until there is one',
+        { ...state(), err: lastError },
+        isConnectionRefused(lastError)
+          ? connectionRefused
+          : 'no connection to the database is available; this process is not ready until there is one',
       );
   };
   const takeOne = async (): Promise<void> => {
     if (isTaking) return;
     isTaking = true;
-    // Callers that need a connection report the reason in their own errors.
     await pool.connect().then(
-      (client) => client.release(),
-      () => undefined,
+      (client) => {
+        lastError = undefined;
+        client.release();
+      },
+      (error: unknown) => (lastError = error),
     );
     isTaking = false;
   };
