@@ -1,4 +1,4 @@
-import { failed, merchantApi, share } from './queries.ts';
+import { failed, latest, merchantApi, share } from './queries.ts';
 
 /*
  * The alerts of deploy/monitoring/alerts.yml. Metrics about shared state have the same value on every process, so they are read
@@ -44,7 +44,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseErasuresLost',
-    expr: 'max(gatehouse_recovery_erasures_lost) == 1',
+    expr: `max(${latest('gatehouse_recovery_erasures_lost')}) == 1`,
     for: '1h',
     severity: 'ticket',
     summary: 'The database was restored, and requests for erasure since its backup must be repeated.',
@@ -149,7 +149,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseMoneyDayMissing',
-    expr: 'max by (environment, wallet) (gatehouse_money_days_missing) > 0',
+    expr: `max by (environment, wallet) (${latest('gatehouse_money_days_missing')}) > 0`,
     for: '3h',
     severity: 'ticket',
     summary:
@@ -257,21 +257,21 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehouseWebhookSecretsAwaited',
-    expr: 'max(gatehouse_webhook_awaited_secrets) > 0',
+    expr: `max(${latest('gatehouse_webhook_awaited_secrets')}) > 0`,
     for: '1d',
     severity: 'ticket',
     summary: 'Webhooks have waited for a day until a signing secret is shown.',
   },
   {
     name: 'GatehouseWebhookEndpointsPaused',
-    expr: 'max(gatehouse_webhook_endpoints{state="paused"}) > 0',
+    expr: `max(${latest('gatehouse_webhook_endpoints{state="paused"}')}) > 0`,
     for: '1d',
     severity: 'ticket',
     summary: '{{ $value }} endpoints of webhooks have been paused for a day.',
   },
   {
     name: 'GatehouseSecretsWithOldKey',
-    expr: 'max(gatehouse_webhook_secrets_with_old_key) > 0',
+    expr: `max(${latest('gatehouse_webhook_secrets_with_old_key')}) > 0`,
     for: '1h',
     severity: 'ticket',
     summary: '{{ $value }} signing secrets are still encrypted with an older key.',
