@@ -97,6 +97,8 @@ interface DatabaseSettings {
   readonly logsValues: boolean;
   /** The database has no tables of Gatehouse, such as after it was dropped and created again while core runs. */
   readonly empty: boolean;
+  /** The session lacks what core asks for when it connects. */
+  readonly unset: boolean;
 }
 
 async function checkDatabase({ database }: ChecksParts): Promise<Check> {
@@ -111,6 +113,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
       and clock_timestamp() - query_start > interval '2 seconds'
   ) as waiting,
   to_regclass('core.orders') is null as empty,
+  current_setting('DateStyle') not like 'ISO%' or current_setting('statement_timeout') = '0' as unset,
   current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
     or current_setting('log_error_verbosity') <> 'terse' as "logsValues"`,
   });
@@ -120,6 +123,11 @@ select current_setting('server_version') as version, current_setting('fsync') as
     throw new Error(
       'this database has no tables of Gatehouse. If GATEHOUSE_DATABASE_URL names the right one, its data is lost: ' +
         'stop Gatehouse and restore a backup (docs/operating/backup.md)',
+    );
+  if (row.unset)
+    throw new Error(
+      'the sessions lack the settings that Gatehouse asks for. A pooler such as PgBouncer ignores them: ' +
+        'connect without it, or set them for the role (docs/scaling.md#connections-to-postgresql)',
     );
   const { version, fsync, commit } = row;
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });

@@ -67,7 +67,7 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     pool: { min: 1, max: poolSize },
     driverOptions: {
       application_name: applicationName,
-      options: sessionOptions,
+      options: sessionOptions(url),
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
       connectionTimeoutMillis: 5_000,

@@ -12,7 +12,26 @@ const settings = {
   default_transaction_isolation: 'read committed',
 } as const;
 
-/** The settings in the form of a connection's startup parameter `options`. */
-export const sessionOptions = Object.entries(settings)
+const written = Object.entries(settings)
   .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', String.raw`\ `)}`)
   .join(' ');
+
+/**
+ * The settings in the form of a connection's startup parameter `options`, after those that the URL of the database has. Of two values,
+ * the last one counts.
+ */
+export function sessionOptions(url: string): string {
+  const given = new URL(url).searchParams.get('options');
+  return given === null ? written : `${given} ${written}`;
+}
+
+/** The URL with these options, for a driver that prefers the options of the URL to others. */
+export function withSessionOptions(url: string): string {
+  const changed = new URL(url);
+  changed.searchParams.set('options', sessionOptions(url));
+  return changed.href;
+}
+
+/** For work on whole tables, which may take hours. The role or the database may have limits for other statements. */
+export const withoutTimeLimits =
+  'set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set transaction_timeout = 0';

@@ -1,8 +1,16 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { checkText } from '../../../src/contract/check-text.ts';
+import { runChecks } from '../../../src/core/diagnostics/run-checks.ts';
 import { readClock } from '../../../src/core/database/read-clock.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
+import { loadSnapshot } from '../../../src/platform/database/snapshot/load-snapshot.ts';
+import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const server = sharedTestDatabase();
@@ -55,3 +63,72 @@ select timestamptz '2026-11-05T00:30:00Z' as at, date '2026-11-05'::text as day,
     await database.close();
   }
 });
+
+/** A URL whose sessions write days before months, and have a setting that Gatehouse does not set. */
+function urlWithOptions(): string {
+  const url = new URL(server.url);
+  url.searchParams.set('options', '-c DateStyle=SQL,DMY -c lock_timeout=4321 -c statement_timeout=1234');
+  return url.href;
+}
+
+const sessionOf = `
+select current_setting('DateStyle') like 'ISO%' as iso, current_setting('lock_timeout') as lock,
+  current_setting('statement_timeout') as statement`;
+
+test('options in the URL are passed on, and do not replace what Gatehouse needs', async () => {
+  const database = await openDatabase({
+    url: urlWithOptions(),
+    poolSize: 1,
+    applicationName: 'options',
+    logger: pino({ level: 'silent' }),
+  });
+  const { rows } = await database.pool.query(sessionOf);
+  await database.close();
+
+  expect(rows).toEqual([{ iso: true, lock: '4321ms', statement: '10s' }]);
+});
+
+test('options in the URL change nothing of what a backup contains and how it is restored', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-snapshot-'));
+  const manifest = await writeSnapshot([{ url: urlWithOptions(), schemas: ['core'] }], folder, () => {});
+  const migrations = gunzipSync(await readFile(join(folder, 'core.migrations.copy.gz'))).toString();
+  let restoring: unknown;
+  await loadSnapshot(
+    urlWithOptions(),
+    { folder, manifest: { ...manifest, tables: [] } },
+    [],
+    async (client) => {
+      restoring = (await client.query(sessionOf)).rows;
+    },
+  );
+  await rm(folder, { recursive: true });
+
+  expect(migrations).toMatch(/\t20\d\d-\d\d-\d\d /);
+  expect(restoring).toEqual([{ iso: true, lock: '4321ms', statement: '0' }]);
+});
+
+test.each(["set DateStyle = 'SQL, DMY'", 'set statement_timeout = 0'])(
+  'doctor says that a pooler drops the settings of sessions: %s',
+  async (change) => {
+    const database = await openDatabase({
+      url: server.url,
+      poolSize: 1,
+      applicationName: 'pooled',
+      logger: pino({ level: 'silent' }),
+    });
+    const parts = {
+      database,
+      hasMasterKey: () => Promise.resolve(true),
+      isBrokerConnected: () => true,
+      stream: 'ORDERS',
+      now: () => new Date(),
+    };
+    const [before] = await runChecks(parts);
+    await database.pool.query(change);
+    const [after] = await runChecks(parts);
+    await database.close();
+
+    expect(checkText(before!).detail).not.toContain('lack the settings');
+    expect(checkText(after!)).toMatchObject({ detail: expect.stringContaining('PgBouncer ignores them') });
+  },
+);

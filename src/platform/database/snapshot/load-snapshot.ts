@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { sessionOptions } from '../session-options.ts';
+import { withSessionOptions, withoutTimeLimits } from '../session-options.ts';
 import { SnapshotError, quoted } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
@@ -101,14 +101,14 @@ where k.contype = 'f' and k.conrelid <> k.confrelid`);
 
 async function connected(url: string, work: (client: Client) => Promise<void>): Promise<void> {
   const client = new Client({
-    connectionString: url,
+    connectionString: withSessionOptions(url),
     application_name: 'gatehouse-restore',
-    options: sessionOptions,
   });
   // The running query fails with the same error.
   client.on('error', () => undefined);
   await client.connect();
   try {
+    await client.query(withoutTimeLimits);
     await work(client);
   } finally {
     await client.end();

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { sessionOptions } from '../session-options.ts';
+import { withSessionOptions, withoutTimeLimits } from '../session-options.ts';
 import { SnapshotError, manifestFile, quoted, writtenManifest } from './manifest.ts';
 import type { Manifest, SnapshotTable } from './manifest.ts';
 
@@ -50,14 +50,14 @@ async function writeSource(
   report: (table: SnapshotTable) => void,
 ): Promise<Manifest> {
   const client = new Client({
-    connectionString: url,
+    connectionString: withSessionOptions(url),
     application_name: 'gatehouse-backup',
-    options: sessionOptions,
   });
   // The running query fails with the same error.
   client.on('error', () => undefined);
   await client.connect();
   try {
+    await client.query(withoutTimeLimits);
     await client.query('begin transaction isolation level repeatable read read only');
     const { rows: facts } = await client.query<{ taken_at: Date; version: string }>(
       "select now() as taken_at, current_setting('server_version') as version",
