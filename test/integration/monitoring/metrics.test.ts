@@ -1,4 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -228,9 +229,15 @@ test('each alert has a section that says what to do', async () => {
 });
 
 checked('promtool accepts the configuration, the alerts, and the metrics of every process', async () => {
-  const run = (args: readonly string[], input?: string) => {
-    const { status, stdout, stderr } = spawnSync(promtool ?? '', args, { input, encoding: 'utf8' });
-    return { status, output: stdout + stderr };
+  // Without blocking, so that the connections of `pages` are known to be closed when it uses them again.
+  const run = async (args: readonly string[], input = '') => {
+    const child = spawn(promtool ?? '', args);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => (output += text.toString()));
+    child.stdin.end(input);
+    const [status] = (await once(child, 'close')) as [number | null];
+    return { status, output };
   };
   const own = await mkdtemp(join(tmpdir(), 'gatehouse-prometheus-'));
   for (const name of ['prometheus', 'prometheus-tls', 'prometheus-kubernetes', 'prometheus-kubernetes-tls']) {
@@ -246,13 +253,13 @@ checked('promtool accepts the configuration, the alerts, and the metrics of ever
     await writeFile(join(own, 'prometheus.yml'), known);
     // The certificates do not exist here.
     const args = name.endsWith('tls') ? ['--syntax-only'] : [];
-    expect(run(['check', 'config', ...args, join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
+    expect(await run(['check', 'config', ...args, join(own, 'prometheus.yml')])).toMatchObject({ status: 0 });
   }
   await rm(own, { recursive: true });
   const situations = ['alerts.yml', 'alerts-of-a-day.yml'].map((file) => join(import.meta.dirname, file));
-  expect(run(['test', 'rules', ...situations])).toMatchObject({ status: 0 });
+  expect(await run(['test', 'rules', ...situations])).toMatchObject({ status: 0 });
   for (const page of Object.values(await pages())) {
-    const { output } = run(['check', 'metrics'], page);
+    const { output } = await run(['check', 'metrics'], page);
     expect(output.split('\n').filter((line) => line.startsWith('gatehouse_'))).toEqual([]);
   }
 });
