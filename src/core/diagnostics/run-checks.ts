@@ -129,6 +129,9 @@ select current_setting('server_version') as version, current_setting('fsync') as
       'the sessions lack the settings that Gatehouse asks for. A pooler such as PgBouncer ignores them: ' +
         'connect without it, or set them for the role (docs/scaling.md#connections-to-postgresql)',
     );
+  const { diskFull } = database.poolWatch.state();
+  if (diskFull !== undefined)
+    throw new Error(`writes fail, because the disk of PostgreSQL is full: ${diskFull}. Free space on it`);
   const { version, fsync, commit } = row;
   const value = create(DatabaseFactsSchema, { version, fsync, synchronousCommit: commit });
   const facts = { facts: { case: 'database', value } } as const;

@@ -55,6 +55,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** Whether the server has no space left for a write: SQLSTATE 53100. */
+export const isDiskFull = ({ code }: { readonly code?: unknown }): boolean => code === '53100';
+
 /** Whether a statement gave up waiting for a lock: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {
   for (const { code } of causes(error)) if (code === '55P03') return true;
@@ -77,11 +80,14 @@ export function isDataRefused(error: unknown): boolean {
 export const connectionRefused =
   "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
 
+function whatToDo(error: unknown): string {
+  if (isConnectionRefused(error)) return connectionRefused;
+  if ([...causes(error)].some(isDiskFull)) return 'the disk of PostgreSQL is full; free space on it';
+  return 'the database does not answer; try again in a moment';
+}
+
 /** The RPC error for a failure of the database; undefined for any other error. */
 export function explainDatabaseError(error: unknown): ConnectError | undefined {
   if (!isDatabaseUnavailable(error)) return undefined;
-  const what = isConnectionRefused(error)
-    ? connectionRefused
-    : 'the database does not answer; try again in a moment';
-  return rpcError('DATABASE_UNAVAILABLE', what, { cause: error, retryAfterMs: 1000 });
+  return rpcError('DATABASE_UNAVAILABLE', whatToDo(error), { cause: error, retryAfterMs: 1000 });
 }

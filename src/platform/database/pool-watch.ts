@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
-import { connectionRefused, isConnectionRefused } from './explain-error.ts';
+import { connectionRefused, isConnectionRefused, isDiskFull } from './explain-error.ts';
 
 /** The state of a pool's connections at one moment. */
 export interface PoolState {
@@ -17,6 +17,8 @@ export interface PoolState {
   readonly waiting: number;
   /** The time since the pool last provided a connection. In a working pool it is about a second at most. */
   readonly sinceGivenMs: number;
+  /** What the server said last within a minute about its full disk. */
+  readonly diskFull: string | undefined;
 }
 
 export interface PoolWatch {
@@ -35,6 +37,8 @@ export interface PoolWatchOptions {
 const checkIntervalMs = 1_000;
 /** Longer than a restart of PostgreSQL, and twice the time that callers wait for a connection. */
 export const toleratedSilenceMs = 10_000;
+/** A process writes something more often than that. */
+const diskFullForMs = 60_000;
 
 /** Watches a pool. It acquires a connection once a second, so that it also detects the state of an idle pool. */
 export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): PoolWatch {
@@ -44,6 +48,12 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   let isTaking = false;
   let wasGiving = true;
   let lastError: unknown;
+  let diskFull: { readonly message: string; readonly atMs: number } | undefined;
+  pool.on('connect', ({ connection }) => {
+    connection.on('errorMessage', (error: { readonly code?: unknown; readonly message: string }) => {
+      if (isDiskFull(error)) diskFull = { message: error.message, atMs: nowMs() };
+    });
+  });
   pool.on('release', (_error, client) => void held.delete(client));
   pool.on('acquire', (client) => {
     held.add(client);
@@ -59,6 +69,8 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
       ended,
       waiting: pool.waitingCount,
       sinceGivenMs: nowMs() - givenAtMs,
+      diskFull:
+        diskFull !== undefined && nowMs() - diskFull.atMs < diskFullForMs ? diskFull.message : undefined,
     };
   };
   const isGiving = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;

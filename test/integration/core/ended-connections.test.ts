@@ -150,6 +150,23 @@ describe('a connection', () => {
     await expect(write()).resolves.toEqual([]);
   });
 
+  test('on which a write finds no space left leads to the full disk, in calls and in doctor', async () => {
+    const before = await checkDatabase();
+
+    const error = await database.pool
+      .query(
+        `do $$ begin raise exception using errcode = '53100', message = 'could not extend file "base/1"'; end $$`,
+      )
+      .catch(explainDatabaseError);
+    const after = await checkDatabase();
+
+    expect(error).toMatchObject({ rawMessage: 'the disk of PostgreSQL is full; free space on it' });
+    expect(before.detail).not.toContain('disk');
+    expect(after.detail).toBe(
+      'writes fail, because the disk of PostgreSQL is full: could not extend file "base/1". Free space on it',
+    );
+  });
+
   test('that waits for a lock of another session is named by doctor', async () => {
     await other.query('begin; lock table core.api_keys');
     const waiting = database.pool.query('select from core.api_keys');
