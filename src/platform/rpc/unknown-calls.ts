@@ -63,12 +63,19 @@ class UnreadUnlessKnown extends ServerInterceptingCall {
 }
 
 /**
- * grpc-js has one limit for all calls of a server. So that of the call is set in its decoder.
- * @throws when this version has no such decoder
+ * grpc-js has one limit for all calls of a server. So that of the call is set in its decoder, and in the call itself for a
+ * message that was decompressed.
+ * @throws when this version keeps them elsewhere
  */
 function limitMessages(call: Call, bytes: number): void {
   const decoder: unknown = Reflect.get(call, 'decoder');
-  if (typeof decoder !== 'object' || decoder === null || !('maxReadMessageLength' in decoder))
+  if (
+    typeof decoder !== 'object' ||
+    decoder === null ||
+    !('maxReadMessageLength' in decoder) ||
+    !Reflect.has(call, 'maxReceiveMessageSize')
+  )
     throw new Error('this version of grpc-js does not keep the limit of a message where it is expected');
   decoder.maxReadMessageLength = bytes;
+  Reflect.set(call, 'maxReceiveMessageSize', bytes);
 }

@@ -230,7 +230,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
   const noMessage = Buffer.alloc(8 * 1024, 0xff);
   const frame = Buffer.concat([Buffer.from([0, 0, 0, noMessage.length >> 8, 0]), noMessage]);
 
-  /** The status of a call over gRPC that sends these bytes, and then nothing more. */
+  /** The status of a call over gRPC that sends these bytes. Without the whole message, it does not end. */
   async function statusOf(
     path: string,
     headers: Record<string, string>,
@@ -245,7 +245,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
       ...headers,
     });
     call.write(bytes);
-    if (bytes === frame) call.end();
+    if (bytes.length > 6) call.end();
     const [answer] = (await once(call, 'response')) as [Record<string, unknown>];
     // The call may still be open on this side.
     session.on('error', () => undefined).destroy();
@@ -281,6 +281,17 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
       expect(await statusOf(path, { authorization: `Bearer ${stack.tokens.reader}` })).toBe('3');
     },
   );
+
+  test('is refused when it was compressed to less, and read from a known caller: over gRPC', async () => {
+    const packed = gzipSync(noMessage);
+    const packedFrame = Buffer.concat([Buffer.from([1, 0, 0, 0, packed.length]), packed]);
+    const health = 'grpc.health.v1.Health/Check';
+    const gzip = { 'grpc-encoding': 'gzip' };
+    expect(await statusOf(health, gzip, packedFrame)).toBe('8');
+    expect(
+      await statusOf(health, { ...gzip, authorization: `Bearer ${stack.tokens.reader}` }, packedFrame),
+    ).toBe('3');
+  });
 
   const head = `POST /${service}/BatchRegisterOrders HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\n`;
   test.each([
