@@ -153,9 +153,10 @@ export function accountService(parts: AccountParts): RpcService {
         noteUser(context, userId);
         return beginTotp(parts, requireUserId(userId));
       },
-      async confirmTotp({ userId, code }, context) {
-        noteUser(context, userId);
-        const codes = await confirmTotp(parts, requireUserId(userId), code, actorOf(context));
+      async confirmTotp(request, context) {
+        noteUser(context, request.userId);
+        const shown = { ...request, userId: requireUserId(request.userId) };
+        const codes = await confirmTotp(parts, shown, actorOf(context));
         return { recoveryCodes: [...codes] };
       },
       async disableTotp({ userId }, context) {
@@ -171,8 +172,7 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         noteUser(context, userId);
-        const { currentPassword, newPassword } = request;
-        const change = { userId, currentPassword, newPassword, keepHash };
+        const change = { ...request, userId, keepHash };
         await changePassword(parts, change, actorOf(context), context.signal);
         return {};
       },

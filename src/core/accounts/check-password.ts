@@ -62,6 +62,9 @@ export interface PasswordChange {
   readonly newPassword: string;
   /** The session to keep; none when empty. */
   readonly keepHash: Uint8Array;
+  readonly remoteAddress: string;
+  /** A secret of the user's browser; may be empty. */
+  readonly browserSecret: string;
 }
 
 /**
@@ -71,14 +74,14 @@ export interface PasswordChange {
  */
 export async function changePassword(
   { database, newId, now, passwords, parsePassword, tries }: AccountParts,
-  { userId, currentPassword, newPassword, keepHash }: PasswordChange,
+  { userId, currentPassword, newPassword, keepHash, remoteAddress, browserSecret }: PasswordChange,
   by: Actor,
   signal: Leaving,
 ): Promise<void> {
   const before = await requireUser(database.fork(), userId);
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
-  const trial = { emailKey: before.emailKey, remoteAddress: '', browserSecret: '' };
+  const trial = { emailKey: before.emailKey, remoteAddress, browserSecret };
   await tries.countPassword(trial);
   const owner = { kind: 'known', emailKey: before.emailKey } as const;
   const isRight = await passwords.matches(currentPassword, before.passwordHash, owner, signal);

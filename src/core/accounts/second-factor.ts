@@ -39,13 +39,13 @@ export async function beginTotp(
  */
 export async function confirmTotp(
   parts: AccountParts,
-  userId: PublicId<'usr'>,
-  code: string,
+  { userId, code, browserSecret }: Pick<CodeShown, 'userId' | 'code' | 'browserSecret'>,
   by: Actor,
 ): Promise<readonly string[]> {
   const { database, newId, now, recoveryCodes, tries } = parts;
   const { id } = await requireUser(database.fork(), userId);
-  await tries.countCode(id);
+  const trial = { userId: id, browserSecret };
+  await tries.countCode(trial);
   const shown = await database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
     if (user.totpEnabledAt != null) throw totpEnabled();
@@ -62,7 +62,7 @@ export async function confirmTotp(
     await recordUserAudit(em, newId, at, by, user, { action: 'user.enable_totp' });
     return codes;
   });
-  await tries.codeWasRight(id);
+  await tries.codeWasRight(trial);
   return shown;
 }
 
@@ -76,6 +76,8 @@ export interface CodeShown {
   readonly code: string;
   /** An IP address, or empty. */
   readonly remoteAddress: string;
+  /** A secret of the user's browser; may be empty. */
+  readonly browserSecret: string;
   /** The user is signed in and confirms their identity. */
   readonly isConfirmation: boolean;
 }
@@ -89,11 +91,12 @@ export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Acto
   const { database, tries } = parts;
   const user = await requireUser(database.fork(), shown.userId);
   const suspect = { emailKey: user.emailKey, user, remoteAddress: shown.remoteAddress };
+  const trial = { userId: user.id, browserSecret: shown.browserSecret };
   const taken = await recordingRefusal(parts, by, suspect, async () => {
-    await tries.countCode(user.id);
+    await tries.countCode(trial);
     return takeEitherCode(parts, shown, by);
   });
-  await tries.codeWasRight(user.id);
+  await tries.codeWasRight(trial);
   return taken;
 }
 

@@ -24,6 +24,13 @@ export interface Trial {
   readonly browserSecret: string;
 }
 
+/** The account of a one-time code, and its browser. */
+export interface CodeTrial {
+  readonly userId: StoredId<'usr'>;
+  /** A secret of the browser, or empty. */
+  readonly browserSecret: string;
+}
+
 /** The inviter, the invited address and its merchant. */
 export interface InvitationTry {
   /** The inviting person: "usr_…"; empty for a program, whose service token names no person. */
@@ -50,8 +57,9 @@ export interface SignInTries {
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
   readonly passwordIsNew: (emailKey: string) => Promise<void>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countCode: (userId: StoredId<'usr'>) => Promise<void>;
-  readonly codeWasRight: (userId: StoredId<'usr'>) => Promise<void>;
+  readonly countCode: (trial: CodeTrial) => Promise<void>;
+  /** The code was correct. The count is reset, and the browser is remembered as known for codes. */
+  readonly codeWasRight: (trial: CodeTrial) => Promise<void>;
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
@@ -97,10 +105,13 @@ const browserLimit = ({ emailKey, browserSecret }: Trial, renewed: number): TryL
  * Three of 1,000,000 codes are valid at a time. With 40 tries a day, a 50 % chance takes 15 years, and the password is
  * needed first.
  */
-const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
-  { what: `code/${userId}`, max: 5, windowSeconds: 15 * minute },
-  { what: `codes/${userId}`, max: 40, windowSeconds: 24 * hour },
+const codeLimits = (whose: string): readonly TryLimit[] => [
+  { what: `code/${whose}`, max: 5, windowSeconds: 15 * minute },
+  { what: `codes/${whose}`, max: 40, windowSeconds: 24 * hour },
 ];
+
+const codeBrowser = ({ userId, browserSecret }: CodeTrial): string =>
+  `code browser/${userId}/${browserSecret}`;
 
 /**
  * The limits apply in this order, so that a try refused by one does not fill the next. The first counts this account
@@ -108,7 +119,8 @@ const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
  * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  *
  * None of them applies to a browser in which the account signed in recently. It has its own limit. Otherwise a stranger in the same
- * network could lock out all of its users: all customers of a mobile operator may share one address.
+ * network could lock out all of its users: all customers of a mobile operator may share one address. A browser in which a code of the
+ * account was right has limits for codes of its own, so that a stranger who knows the password cannot lock out its owner either.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const refuse = (waitMs: number | undefined): void => {
@@ -120,6 +132,10 @@ export function createSignInTries(pool: Pool): SignInTries {
   const count = async (limit: TryLimit): Promise<void> => refuse(await countTry(pool, limit));
   const isKnownBrowser = async (trial: Trial): Promise<boolean> =>
     trial.browserSecret !== '' && (await isRemembered(pool, knownBrowser(trial)));
+  const codeLimitsOf = async (trial: CodeTrial): Promise<readonly TryLimit[]> => {
+    const isKnown = trial.browserSecret !== '' && (await isRemembered(pool, codeBrowser(trial)));
+    return codeLimits(isKnown ? `${trial.userId}/${trial.browserSecret}` : trial.userId);
+  };
   const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
     async requireNetworkTries(trial) {
@@ -157,11 +173,12 @@ export function createSignInTries(pool: Pool): SignInTries {
     async passwordIsNew(emailKey) {
       await countTry(pool, renewals(emailKey));
     },
-    async countCode(userId) {
-      for (const limit of codeLimits(userId)) await count(limit);
+    async countCode(trial) {
+      for (const limit of await codeLimitsOf(trial)) await count(limit);
     },
-    async codeWasRight(userId) {
-      for (const limit of codeLimits(userId)) await forgetTries(pool, limit);
+    async codeWasRight(trial) {
+      for (const limit of await codeLimitsOf(trial)) await forgetTries(pool, limit);
+      if (trial.browserSecret !== '') await remember(pool, codeBrowser(trial), knownSeconds);
     },
     async countInvitation({ inviter, emailKey, merchantId }) {
       // A separate limit, so that one merchant alone cannot use up an address's hourly limit.

@@ -56,6 +56,8 @@ export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
       currentPassword,
       newPassword,
       keepSessionHash: sessionHash(request.session.sessionId),
+      remoteAddress: request.ip,
+      browserSecret: dashboard.browserSecrets.of(request),
     };
     const answer = await ask(request, (options) => accounts.changePassword(change, options));
     if (answer.ok) {

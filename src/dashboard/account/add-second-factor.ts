@@ -43,7 +43,10 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
     }
     const { code } = form.value;
     const answer = await ask(request, (options) =>
-      accounts.confirmTotp({ userId: viewerOf(request).userId, code }, options),
+      accounts.confirmTotp(
+        { userId: viewerOf(request).userId, code, browserSecret: dashboard.browserSecrets.of(request) },
+        options,
+      ),
     );
     if (answer.ok)
       return dashboard.sendPage(request, reply, {

@@ -44,12 +44,10 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
       });
     const proof = form.value;
     const answer = await ask(request, async (options) => {
-      const trial = { ...proof, isConfirmation: true, remoteAddress: request.ip };
+      const origin = { remoteAddress: request.ip, browserSecret: browserSecrets.of(request) };
+      const trial = { ...proof, ...origin, isConfirmation: true };
       if ('code' in trial) await clients.accounts.verifyTotp({ userId: viewer.userId, ...trial }, options);
-      else {
-        const browserSecret = browserSecrets.of(request);
-        await clients.accounts.verifyPassword({ email: viewer.email, ...trial, browserSecret }, options);
-      }
+      else await clients.accounts.verifyPassword({ email: viewer.email, ...trial }, options);
     });
     const words = wordsFor(request, signInWords);
     if (!answer.ok) {

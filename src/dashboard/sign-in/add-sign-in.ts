@@ -89,7 +89,12 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showCode(dashboard, request, reply, { error: form.errors['code'], status: 400 });
     const answer = await ask(request, (options) =>
       clients.accounts.verifyTotp(
-        { userId: viewer.userId, code: form.value.code, remoteAddress: request.ip },
+        {
+          userId: viewer.userId,
+          code: form.value.code,
+          remoteAddress: request.ip,
+          browserSecret: browserSecrets.of(request),
+        },
         options,
       ),
     );

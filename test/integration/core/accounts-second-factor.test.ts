@@ -134,6 +134,53 @@ describe('a one-time code', () => {
   });
 });
 
+describe('a browser in which a code was right', () => {
+  const browserSecret = 'b'.repeat(43);
+  const wrongFor = (secret: string): string =>
+    String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+  const tryIn = async (secret: string, of: { userId: string; browserSecret?: string }) => {
+    for (let count = 0; count < 6; count += 1)
+      await refusalOf(desk.accounts[count % 2]!.verifyTotp({ ...of, code: wrongFor(secret) }));
+  };
+  const verifyIn = (of: { userId: string; browserSecret: string }, code: string) =>
+    desk.accounts[0].verifyTotp({ ...of, code });
+
+  test('still works when someone who knows the password has used the tries of the account', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    await verifyIn({ userId, browserSecret }, codeOf(secret));
+    const { email } = (await userOf(userId))!;
+    const stranger = { userId, browserSecret: 's'.repeat(43) };
+    await desk.accounts[0].verifyPassword({ email, password, browserSecret: stranger.browserSecret });
+    await tryIn(secret, stranger);
+
+    expect(await refusalOf(verifyIn(stranger, codeOf(secret, 1)))).toBe('TOO_MANY_TRIES');
+    await verifyIn({ userId, browserSecret }, codeOf(secret, 1));
+  });
+
+  test('has five tries of its own', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    await verifyIn({ userId, browserSecret }, codeOf(secret));
+    await tryIn(secret, { userId, browserSecret });
+
+    expect(await refusalOf(verifyIn({ userId, browserSecret }, codeOf(secret, 1)))).toBe('TOO_MANY_TRIES');
+    await verify(userId, codeOf(secret, 1));
+  });
+
+  test('gives no tries at another account', async () => {
+    const [own, other] = [await addUser(), await addUser()];
+    const { secret } = await desk.enableTotp(own, -1);
+    await verifyIn({ userId: own, browserSecret }, codeOf(secret));
+    const { secret: othersSecret } = await desk.enableTotp(other, -1);
+    await tryIn(othersSecret, { userId: other });
+
+    expect(await refusalOf(verifyIn({ userId: other, browserSecret }, codeOf(othersSecret)))).toBe(
+      'TOO_MANY_TRIES',
+    );
+  });
+});
+
 describe('a recovery code', () => {
   test('replaces a code once, in any notation and in concurrent calls, and the answer says how many are left', async () => {
     const userId = await addUser();

@@ -231,6 +231,17 @@ describe('a browser in which a user signed in', () => {
     expect(await refusalOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
   });
 
+  test('can change the password when strangers have used the tries of the account', async () => {
+    const { user, browserSecret } = await userWithBrowser();
+    await tryFromEverywhere(user.email);
+    const change = { userId: user.userId, currentPassword: password, newPassword: 'staple battery correct' };
+    const keepSessionHash = await desk.openSession(user.userId);
+    const changeIn = (own: object) => desk.accounts[0].changePassword({ ...change, keepSessionHash, ...own });
+
+    expect(await refusalOf(changeIn({ remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+    await changeIn({ browserSecret, remoteAddress: newPlace() });
+  });
+
   test('has five tries, in whichever networks', async () => {
     const { user, browserSecret } = await userWithBrowser();
     const attempt = (own: object = {}) =>

@@ -979,6 +979,13 @@ export declare type VerifyTotpRequest = Message<"gatehouse.v1.VerifyTotpRequest"
    * @generated from field: string remote_address = 4;
    */
   remoteAddress: string;
+
+  /**
+   * As in VerifyPasswordRequest, except that a right code is needed in the browser instead of the right password.
+   *
+   * @generated from field: string browser_secret = 5;
+   */
+  browserSecret: string;
 };
 
 /**
@@ -1080,6 +1087,13 @@ export declare type ConfirmTotpRequest = Message<"gatehouse.v1.ConfirmTotpReques
    * @generated from field: string code = 2;
    */
   code: string;
+
+  /**
+   * As in VerifyTotpRequest.
+   *
+   * @generated from field: string browser_secret = 3;
+   */
+  browserSecret: string;
 };
 
 /**
@@ -1175,6 +1189,20 @@ export declare type ChangePasswordRequest = Message<"gatehouse.v1.ChangePassword
    * @generated from field: bytes keep_session_hash = 4;
    */
   keepSessionHash: Uint8Array;
+
+  /**
+   * As in AcceptInvitationRequest; may be empty.
+   *
+   * @generated from field: string remote_address = 5;
+   */
+  remoteAddress: string;
+
+  /**
+   * As in VerifyPasswordRequest.
+   *
+   * @generated from field: string browser_secret = 6;
+   */
+  browserSecret: string;
 };
 
 /**
