@@ -1,6 +1,6 @@
 import type { Client } from '@connectrpc/connect';
 import type { DescService } from '@bufbuild/protobuf';
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import pg from 'pg';
 import type { Role } from '../../src/contract/roles.ts';
 import { openDatabase } from '../../src/core/database/database.ts';
@@ -113,3 +113,12 @@ export const sharedClosers = (): (() => void)[] =>
     () => Promise.resolve<(() => void)[]>([]),
     (all) => all.forEach((close) => close()),
   );
+
+/** Closes the things that a test opens, after each test: the last function is called first. */
+export function closersOfEachTest(): (() => unknown)[] {
+  const closers: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+  return closers;
+}

@@ -22,69 +22,40 @@ const payer = (key: string, value: string) => ({ debitParty: [{ key, value }] })
 const payee = (key: string, value: string) => ({ creditParty: [{ key, value }] });
 
 describe('a payment is refused, and nothing is created, with', () => {
+  const missing = '400 validation mandatoryValueNotSupplied';
+  const malformed = '400 validation formatError';
+  const wrongLength = '400 validation lengthError';
+  const sameParties = '400 businessRule samePartiesError';
+  const unknown = '404 identification identifierError';
+
   /** The mistake, the body, the answer with its category and code, and the parameter that is named. */
   test.each([
-    ['no amount', { amount: undefined }, '400 validation mandatoryValueNotSupplied', 'amount'],
-    ['no currency', { currency: undefined }, '400 validation mandatoryValueNotSupplied', 'currency'],
-    [
-      'no party',
-      { debitParty: undefined, creditParty: undefined },
-      '400 validation mandatoryValueNotSupplied',
-      'debitParty',
-    ],
-    [
-      'one account as both parties',
-      { debitParty: good.creditParty },
-      '400 businessRule samePartiesError',
-      'creditParty',
-    ],
-    [
-      'one subscriber as both parties',
-      { creditParty: [{ key: 'msisdn', value: '251911223344' }] },
-      '400 businessRule samePartiesError',
-      'creditParty',
-    ],
-    ['an amount that is a number', { amount: 10 }, '400 validation formatError', 'amount'],
-    ['a trailing zero', { amount: '10.50' }, '400 validation formatError', 'amount'],
-    ['five decimals', { amount: '1.00001' }, '400 validation formatError', 'amount'],
+    ['no amount', { amount: undefined }, missing, 'amount'],
+    ['no currency', { currency: undefined }, missing, 'currency'],
+    ['no party', { debitParty: undefined, creditParty: undefined }, missing, 'debitParty'],
+    ['one account as both parties', { debitParty: good.creditParty }, sameParties, 'creditParty'],
+    ['one subscriber as both parties', payee('msisdn', '251911223344'), sameParties, 'creditParty'],
+    ['an amount that is a number', { amount: 10 }, malformed, 'amount'],
+    ['a trailing zero', { amount: '10.50' }, malformed, 'amount'],
+    ['five decimals', { amount: '1.00001' }, malformed, 'amount'],
     ['a negative amount', { amount: '-5' }, '400 validation negativeValue', 'amount'],
-    ['an amount that is too long', { amount: '1'.repeat(24) }, '400 validation lengthError', 'amount'],
+    ['an amount that is too long', { amount: '1'.repeat(24) }, wrongLength, 'amount'],
     ['an amount of zero', { amount: '0' }, '400 businessRule lessThanTransactionMinValue', 'amount'],
     ['an unknown currency', { currency: 'XQX' }, '400 validation currencyNotSupported', 'currency'],
-    ['a currency in small letters', { currency: 'etb' }, '400 validation formatError', 'currency'],
-    ['an empty debitParty', { debitParty: [] }, '400 validation lengthError', 'debitParty'],
-    [
-      'a payer without msisdn',
-      payer('walletid', '1'),
-      '400 validation mandatoryValueNotSupplied',
-      'debitParty',
-    ],
-    [
-      'a payer with an invalid msisdn',
-      payer('msisdn', '0911 22'),
-      '400 validation formatError',
-      'debitParty',
-    ],
-    ['an unknown payee', payee('accountid', '1'), '404 identification identifierError', 'creditParty'],
+    ['a currency in small letters', { currency: 'etb' }, malformed, 'currency'],
+    ['an empty debitParty', { debitParty: [] }, wrongLength, 'debitParty'],
+    ['a payer without msisdn', payer('walletid', '1'), missing, 'debitParty'],
+    ['a payer with an invalid msisdn', payer('msisdn', '0911 22'), malformed, 'debitParty'],
+    ['an unknown payee', payee('accountid', '1'), unknown, 'creditParty'],
     [
       'a payee who pays',
       payee('msisdn', '+251911000000'),
       '400 businessRule transactionTypeError',
       'creditParty',
     ],
-    [
-      'a long description',
-      { descriptionText: 'x'.repeat(161) },
-      '400 validation lengthError',
-      'descriptionText',
-    ],
-    ['an invalid date', { requestDate: 'today' }, '400 validation formatError', 'requestDate'],
-    [
-      'an unknown authorisation code',
-      { oneTimeCode: '1' },
-      '404 identification identifierError',
-      'authorisationCode',
-    ],
+    ['a long description', { descriptionText: 'x'.repeat(161) }, wrongLength, 'descriptionText'],
+    ['an invalid date', { requestDate: 'today' }, malformed, 'requestDate'],
+    ['an unknown authorisation code', { oneTimeCode: '1' }, unknown, 'authorisationCode'],
   ])('%s', async (_name, wrong, expected, parameter) => {
     const correlationId = randomUUID();
 

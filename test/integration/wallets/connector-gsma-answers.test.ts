@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FaultySubject } from './faulty-subject.ts';
+import { describe, expect, test } from '@jest/globals';
 import {
   attemptId,
   buildPayment,
@@ -7,13 +6,15 @@ import {
   requestStateId,
   reversalStateId,
   routes,
-  startGsma,
   transaction,
+  gsmaOfEachTest,
 } from './gsma-subject.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { json } from './scripted-wallet.ts';
 
 const options = { signal: new AbortController().signal };
+const keysAndValues = (values: Readonly<Record<string, string>>) =>
+  Object.entries(values).map(([key, value]) => ({ key, value }));
 const error = (
   errorCategory: string,
   errorCode: string,
@@ -23,18 +24,12 @@ const error = (
   errorCode,
   errorDescription: 'Said the wallet of +251911223344',
   errorDateTime: '2026-01-01T08:00:00Z',
-  errorParameters: Object.entries(parameters).map(([key, value]) => ({ key, value })),
+  errorParameters: keysAndValues(parameters),
 });
+const declined = (reason: string) => ({ kind: 'declined', reason });
+const undecided = (why: string) => ({ kind: 'unknown', why });
 
-let subject: FaultySubject;
-
-beforeEach(async () => {
-  subject = await startGsma();
-});
-
-afterEach(async () => {
-  await subject.close();
-});
+const subject = gsmaOfEachTest();
 
 const initiate = async () => (await subject.connector.initiate(buildPayment(), options)).result;
 const query = async (providerReference = `requeststates/${requestStateId}`) =>
@@ -196,21 +191,15 @@ describe('a query', () => {
   });
 
   test.each([
-    [error('businessRule', 'insufficientFunds'), { kind: 'declined', reason: 'insufficient_funds' }],
-    [
-      error('authorisation', 'requestDeclined', { ProviderCode: 'WrongPin' }),
-      { kind: 'declined', reason: 'wrong_pin' },
-    ],
-    [
-      error('authorisation', 'requestDeclined', { other: 'wrongPin' }),
-      { kind: 'declined', reason: 'declined_by_payer' },
-    ],
+    [error('businessRule', 'insufficientFunds'), declined('insufficient_funds')],
+    [error('authorisation', 'requestDeclined', { ProviderCode: 'WrongPin' }), declined('wrong_pin')],
+    [error('authorisation', 'requestDeclined', { other: 'wrongPin' }), declined('declined_by_payer')],
     [error('businessRule', 'genericError', { providerCode: 'expired' }), { kind: 'timed_out' }],
-    [error('internal', 'genericError'), { kind: 'declined', reason: 'provider_error' }],
-    [undefined, { kind: 'declined', reason: 'provider_error' }],
-    [error('businessRule', 'somethingNew'), { kind: 'unknown', why: 'unrecognised_code' }],
-    [error('businessRule', 'duplicateRequest'), { kind: 'unknown', why: 'duplicate_request' }],
-    [{ reason: 'no' }, { kind: 'unknown', why: 'unrecognised_code' }],
+    [error('internal', 'genericError'), declined('provider_error')],
+    [undefined, declined('provider_error')],
+    [error('businessRule', 'somethingNew'), undecided('unrecognised_code')],
+    [error('businessRule', 'duplicateRequest'), undecided('duplicate_request')],
+    [{ reason: 'no' }, undecided('unrecognised_code')],
   ])('of a request that failed with %j returns the reason', async (because, expected) => {
     subject.wallet.on(routes.requestState, json(200, requestState({ status: 'failed', error: because })));
 
@@ -218,23 +207,12 @@ describe('a query', () => {
   });
 
   test.each([
-    [
-      [
-        { key: 'errorCategory', value: 'businessRule' },
-        { key: 'errorCode', value: 'insufficientFunds' },
-      ],
-      { kind: 'declined', reason: 'insufficient_funds' },
-    ],
-    [
-      [
-        { key: 'errorCode', value: 'genericError' },
-        { key: 'providerCode', value: 'expired' },
-      ],
-      { kind: 'timed_out' },
-    ],
-    [[{ key: 'errorCode', value: 'somethingNew' }], { kind: 'unknown', why: 'unrecognised_code' }],
-    [[{ key: 'colour', value: 'blue' }], { kind: 'declined', reason: 'provider_error' }],
-  ])('of a transaction that failed, with the metadata %j, returns the reason', async (metadata, expected) => {
+    [{ errorCategory: 'businessRule', errorCode: 'insufficientFunds' }, declined('insufficient_funds')],
+    [{ errorCode: 'genericError', providerCode: 'expired' }, { kind: 'timed_out' }],
+    [{ errorCode: 'somethingNew' }, undecided('unrecognised_code')],
+    [{ colour: 'blue' }, declined('provider_error')],
+  ])('of a transaction that failed, with the metadata %j, returns the reason', async (values, expected) => {
+    const metadata = keysAndValues(values);
     subject.wallet.on(routes.transaction, json(200, transaction({ transactionStatus: 'failed', metadata })));
 
     expect(await query('transactions/REF-1')).toMatchObject(expected);
@@ -244,7 +222,7 @@ describe('a query', () => {
     ['an unknown status', requestState({ status: 'underReview' }), 'unrecognised_status'],
     ['completed without a transaction', requestState({ status: 'completed' }), 'inconsistent'],
     [
-      'completed with an empty reference',
+      'completed without a name of it',
       requestState({ status: 'completed', objectReference: '' }),
       'inconsistent',
     ],
@@ -260,7 +238,7 @@ describe('a query', () => {
     ['an unknown status', transaction({ transactionStatus: 'underReview' }), 'unrecognised_status'],
     ['another transaction', transaction({ transactionReference: 'REF-2' }), 'inconsistent'],
     [
-      "somebody else's payment",
+      'of another order',
       transaction({ requestingOrganisationTransactionReference: 'pat_other' }),
       'inconsistent',
     ],

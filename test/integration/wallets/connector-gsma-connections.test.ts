@@ -7,9 +7,10 @@ import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
-const closing: (() => Promise<unknown>)[] = [];
+const closing = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();

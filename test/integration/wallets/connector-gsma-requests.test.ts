@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { FaultySubject } from './faulty-subject.ts';
+import { expect, test } from '@jest/globals';
 import { paymentInquiry } from '../../support/wallet-inquiries.ts';
-import { attemptId, buildPayment, routes, startGsma } from './gsma-subject.ts';
+import { attemptId, buildPayment, routes, gsmaOfEachTest } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
 const options = { signal: new AbortController().signal };
@@ -10,15 +9,7 @@ const options = { signal: new AbortController().signal };
 const attemptUuid = '019a7e3d-17c8-71b8-bd8a-a4a1ee18818d';
 const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
 
-let subject: FaultySubject;
-
-beforeEach(async () => {
-  subject = await startGsma({}, () => new Date('2026-01-01T08:00:01.234Z'));
-});
-
-afterEach(async () => {
-  await subject.close();
-});
+const subject = gsmaOfEachTest({}, () => new Date('2026-01-01T08:00:01.234Z'));
 
 const onlyRequestTo = (route: RegExp) => {
   const found = subject.wallet.requestsTo(route);

@@ -1,22 +1,13 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
 import type { StatementPage } from '../../../src/wallets/connector/wallet-connector.ts';
-import type { FaultySubject } from './faulty-subject.ts';
-import { attemptId, routes, startGsma, transaction } from './gsma-subject.ts';
+import { attemptId, routes, transaction, gsmaOfEachTest } from './gsma-subject.ts';
 import type { Behaviour } from './scripted-wallet.ts';
 import { json } from './scripted-wallet.ts';
 
 const period = { from: new Date('2026-01-01T00:00:00.000Z'), to: new Date('2026-01-01T23:59:59.999Z') };
 
-let subject: FaultySubject;
-
-beforeEach(async () => {
-  subject = await startGsma();
-});
-
-afterEach(async () => {
-  await subject.close();
-});
+const subject = gsmaOfEachTest();
 
 const rows = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) =>
@@ -144,33 +135,17 @@ test('an entry that a new one moves to the next page is read once, and positions
   expect(pages.flatMap(({ unreadable }) => unreadable.map(({ position }) => position))).toEqual([50]);
 });
 
+const stating = (available: number, from: number, to: number) =>
+  json(200, rows(from, to), { 'x-records-available-count': String(available) });
+const returning = (count: number, from: number, to: number) =>
+  json(200, rows(from, to), { 'x-records-returned-count': String(count) });
+const changed = transaction({ transactionReference: 'REF-4', transactionStatus: 'Reversed' });
+
 test.each([
-  [
-    'stops before the number of entries that it stated',
-    [json(200, rows(0, 5), { 'x-records-available-count': '9' }), json(200, [])],
-    5,
-  ],
-  [
-    'returns another number of entries than it states',
-    [json(200, rows(0, 5), { 'x-records-returned-count': '6' })],
-    0,
-  ],
-  [
-    'loses entries between two pages',
-    [
-      json(200, rows(0, 5), { 'x-records-available-count': '9' }),
-      json(200, rows(6, 9), { 'x-records-available-count': '8' }),
-    ],
-    5,
-  ],
-  [
-    'changes an entry between two pages',
-    [
-      json(200, rows(0, 5)),
-      json(200, [transaction({ transactionReference: 'REF-4', transactionStatus: 'Reversed' })]),
-    ],
-    5,
-  ],
+  ['stops before the number of entries that it stated', [stating(9, 0, 5), json(200, [])], 5],
+  ['returns another number of entries than it states', [returning(6, 0, 5)], 0],
+  ['loses entries between two pages', [stating(9, 0, 5), stating(8, 6, 9)], 5],
+  ['changes an entry between two pages', [json(200, rows(0, 5)), json(200, [changed])], 5],
   ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
   ['sends no list', [json(200, { transactions: [] })], 0],
 ] as const)(
@@ -180,12 +155,9 @@ test.each([
     subject.wallet.on(routes.statement, first, ...others);
     const seen: string[] = [];
 
+    const { signal } = new AbortController();
     const reading = (async () => {
-      for await (const page of subject.connector.statement(period, {
-        signal: new AbortController().signal,
-      })) {
-        seen.push(...idsOf([page]));
-      }
+      for await (const page of subject.connector.statement(period, { signal })) seen.push(...idsOf([page]));
     })();
 
     await expect(reading).rejects.toBeInstanceOf(StatementError);

@@ -30,6 +30,8 @@ beforeEach(() => {
   }
 });
 
+const declined = (reason: string) => ({ kind: 'declined', reason });
+
 const pay = () => subject.connector.initiate(payment(), options);
 const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);
 const refund = () =>
@@ -207,18 +209,15 @@ describe('a query', () => {
   });
 
   test.each([
-    ['NOT_ENOUGH_FUNDS', { kind: 'declined', reason: 'insufficient_funds' }],
-    ['PAYER_LIMIT_REACHED', { kind: 'declined', reason: 'limit_exceeded' }],
-    ['PAYER_NOT_FOUND', { kind: 'declined', reason: 'payer_not_found' }],
-    ['APPROVAL_REJECTED', { kind: 'declined', reason: 'declined_by_payer' }],
-    [
-      { code: 'PAYMENT_NOT_APPROVED', message: 'no' },
-      { kind: 'declined', reason: 'declined_by_payer' },
-    ],
-    ['SENDER_ACCOUNT_NOT_ACTIVE', { kind: 'declined', reason: 'account_state' }],
-    [{ code: 'PAYEE_NOT_FOUND' }, { kind: 'declined', reason: 'merchant_config' }],
-    ['INTERNAL_PROCESSING_ERROR', { kind: 'declined', reason: 'provider_error' }],
-    [undefined, { kind: 'declined', reason: 'provider_error' }],
+    ['NOT_ENOUGH_FUNDS', declined('insufficient_funds')],
+    ['PAYER_LIMIT_REACHED', declined('limit_exceeded')],
+    ['PAYER_NOT_FOUND', declined('payer_not_found')],
+    ['APPROVAL_REJECTED', declined('declined_by_payer')],
+    [{ code: 'PAYMENT_NOT_APPROVED', message: 'no' }, declined('declined_by_payer')],
+    ['SENDER_ACCOUNT_NOT_ACTIVE', declined('account_state')],
+    [{ code: 'PAYEE_NOT_FOUND' }, declined('merchant_config')],
+    ['INTERNAL_PROCESSING_ERROR', declined('provider_error')],
+    [undefined, declined('provider_error')],
     ['EXPIRED', { kind: 'timed_out' }],
     [{ code: 'COULD_NOT_PERFORM_TRANSACTION' }, { kind: 'timed_out' }],
     ['SOMETHING_NEW', { kind: 'unknown', why: 'unrecognised_code' }],
@@ -259,23 +258,14 @@ describe('a query', () => {
 });
 
 describe('a refund', () => {
+  const failed = (reason: unknown) => ({ status: 'FAILED', reason });
+  const done = { status: 'SUCCESSFUL', financialTransactionId: '77' };
+
   test.each([
-    [
-      { status: 'SUCCESSFUL', financialTransactionId: '77' },
-      { kind: 'completed', providerTransactionId: '77' },
-    ],
-    [
-      { status: 'FAILED', reason: 'NOT_ENOUGH_FUNDS' },
-      { kind: 'refused', reason: 'insufficient_funds' },
-    ],
-    [
-      { status: 'FAILED', reason: { code: 'EXPIRED' } },
-      { kind: 'refused', reason: 'provider_error' },
-    ],
-    [
-      { status: 'FAILED', reason: 'SOMETHING_NEW' },
-      { kind: 'unknown', why: 'unrecognised_code' },
-    ],
+    [done, { kind: 'completed', providerTransactionId: '77' }],
+    [failed('NOT_ENOUGH_FUNDS'), { kind: 'refused', reason: 'insufficient_funds' }],
+    [failed({ code: 'EXPIRED' }), { kind: 'refused', reason: 'provider_error' }],
+    [failed('SOMETHING_NEW'), { kind: 'unknown', why: 'unrecognised_code' }],
   ])('with %j has the outcome of the table', async (over, expected) => {
     subject.wallet.on(routes.queryReversal, json(200, status({ externalId: reversalId, ...over })));
     const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });

@@ -4,6 +4,8 @@ import type { PaymentRequest } from '../../../src/wallets/connector/wallet-conne
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { json } from './scripted-wallet.ts';
+import { afterEach, beforeEach } from '@jest/globals';
+import { standIn } from '../../support/shared-stack.ts';
 
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const requestStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c11';
@@ -100,4 +102,17 @@ export async function startGsma(
   );
   subject.wallet.on(routes.token, json(200, token));
   return subject;
+}
+
+/** Another connector in front of another wallet for each test. */
+export function gsmaOfEachTest(...options: Parameters<typeof startGsma>): FaultySubject {
+  let subject: FaultySubject | undefined;
+  beforeEach(async () => {
+    subject = await startGsma(...options);
+  });
+  afterEach(() => subject?.close());
+  return standIn(() => {
+    if (subject === undefined) throw new Error('no test has begun');
+    return subject;
+  });
 }

@@ -5,8 +5,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
+const closing = closersOfEachTest();
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
