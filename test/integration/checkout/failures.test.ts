@@ -95,35 +95,24 @@ describe('while core cannot answer', () => {
   });
 });
 
-test.each([
-  ['MERCHANT_SUSPENDED', 403],
-  ['PRODUCTION_NOT_ACTIVATED', 403],
-] as const)('the form says that the shop cannot take payments (%s)', async (reason, status) => {
-  running = await startCheckoutOverRpc({
-    checkout: { submitCheckoutPayment: () => Promise.reject(rpcError(reason, 'no')) },
-  });
-
-  const answer = await createCustomer().post(running.page, payment);
-
-  expect(answer.status).toBe(status);
-  expect(answer.body).toContain('This shop cannot take payments right now');
-});
+const notPayable = (cause: string) => rpcError('ORDER_NOT_PAYABLE', 'no', { metadata: { cause } });
 
 test.each([
-  ['order_is_final', 'This order can no longer be paid'],
-  ['session_ended', 'The time to pay has run out'],
-  ['too_many_attempts', 'This order has no attempts left'],
-  ['option_not_allowed', 'This order cannot be paid with this wallet'],
-  ['a_cause_of_a_newer_core', 'This order cannot be paid right now'],
-])('the form says why the order takes no payment (%s)', async (cause, title) => {
-  const refusal = rpcError('ORDER_NOT_PAYABLE', 'no', { metadata: { cause } });
+  [rpcError('MERCHANT_SUSPENDED', 'no'), 403, 'This shop cannot take payments right now'],
+  [rpcError('PRODUCTION_NOT_ACTIVATED', 'no'), 403, 'This shop cannot take payments right now'],
+  [notPayable('order_is_final'), 409, 'This order can no longer be paid'],
+  [notPayable('session_ended'), 409, 'The time to pay has run out'],
+  [notPayable('too_many_attempts'), 409, 'This order has no attempts left'],
+  [notPayable('option_not_allowed'), 409, 'This order cannot be paid with this wallet'],
+  [notPayable('a_cause_of_a_newer_core'), 409, 'This order cannot be paid right now'],
+])('the form says why the order takes no payment (%s)', async (refusal, status, title) => {
   running = await startCheckoutOverRpc({
     checkout: { submitCheckoutPayment: () => Promise.reject(refusal) },
   });
 
   const answer = await createCustomer().post(running.page, payment);
 
-  expect(answer.status).toBe(409);
+  expect(answer.status).toBe(status);
   expect(answer.body).toContain(title);
 });
 
