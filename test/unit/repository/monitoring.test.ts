@@ -7,6 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { alerts } from '../../../scripts/monitoring/alerts.ts';
 import { differingFiles } from '../../../scripts/monitoring/main.ts';
+import { situations } from '../../integration/monitoring/situations.ts';
 import { dashboardMistakes } from './dashboard-mistakes.ts';
 import type { Dashboard, Panel } from './dashboard-mistakes.ts';
 import { root } from './repository-files.ts';
@@ -38,21 +39,10 @@ describe('the files of deploy/monitoring', () => {
   });
 });
 
-test('each alert has a case in which it fires', async () => {
-  interface Cases {
-    readonly tests: readonly { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
-  }
-  const files = await Promise.all(
-    ['alerts.yml', 'alerts-of-a-day.yml'].map((file) =>
-      readFile(join(root, 'test/integration/monitoring', file), 'utf8'),
-    ),
-  );
-  const firing = files
-    .flatMap((text) => (parse(text) as Cases).tests)
-    .flatMap((each) => each.alert_rule_test)
-    .filter((each) => each.exp_alerts.length > 0);
-  const names = new Set(firing.map(({ alertname }) => alertname));
-  expect(alerts.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
+test('each alert has a case in which it fires, and each step of the cases is one that the test runs', () => {
+  const names = situations.flatMap(({ alert, fires }) => (fires === undefined ? [] : [alert]));
+  expect(alerts.map(({ name }) => name).filter((name) => !names.includes(name))).toEqual([]);
+  expect(new Set(situations.map(({ every }) => every))).toEqual(new Set([undefined, '10m']));
 });
 
 test('Prometheus scrapes the same targets with and without TLS', async () => {
