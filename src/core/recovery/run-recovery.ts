@@ -257,7 +257,7 @@ async function recordMissing({ database, logger }: RecoveryParts, recovery: Reco
   for (const { merchantId, orders } of await readMissingMerchants(database.fork(), recovery.id))
     logger.error(
       { merchant_id: publicId('mer', merchantId), orders },
-      'the database lacks a merchant of the lost time; gatehouse restore status says how to create it again under its id',
+      'the database lacks a merchant of the lost time; to see how to create it again under its id, run gatehouse restore status',
     );
   for (const account of await readMissingAccounts(database.fork(), recovery.id))
     logger.error(
@@ -268,7 +268,7 @@ async function recordMissing({ database, logger }: RecoveryParts, recovery: Reco
         wallet_account_id: publicId('wac', account.walletAccountId),
         payee: account.payee ?? 'unknown',
       },
-      "payments of the lost time used a merchant's own account, which the database lacks; gatehouse restore status says how to enter its credentials again",
+      "payments of the lost time used a merchant's own account, which the database lacks; to see how to enter its credentials again, run gatehouse restore status",
     );
 }
 
