@@ -101,16 +101,21 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
     signal.throwIfAborted();
     const { pid } = running.child;
     if (pid === undefined || running.hasExited())
-      throw new StartError(
-        `${spec.name} did not start (${await running.exited}). The end of its log, ${log.path}:\n${await log.tail()}`,
-      );
+      throw new StartError(`${spec.name} did not start (${await running.exited}). ${await endOf(log)}`);
     if (await spec.isReady({ pid, log: log.readNew })) return;
     if (Date.now() > deadline)
       throw new StartError(
-        `${spec.name} was not ready within ${readyTimeoutMs / 1000} s. The end of its log, ${log.path}:\n${await log.tail()}`,
+        `${spec.name} was not ready within ${readyTimeoutMs / 1000} s. If this machine is busy, try again later. ${await endOf(log)}`,
       );
     await sleep(readyPollMs);
   }
+}
+
+async function endOf(log: LogFile): Promise<string> {
+  const tail = await log.tail();
+  return tail === ''
+    ? `It has written nothing to its log, ${log.path}`
+    : `The end of its log, ${log.path}:\n${tail}`;
 }
 
 /** A process that hangs may ignore SIGTERM, so it gets SIGKILL. Then it is restarted like one that exited. */

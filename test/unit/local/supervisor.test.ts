@@ -59,6 +59,13 @@ describe('a supervised process', () => {
     await expect(starting).rejects.toThrow(/core did not start \(exit code 3\).*GATEHOUSE_X must be a port/s);
   });
 
+  test('that exits without a word fails the start, and its empty log is not quoted', async () => {
+    const starting = start(node('process.exitCode = 3;'));
+    await expect(starting).rejects.toThrow(
+      /^core did not start \(exit code 3\)\. It has written nothing to its log, .*core\.log$/,
+    );
+  });
+
   test('whose program is missing fails the start', async () => {
     await expect(start(node('', { command: '/nowhere/core' }))).rejects.toThrow(
       /core did not start .*ENOENT/s,
