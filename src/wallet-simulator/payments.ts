@@ -1,40 +1,18 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
-import { amountPattern, formatAmount, oneUnit, parseAmount } from './amount.ts';
+import { formatAmount, oneUnit } from './amount.ts';
 import type { DelaysMs } from './delays.ts';
 import type { JournalFile } from './journal.ts';
 import { issuerAccount } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import { paid } from './payer-outcomes.ts';
 import type { PayerOutcome } from './payer-outcomes.ts';
+import { paymentFacts, revive } from './payment.ts';
+import type { NewPayment, Payment } from './payment.ts';
+import { balanceViews, chargeViews, promptView } from './payment-views.ts';
 import type { ChargeView, Decision, PromptView, Timers } from './simulated-wallet.ts';
 
 const text = Type.String();
-
-const paymentFacts = Type.Object({
-  /** The id on the page and in the admin API. */
-  id: text,
-  kind: Type.Union([Type.Literal('payment'), Type.Literal('refund'), Type.Literal('payout')]),
-  /** The id that the client gave to its request. Unique for each kind. */
-  requestId: text,
-  /** The wallet's transaction. */
-  reference: text,
-  /** The requestId of the payment that a refund returns. */
-  original: Type.Optional(text),
-  /** Digits only; empty until the payer typed a number. */
-  payer: text,
-  amount: Type.String({ pattern: amountPattern }),
-  currency: text,
-  description: text,
-  channel: Type.Union([Type.Literal('ussd'), Type.Literal('page')]),
-  merchantReference: text,
-  callbackUrl: Type.Optional(text),
-  /** What the protocol returns unchanged. */
-  details: Type.Record(Type.String(), Type.Unknown()),
-  createdAt: text,
-  expiresAt: text,
-  awaitsPerson: Type.Boolean(),
-});
 
 const opened = Type.Object({ kind: Type.Literal('opened'), payment: paymentFacts });
 /** The payer typed a number on the wallet's page, and confirmed. */
@@ -49,37 +27,6 @@ const confirmed = Type.Object({
 const ended = Type.Object({ kind: Type.Literal('ended'), id: text, at: text, code: Type.Optional(text) });
 
 const journalEntry = Type.Union([opened, confirmed, ended]);
-
-export type PaymentFacts = Omit<
-  Static<typeof paymentFacts>,
-  'payer' | 'amount' | 'createdAt' | 'expiresAt' | 'awaitsPerson'
->;
-
-export interface Payment extends Readonly<PaymentFacts> {
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-  payer: string;
-  /** In ten-thousandths. The requested amount until completed, then the charged amount. */
-  amount: bigint;
-  awaitsPerson: boolean;
-  outcome: PayerOutcome;
-  /** When the payer started to answer: at the request, or when the payer confirmed on the wallet's page. */
-  promptedAt: Date | undefined;
-  endedAt: Date | undefined;
-  state:
-    | { readonly status: 'open' }
-    | { readonly status: 'completed' }
-    | { readonly status: 'failed'; readonly code: string };
-  readonly callbacks: { readonly at: Date; readonly tells: string; readonly answer: number | string }[];
-}
-
-/** A new payment, refund or payout. */
-export interface NewPayment extends Omit<PaymentFacts, 'id'> {
-  readonly payer: string;
-  readonly amount: bigint;
-  readonly expiresAt: Date;
-  readonly awaitsPerson: boolean;
-}
 
 export interface PaymentsOptions {
   readonly wallet: string;
@@ -175,15 +122,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       return;
     }
     if (payment.kind === 'payment' && payment.outcome.chargesAnotherAmount) payment.amount += oneUnit;
-    const { currency, amount, reference } = payment;
-    const [from, to] =
-      payment.kind === 'payment'
-        ? [payerAccount(payment.payer), merchantAccount]
-        : [merchantAccount, payerAccount(payment.payer)];
-    // Customers and merchants always have enough money, unless a number says otherwise. The issuer supplies it.
-    const missing = amount - ledger.balance(from, currency);
-    if (missing > 0n) ledger.post({ from: issuerAccount, to: from, amount: missing, currency, reference });
-    ledger.post({ from, to, amount, currency, reference });
+    postMoney(ledger, payment);
     payment.state = { status: 'completed' };
   }
 
@@ -252,16 +191,50 @@ export function createPayments(options: PaymentsOptions): Payments {
     else if (ending.forgedCallback) at(due('payerAnswer'), () => void sendCallbacks(payment, true));
   }
 
-  for (const entry of journal.entries()) {
-    if (entry.kind === 'opened') add(revive(entry.payment, outcomeOf(entry.payment)));
-    else {
-      const payment = payments.get(entry.id);
-      if (payment === undefined) continue;
-      if (entry.kind === 'ended') conclude(payment, new Date(entry.at), entry.code);
-      else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
+  function replay(entry: Static<typeof journalEntry>): void {
+    if (entry.kind === 'opened') {
+      add(revive(entry.payment, outcomeOf(entry.payment)));
+      return;
     }
+    const payment = payments.get(entry.id);
+    if (payment === undefined) return;
+    if (entry.kind === 'ended') conclude(payment, new Date(entry.at), entry.code);
+    else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
   }
+
+  for (const entry of journal.entries()) replay(entry);
   for (const payment of payments.values()) if (payment.state.status === 'open') scheduleOutcome(payment);
+
+  function open({ payer, amount, expiresAt, awaitsPerson, ...facts }: NewPayment): Payment {
+    const entry = {
+      ...facts,
+      id: newUuid(),
+      payer,
+      amount: formatAmount(amount),
+      createdAt: now().toISOString(),
+      expiresAt: expiresAt.toISOString(),
+      awaitsPerson,
+    };
+    const payment = revive(entry, outcomeOf({ ...facts, payer }));
+    journal.append({ kind: 'opened', payment: entry });
+    return add(payment);
+  }
+
+  function decide(id: string, decision: Decision): 'done' | 'not_open' | undefined {
+    const payment = payments.get(id);
+    if (payment?.kind !== 'payment') return undefined;
+    if (payment.state.status !== 'open') return 'not_open';
+    if (payment.promptedAt === undefined && (decision === 'approve' || decision === 'lose_answer')) {
+      confirm(payment, options.defaultPayer ?? '', true);
+    }
+    if (decision === 'lose_answer') {
+      if (!end(payment)) return 'not_open';
+      payment.callbacks.push({ at: now(), tells: 'success', answer: 'lost' });
+      return 'done';
+    }
+    const code = { approve: undefined, decline: codes.declined, time_out: codes.expired }[decision];
+    return endAndCallBack(payment, code) ? 'done' : 'not_open';
+  }
 
   const hasPayer = (payer: string | undefined) => (payment: Payment) =>
     payer === undefined || payment.payer === payer.replace(/^\+/, '');
@@ -273,21 +246,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       .reverse();
 
   return {
-    open: ({ payer, amount, expiresAt, awaitsPerson, ...facts }) => {
-      const createdAt = now();
-      const entry = {
-        ...facts,
-        id: newUuid(),
-        payer,
-        amount: formatAmount(amount),
-        createdAt: createdAt.toISOString(),
-        expiresAt: expiresAt.toISOString(),
-        awaitsPerson,
-      };
-      const payment = revive(entry, outcomeOf({ ...facts, payer }));
-      journal.append({ kind: 'opened', payment: entry });
-      return add(payment);
-    },
+    open,
     confirm,
     scheduleOutcome,
     end,
@@ -300,46 +259,9 @@ export function createPayments(options: PaymentsOptions): Payments {
     refundsOf,
     prompts: (payer) => newestFirst(payer).map((payment) => promptView(options, payment)),
     charges: (payer) =>
-      newestFirst(payer).flatMap((payment) => {
-        const { endedAt, state } = payment;
-        if (state.status !== 'completed' || endedAt === undefined) return [];
-        const returned = refundsOf(payment.requestId)
-          .filter((refund) => refund.state.status === 'completed')
-          .reduce((sum, refund) => sum + refund.amount, 0n);
-        return {
-          wallet,
-          transaction_reference: payment.reference,
-          correlation_id: payment.requestId,
-          merchant_reference: payment.merchantReference,
-          payer: payment.payer,
-          amount: formatAmount(payment.amount),
-          currency: payment.currency,
-          charged_at: endedAt.toISOString(),
-          reversed: formatAmount(returned),
-        };
-      }),
-    balances: () =>
-      ledger.accounts().map(({ account, currency, balance }) => ({
-        wallet,
-        account,
-        currency,
-        balance: balance < 0n ? `-${formatAmount(-balance)}` : formatAmount(balance),
-      })),
-    decide: (id, decision) => {
-      const payment = payments.get(id);
-      if (payment?.kind !== 'payment') return undefined;
-      if (payment.state.status !== 'open') return 'not_open';
-      if (payment.promptedAt === undefined && (decision === 'approve' || decision === 'lose_answer')) {
-        confirm(payment, options.defaultPayer ?? '', true);
-      }
-      if (decision === 'lose_answer') {
-        if (!end(payment)) return 'not_open';
-        payment.callbacks.push({ at: now(), tells: 'success', answer: 'lost' });
-        return 'done';
-      }
-      const code = { approve: undefined, decline: codes.declined, time_out: codes.expired }[decision];
-      return endAndCallBack(payment, code) ? 'done' : 'not_open';
-    },
+      newestFirst(payer).flatMap((payment) => chargeViews(wallet, payment, refundsOf(payment.requestId))),
+    balances: () => balanceViews(wallet, ledger),
+    decide,
     close: () => {
       for (const callOff of timers.values()) callOff();
       timers.clear();
@@ -347,47 +269,12 @@ export function createPayments(options: PaymentsOptions): Payments {
   };
 }
 
-function revive(facts: Static<typeof paymentFacts>, outcome: PayerOutcome): Payment {
-  const createdAt = new Date(facts.createdAt);
-  return {
-    ...facts,
-    createdAt,
-    expiresAt: new Date(facts.expiresAt),
-    amount: parseAmount(facts.amount),
-    outcome,
-    promptedAt: facts.channel === 'page' && facts.kind === 'payment' ? undefined : createdAt,
-    endedAt: undefined,
-    state: { status: 'open' },
-    callbacks: [],
-  };
-}
-
-function promptView({ wallet, shownStatus, pageUrl }: PaymentsOptions, payment: Payment): PromptView {
-  const { state, outcome } = payment;
-  const waitsForPage = payment.promptedAt === undefined;
-  return {
-    id: payment.id,
-    wallet,
-    channel: payment.channel,
-    payer: payment.payer,
-    amount: formatAmount(payment.amount),
-    currency: payment.currency,
-    description: payment.description,
-    status: state.status,
-    shown_status: shownStatus(payment),
-    error: state.status === 'failed' ? { code: state.code, provider_code: null } : null,
-    outcome: waitsForPage
-      ? 'decided by the number typed on the page'
-      : payment.awaitsPerson
-        ? 'decided by a person'
-        : outcome.summary,
-    awaits_person: payment.awaitsPerson,
-    transaction_reference: payment.reference,
-    correlation_id: payment.requestId,
-    merchant_reference: payment.merchantReference,
-    created_at: payment.createdAt.toISOString(),
-    expires_at: payment.expiresAt.toISOString(),
-    ...(pageUrl === undefined ? {} : { page_url: pageUrl(payment) }),
-    callbacks: payment.callbacks.map(({ at, ...callback }) => ({ at: at.toISOString(), ...callback })),
-  };
+/** Moves the money of a payment to the merchant, or that of a refund or payout to the payer. */
+function postMoney(ledger: Ledger, { kind, payer, currency, amount, reference }: Payment): void {
+  const [from, to] =
+    kind === 'payment' ? [payerAccount(payer), merchantAccount] : [merchantAccount, payerAccount(payer)];
+  // Customers and merchants always have enough money, unless a number says otherwise. The issuer supplies it.
+  const missing = amount - ledger.balance(from, currency);
+  if (missing > 0n) ledger.post({ from: issuerAccount, to: from, amount: missing, currency, reference });
+  ledger.post({ from, to, amount, currency, reference });
 }

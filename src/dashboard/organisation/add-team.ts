@@ -34,89 +34,91 @@ interface TeamPageState {
   readonly status?: number;
 }
 
+const path = '/m/:merchantId/team';
+
+/** The team belongs to the merchant and has no environment. */
+const selfOf = (request: FastifyRequest): string =>
+  pathIn({ ...pageMerchantOf(request), environment: undefined }, 'team');
+
 /** The page on which owners manage the users of their merchant. */
 export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone } = dashboard;
-  const { accounts } = clients;
-  const path = '/m/:merchantId/team';
-  /** The team belongs to the merchant and has no environment. */
-  const selfOf = (request: FastifyRequest): string =>
-    pathIn({ ...pageMerchantOf(request), environment: undefined }, 'team');
+  app.get(path, (request, reply) => showTeam(dashboard, request, reply));
+  addInvite(app, dashboard);
+  addRoleChange(app, dashboard);
+  addRemoval(app, dashboard);
+}
 
-  const showTeam = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { form = emptyForm({ role: 'developer' }), notice, status = 200 }: TeamPageState = {},
-  ): Promise<FastifyReply> => {
-    const { language } = request;
-    const words = wordsFor(request, teamWords);
-    const { roles } = shellWords[language];
-    const pageMerchant = pageMerchantOf(request);
-    const { userId } = viewerOf(request);
-    const members = await panel(request, async (options) =>
-      teamView(await accounts.listUsers({ merchantId: pageMerchant.merchantId }, options), words, roles, {
-        language,
-        timeZone,
-        userId,
-      }),
-    );
-    reply.code(status);
-    return sendPage(request, reply, {
-      template: 'organisation/team',
-      title: words.title,
-      area: 'team',
-      words,
-      self: selfOf(request),
-      view: {
-        members,
-        form,
-        notice,
-        path: selfOf(request),
-        mayChange: pageMerchant.role === 'owner',
-        roles: Object.entries(words.roleHints),
-        roleNames: (['owner', 'developer', 'viewer'] as const).map((role) => [role, roles[role]]),
-      },
-    });
-  };
+async function showTeam(
+  { clients, sendPage, timeZone }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { form = emptyForm({ role: 'developer' }), notice, status = 200 }: TeamPageState = {},
+): Promise<FastifyReply> {
+  const { language } = request;
+  const words = wordsFor(request, teamWords);
+  const { roles } = shellWords[language];
+  const { merchantId, role } = pageMerchantOf(request);
+  const { userId } = viewerOf(request);
+  const members = await panel(request, async (options) =>
+    teamView(await clients.accounts.listUsers({ merchantId }, options), words, roles, {
+      language,
+      timeZone,
+      userId,
+    }),
+  );
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'organisation/team',
+    title: words.title,
+    area: 'team',
+    words,
+    self: selfOf(request),
+    view: {
+      members,
+      form,
+      notice,
+      path: selfOf(request),
+      mayChange: role === 'owner',
+      roles: Object.entries(words.roleHints),
+      roleNames: (['owner', 'developer', 'viewer'] as const).map((name) => [name, roles[name]]),
+    },
+  });
+}
 
-  app.get(path, (request, reply) => showTeam(request, reply));
-
+function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/invite`, async (request, reply) => {
     const words = wordsFor(request, teamWords);
     const form = readForm(NewMember, request.body, shellWords[request.language].forms, {
       email: words.invite.wrongEmail,
     });
-    if (!form.ok) return showTeam(request, reply, { form, status: 400 });
+    if (!form.ok) return showTeam(dashboard, request, reply, { form, status: 400 });
     const { merchantId, merchantName } = pageMerchantOf(request);
     const { email, role } = form.value;
     const answer = await ask(request, (options) =>
-      accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
+      dashboard.clients.accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
     );
     if (!answer.ok) {
       if (answer.refusal.problem === 'tooManyRequests')
-        return showTeam(request, reply, {
+        return showTeam(dashboard, request, reply, {
           form,
           ...refusedForNow(request, reply, answer.refusal),
         });
       const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
       const errors = { email: isThere ? words.invite.already : words.invite.wrongEmail };
-      return showTeam(request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });
+      return showTeam(dashboard, request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });
     }
-    return showInvited(
-      dashboard,
-      request,
-      reply,
-      { to: email, merchantName, ...answer.value },
-      selfOf(request),
-    );
+    const invited = { to: email, merchantName, ...answer.value };
+    return showInvited(dashboard, request, reply, invited, selfOf(request));
   });
+}
 
+function addRoleChange(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:userId/role`, async (request, reply) => {
     const form = readForm(NewRole, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showTeam(request, reply, { status: 400 });
+    if (!form.ok) return showTeam(dashboard, request, reply, { status: 400 });
     const { role, seen } = form.value;
     const answer = await ask(request, (options) =>
-      accounts.changeMembership(
+      dashboard.clients.accounts.changeMembership(
         {
           merchantId: pageMerchantOf(request).merchantId,
           userId: userIdOf(request),
@@ -126,13 +128,16 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       ),
     );
-    if (!answer.ok) return showTeam(request, reply, refused(request, answer.refusal));
+    if (!answer.ok) return showTeam(dashboard, request, reply, refused(request, answer.refusal));
     const who = answer.value.user?.name ?? '';
     const roleText = shellWords[request.language].roles[role];
     flash(request, { tone: 'good', text: wordsFor(request, teamWords).change.done(who, roleText) });
     return reply.redirect(selfOf(request), 303);
   });
+}
 
+/** A user and an open invitation are removed in the same way. Only the message differs. */
+function addRemoval(app: FastifyInstance, dashboard: Dashboard): void {
   const remove =
     (done: (email: string, request: FastifyRequest) => string) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -141,9 +146,9 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
       const { merchantId } = pageMerchantOf(request);
       const { email } = form.value;
       const answer = await ask(request, (options) =>
-        accounts.removeMembership({ merchantId, email }, options),
+        dashboard.clients.accounts.removeMembership({ merchantId, email }, options),
       );
-      if (!answer.ok) return showTeam(request, reply, refused(request, answer.refusal));
+      if (!answer.ok) return showTeam(dashboard, request, reply, refused(request, answer.refusal));
       flash(request, { tone: 'good', text: done(email, request) });
       return reply.redirect(selfOf(request), 303);
     };

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { formatAmount, parseAmount } from '../amount.ts';
 import { losesRefundAnswer } from '../payer-outcomes.ts';
 import { merchantAccount } from '../payments.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 import { createInitiatorRequests } from './initiator-requests.ts';
 import type { InitiatorRequests } from './initiator-requests.ts';
 import type { MpesaBody } from './mpesa-body.ts';

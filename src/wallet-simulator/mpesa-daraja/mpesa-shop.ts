@@ -1,7 +1,8 @@
 import { createHash, constants, privateDecrypt } from 'node:crypto';
 import { formatAmount } from '../amount.ts';
 import { createPayments } from '../payments.ts';
-import type { Payment, Payments } from '../payments.ts';
+import type { Payment } from '../payment.ts';
+import type { Payments } from '../payments.ts';
 import type { WalletContext } from '../simulated-wallet.ts';
 import { textOf } from './mpesa-body.ts';
 import type { MpesaCredentials } from './mpesa-credentials.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { formatAmount, parseAmount } from '../amount.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 import type { MpesaBody } from './mpesa-body.ts';
 import { required, requiredUrl, textOf } from './mpesa-body.ts';
 import { badField } from './mpesa-reply.ts';

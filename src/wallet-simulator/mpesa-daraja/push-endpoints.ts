@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseAmount } from '../amount.ts';
 import { paid } from '../payer-outcomes.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 import type { MpesaBody } from './mpesa-body.ts';
 import { required, requiredUrl, textOf } from './mpesa-body.ts';
 import { resultTexts } from './mpesa-outcomes.ts';

@@ -17,8 +17,7 @@ export class MtnError extends Error {
 export const mtnError = (status: number, code: string, message: string): MtnError =>
   new MtnError(status, { code, message });
 
-const gatewayError = (statusCode: number, message: string): MtnError =>
-  new MtnError(statusCode, { statusCode, message });
+const accessDenied = (message: string): MtnError => new MtnError(401, { statusCode: 401, message });
 
 /** A token and the API user and product that it was issued for. */
 export interface IssuedToken {
@@ -54,8 +53,7 @@ export function requireSubscription(
     return key !== undefined && equalSecrets(given, key);
   });
   if (isKnown) return;
-  throw gatewayError(
-    401,
+  throw accessDenied(
     given === ''
       ? 'Access denied due to missing subscription key. Make sure to include subscription key when making requests to an API.'
       : 'Access denied due to invalid subscription key. Make sure to provide a valid key for an active subscription.',
@@ -89,7 +87,7 @@ export function requireToken(
   requireSubscription(request, credentials, [product]);
   const token = tokens.get(/^Bearer (\S+)$/i.exec(header(request, 'authorization'))?.[1] ?? '');
   if (token?.product !== product || token.expiresMs <= now.getTime()) {
-    throw gatewayError(401, 'Unauthorized. Access token is missing, invalid or expired.');
+    throw accessDenied('Unauthorized. Access token is missing, invalid or expired.');
   }
   const environment = header(request, 'x-target-environment');
   if (environment !== credentials.targetEnvironment) {

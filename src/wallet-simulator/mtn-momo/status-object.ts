@@ -1,5 +1,5 @@
 import { formatAmount } from '../amount.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 
 /** The status that queries return. */
 export function shownStatus({ state, outcome }: Payment): string {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { escapeHtml } from '../html.ts';
-import type { Payment, Payments } from '../payments.ts';
+import type { Payment } from '../payment.ts';
+import type { Payments } from '../payments.ts';
 import type { WalletContext } from '../simulated-wallet.ts';
 import type { TelebirrCredentials } from './credentials.ts';
 import { birr, noticeStatus } from './orders.ts';

@@ -1,6 +1,6 @@
 import { parseAmount } from '../amount.ts';
 import { standardDelaysMs } from '../delays.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 import { FabricError } from './fabric-error.ts';
 import type { Fields } from './signing.ts';
 import type { Telebirr } from './telebirr-state.ts';

@@ -13,7 +13,13 @@ import type { Telebirr } from './telebirr-state.ts';
 const gateway = '/apiaccess/payment/gateway/payment/v1';
 
 export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
-  const { context, credentials, payments, tokens, takeFault } = telebirr;
+  answerErrors(app);
+  addToken(app, telebirr);
+  addOrders(app, telebirr);
+  addRefund(app, telebirr);
+}
+
+function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: unknown, request, reply): FastifyReply => {
     const known = error instanceof FabricError ? error : badRequest(error);
     if (known.status >= 500 && !(error instanceof FabricError)) {
@@ -26,6 +32,9 @@ export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
   app.setNotFoundHandler(() => {
     throw new FabricError(404, '404', 'can not find api');
   });
+}
+
+function addToken(app: FastifyInstance, { context, credentials, tokens }: Telebirr): void {
   app.post<{ Body: { appSecret?: string } | undefined }>(`${gateway}/token`, (request) => {
     requireApp(request, credentials);
     if (!equalSecrets(request.body?.appSecret ?? '', credentials.appSecret)) {
@@ -38,29 +47,45 @@ export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
     const compact = (at: Date): string => localTime(at).replace(/[^0-9]/g, '');
     return { token, effectiveDate: compact(now), expirationDate: compact(expires) };
   });
+}
 
-  const call = (
-    path: string,
-    method: string | undefined,
-    schema: TSchema,
-    answer: (content: Fields, request: FastifyRequest, reply: FastifyReply) => object | Promise<object>,
-  ): void => {
-    app.post(`${gateway}${path}`, async (request, reply) => {
-      if (takeFault('rate_limit')) {
-        throw new FabricError(403, '49401021002', 'The request is rejected by quotaControl');
-      }
-      if (takeFault('unavailable')) throw unavailable;
-      const content = readCall(telebirr, request, method, schema);
-      const result = await answer(content, request, reply);
-      return reply.sent ? reply : signedAnswer(telebirr, result);
-    });
-  };
+interface Call {
+  readonly path: string;
+  /** Undefined if the documentation gives none, so that any is accepted. */
+  readonly method: string | undefined;
+  readonly schema: TSchema;
+  readonly answer: (
+    content: Fields,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => object | Promise<object>;
+}
 
-  call('/merchant/preOrder', 'payment.preorder', preOrderContent, (content, request, reply) => {
-    if (takeFault('preorder_not_received')) return hang(telebirr, request, reply);
-    const payment = preOrder(telebirr, content);
-    if (takeFault('preorder_lost')) return hang(telebirr, request, reply);
-    return { merch_order_id: payment.requestId, prepay_id: payment.details['prepay_id'] };
+/** A signed call with a token. */
+function addCall(app: FastifyInstance, telebirr: Telebirr, { path, method, schema, answer }: Call): void {
+  app.post(`${gateway}${path}`, async (request, reply) => {
+    if (telebirr.takeFault('rate_limit')) {
+      throw new FabricError(403, '49401021002', 'The request is rejected by quotaControl');
+    }
+    if (telebirr.takeFault('unavailable')) throw unavailable;
+    const content = readCall(telebirr, request, method, schema);
+    const result = await answer(content, request, reply);
+    return reply.sent ? reply : signedAnswer(telebirr, result);
+  });
+}
+
+function addOrders(app: FastifyInstance, telebirr: Telebirr): void {
+  const { credentials, payments, takeFault } = telebirr;
+  addCall(app, telebirr, {
+    path: '/merchant/preOrder',
+    method: 'payment.preorder',
+    schema: preOrderContent,
+    answer: (content, request, reply) => {
+      if (takeFault('preorder_not_received')) return hang(telebirr, request, reply);
+      const payment = preOrder(telebirr, content);
+      if (takeFault('preorder_lost')) return hang(telebirr, request, reply);
+      return { merch_order_id: payment.requestId, prepay_id: payment.details['prepay_id'] };
+    },
   });
   const createInAppOrder = (content: Fields): object => {
     const payment = preOrder(telebirr, content);
@@ -74,19 +99,31 @@ export function addGateway(app: FastifyInstance, telebirr: Telebirr): void {
   };
   // The portal's table and its sample have different paths, and no source gives the method of in-app orders.
   for (const path of ['/inapp/createOrder', '/merchant/inapp/createOrder']) {
-    call(path, undefined, preOrderContent, createInAppOrder);
+    addCall(app, telebirr, { path, method: undefined, schema: preOrderContent, answer: createInAppOrder });
   }
-  call('/merchant/queryOrder', 'payment.queryorder', orderContentSchema, (content) =>
-    orderContent(findOrder(telebirr, content), payments),
-  );
-  call('/merchant/refund', 'payment.refund', refundContent, (content) => {
-    if (takeFault('refund_not_enabled')) {
-      throw new FabricError(299, '60320025', 'Failed to call the payment platform');
-    }
-    const isLost = takeFault('refund_lost');
-    const answer = refund(telebirr, content);
-    if (isLost) throw unavailable;
-    return answer;
+  addCall(app, telebirr, {
+    path: '/merchant/queryOrder',
+    method: 'payment.queryorder',
+    schema: orderContentSchema,
+    answer: (content) => orderContent(findOrder(telebirr, content), payments),
+  });
+}
+
+function addRefund(app: FastifyInstance, telebirr: Telebirr): void {
+  const { takeFault } = telebirr;
+  addCall(app, telebirr, {
+    path: '/merchant/refund',
+    method: 'payment.refund',
+    schema: refundContent,
+    answer: (content) => {
+      if (takeFault('refund_not_enabled')) {
+        throw new FabricError(299, '60320025', 'Failed to call the payment platform');
+      }
+      const isLost = takeFault('refund_lost');
+      const answer = refund(telebirr, content);
+      if (isLost) throw unavailable;
+      return answer;
+    },
   });
 }
 

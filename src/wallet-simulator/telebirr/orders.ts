@@ -1,5 +1,6 @@
 import { formatAmount } from '../amount.ts';
-import type { Payment, Payments } from '../payments.ts';
+import type { Payment } from '../payment.ts';
+import type { Payments } from '../payments.ts';
 
 /** The state of an order, in the words of `queryOrder`. The state of its newest refund replaces PAY_SUCCESS. */
 export function orderStatus(payment: Payment, refunds: readonly Payment[] = []): string {

@@ -1,6 +1,6 @@
 import { parseAmount } from '../amount.ts';
 import { losesRefundAnswer } from '../payer-outcomes.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment } from '../payment.ts';
 import { findOrder, newReceipt, textOf } from './create-order.ts';
 import { FabricError, unavailable } from './fabric-error.ts';
 import { birr, refundStatus } from './orders.ts';

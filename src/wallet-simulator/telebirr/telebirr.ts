@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { createPayments } from '../payments.ts';
-import type { Payment, Payments } from '../payments.ts';
+import type { Payments } from '../payments.ts';
 import { sendCallback } from '../send-callback.ts';
 import type { SimulatedProtocol, SimulatedWallet, WalletContext } from '../simulated-wallet.ts';
 import { addCheckoutPage } from './checkout-page.ts';
 import { credentialsSchema, readCredentials } from './credentials.ts';
 import type { TelebirrCredentials } from './credentials.ts';
 import { addGateway } from './gateway.ts';
-import { birr, noticeStatus, orderStatus } from './orders.ts';
+import { notification } from './notification.ts';
+import { orderStatus } from './orders.ts';
 import { outcomeOfNumber } from './outcomes.ts';
-import { signFields, signType } from './signing.ts';
 import { faults } from './telebirr-state.ts';
 import type { Fault, Telebirr } from './telebirr-state.ts';
 
@@ -24,12 +24,7 @@ async function mount(
   context: WalletContext,
   credentials: TelebirrCredentials,
 ): Promise<SimulatedWallet> {
-  const armed: Fault[] = [];
-  const takeFault = (fault: Fault): boolean => {
-    const index = armed.indexOf(fault);
-    if (index >= 0) armed.splice(index, 1);
-    return index >= 0;
-  };
+  const { takeFault, arm } = armFaults();
   const payments: Payments = createPayments({
     ...context,
     wallet: context.id,
@@ -42,43 +37,9 @@ async function mount(
       sendCallback(context, {
         url: payment.callbackUrl ?? '',
         method: 'POST',
-        ...notification(payment, tells),
+        ...notification({ context, credentials, takeFault }, payment, tells),
       }),
   });
-
-  function notification(payment: Payment, tells: 'truth' | 'failure' | 'forged') {
-    const status = { truth: noticeStatus(payment), failure: 'Failure', forged: 'Completed' }[tells];
-    const at = payment.endedAt ?? context.now();
-    const { callback_info: info } = payment.details;
-    const fields = {
-      notify_url: payment.callbackUrl,
-      appid: credentials.merchantAppId,
-      notify_time: String(context.now().getTime()),
-      merch_code: credentials.merchantCode,
-      merch_order_id: payment.requestId,
-      payment_order_id: String(payment.details['payment_order_id']),
-      total_amount: birr(payment.amount),
-      ...(status === 'Completed' ? { trans_id: payment.reference } : {}),
-      trans_currency: payment.currency,
-      trade_status: status,
-      trans_end_time: String(at.getTime()),
-      ...(typeof info === 'string' ? { callback_info: info } : {}),
-    };
-    const signature = signFields(fields, credentials.telebirrPrivateKey);
-    const signed = {
-      ...fields,
-      sign: tells === 'forged' ? Buffer.alloc(256, 7).toString('base64') : signature,
-      sign_type: signType,
-    };
-    const form = 'application/x-www-form-urlencoded';
-    if (takeFault('notification_as_form')) {
-      return { contentType: form, body: new URLSearchParams(signed as Record<string, string>).toString() };
-    }
-    if (takeFault('notification_as_field_name')) {
-      return { contentType: form, body: `${encodeURIComponent(JSON.stringify(signed))}=` };
-    }
-    return { contentType: 'application/json', body: JSON.stringify(signed) };
-  }
 
   const telebirr: Telebirr = { context, credentials, payments, tokens: new Map(), takeFault };
   addGateway(scope, telebirr);
@@ -92,6 +53,19 @@ async function mount(
     decide,
     close,
     expireTokens: () => telebirr.tokens.clear(),
+    arm,
+  };
+}
+
+/** Faults that operators of the simulator arm. Each happens once. */
+function armFaults(): Pick<Telebirr, 'takeFault'> & Required<Pick<SimulatedWallet, 'arm'>> {
+  const armed: Fault[] = [];
+  return {
+    takeFault: (fault) => {
+      const index = armed.indexOf(fault);
+      if (index >= 0) armed.splice(index, 1);
+      return index >= 0;
+    },
     arm: (fault) => {
       const known = faults.find((each) => each === fault);
       if (known !== undefined) armed.push(known);
