@@ -6,7 +6,7 @@ import type { Finding, Result } from './doctor-finding.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { readHttpUrls } from './options.ts';
 import type { Output } from './output.ts';
-import { markLines, table } from './table.ts';
+import { adviceLines, table } from './table.ts';
 import type { Listener, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
@@ -104,7 +104,7 @@ function describe(findings: readonly Finding[]): Output {
       .map(({ result, check, detail, advice }) => [
         `  ${marks[result]}`,
         check,
-        advice === '' ? detail : `${detail}\n${markLines(advice, '> ')}`,
+        advice === '' ? detail : `${detail}\n${adviceLines(advice)}`,
       ]);
     return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', wraps: true }], rows)}`;
   });

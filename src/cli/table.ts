@@ -115,8 +115,8 @@ function listOf(heads: readonly string[], row: readonly string[]): string {
     .join('\n');
 }
 
-/** A text with a mark before each line. */
-export const markLines = (text: string, mark: string): string => text.replace(/^/gm, mark);
+/** An advice, with `> ` before each line. */
+export const adviceLines = (text: string): string => text.replace(/^/gm, '> ');
 
 /** Named values as lines, each after its name. Empty values are left out. */
 export const fields = (values: readonly (readonly [name: string, value: string])[]): string =>

@@ -3,7 +3,7 @@ import type { CertificationPart, CheckResult } from '../../contract/certificatio
 import { merchantApiVersion } from '../../merchant-api/version.ts';
 import { exitCodes } from '../cli-error.ts';
 import type { Output } from '../output.ts';
-import { markLines, table } from '../table.ts';
+import { adviceLines, table } from '../table.ts';
 import { interrupted } from './check.ts';
 import type { CheckReport } from './check.ts';
 import type { Recording } from './recording.ts';
@@ -65,7 +65,7 @@ function showPart(part: CertificationPart, checks: readonly CheckReport[], width
   const rows = tested.map(({ name, result, seen, fix }) => [
     `  ${marks[result]}`,
     name,
-    fix === '' ? seen : `${seen}\n${markLines(fix, '> ')}`,
+    fix === '' ? seen : `${seen}\n${adviceLines(fix)}`,
   ]);
   const untested = checks.filter(({ result }) => result === 'not_tested');
   const reasons = [...new Set(untested.map(({ seen }) => seen))].map((reason) => {

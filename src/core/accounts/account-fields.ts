@@ -87,6 +87,6 @@ export function parseSessionHash(hash: Uint8Array, field: string): Result<Buffer
     : err({ field, issue: 'must be a SHA-256, 32 bytes' });
 }
 
-/** As `parseSessionHash`; empty when the session is absent. */
-export const parseOptionalSessionHash = (hash: Uint8Array, field: string): Result<Buffer, Issue> =>
-  hash.length === 0 ? ok(Buffer.alloc(0)) : parseSessionHash(hash, field);
+/** The session to keep, as `parseSessionHash`; empty for none. */
+export const parseKeptSessionHash = (hash: Uint8Array): Result<Buffer, Issue> =>
+  hash.length === 0 ? ok(Buffer.alloc(0)) : parseSessionHash(hash, 'keep_session_hash');

@@ -13,7 +13,7 @@ import { acceptInvitation, nameLength } from './accept-invitation.ts';
 import {
   parseHelpKind,
   parseLanguage,
-  parseOptionalSessionHash,
+  parseKeptSessionHash,
   parseMembership,
   parseRole,
   parseValidity,
@@ -168,7 +168,7 @@ export function accountService(parts: AccountParts): RpcService {
         const { userId, keepHash } = valuesOrThrow(
           combine({
             userId: parseId('usr', request.userId, 'user_id'),
-            keepHash: parseOptionalSessionHash(request.keepSessionHash, 'keep_session_hash'),
+            keepHash: parseKeptSessionHash(request.keepSessionHash),
           }),
         );
         noteUser(context, userId);

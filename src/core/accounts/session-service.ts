@@ -11,7 +11,7 @@ import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { parseOptionalSessionHash, parseSessionHash } from './account-fields.ts';
+import { parseKeptSessionHash, parseSessionHash } from './account-fields.ts';
 import type { Session, SessionStore } from './session-store.ts';
 import { userMessage } from './user-message.ts';
 
@@ -58,7 +58,7 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
         const { user, keep } = valuesOrThrow(
           combine({
             user: parseId('usr', userId, 'user_id'),
-            keep: parseOptionalSessionHash(keepSessionHash, 'keep_session_hash'),
+            keep: parseKeptSessionHash(keepSessionHash),
           }),
         );
         await store.endAllBut(user, keep, actorOf(context));

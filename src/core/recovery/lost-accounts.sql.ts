@@ -3,6 +3,13 @@ import type { StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AccountChange } from '../events/account-changes.ts';
 
+/** That the account `asked` never was in this database. The payees of accounts that were removed remain. */
+const neverHere = `not exists (
+  select from core.payee_accounts p where p.merchant_id = asked.merchant_id and p.wallet_account_id = asked.id
+) and not exists (
+  select from core.wallet_accounts a where a.merchant_id = asked.merchant_id and a.id = asked.id
+)`;
+
 /** Keeps the accounts of the stream that the database has never had. A repeat changes nothing. */
 export async function keepLostAccounts(
   em: EntityManager,
@@ -16,7 +23,7 @@ export async function keepLostAccounts(
 insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
 select ?, asked.merchant_id, asked.id, ?::core.environment, ?, ?, ?
 from (select ?::uuid as merchant_id, ?::uuid as id) asked
-where ${neverHere('asked')}
+where ${neverHere}
 on conflict (recovery_id, merchant_id, wallet_account_id) do update
   set payee = coalesce(excluded.payee, recovery_accounts.payee),
     promoted_at = greatest(excluded.promoted_at, recovery_accounts.promoted_at)`,
@@ -36,17 +43,10 @@ from (
   select merchant_id, wallet_account_id as id, environment, payment_option
   from core.payment_attempts where wallet_account_id is not null
 ) asked
-where ${neverHere('asked')}
+where ${neverHere}
 on conflict do nothing`,
     [recoveryId],
   );
-
-/** The payees of accounts that were removed remain. */
-const neverHere = (asked: string): string => `not exists (
-  select from core.payee_accounts p where p.merchant_id = ${asked}.merchant_id and p.wallet_account_id = ${asked}.id
-) and not exists (
-  select from core.wallet_accounts a where a.merchant_id = ${asked}.merchant_id and a.id = ${asked}.id
-)`;
 
 /** An account that was in use in the lost time, and whose credentials were not entered again. */
 export interface MissingAccount {

@@ -26,11 +26,11 @@ export const signedIn = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({
 /** Operators. For all others the path is not found. */
 export const operator = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({ who: 'operator', stepUp });
 /** Members of the merchant with at least this role, and operators. For pages that change nothing. */
-export const look = (role: Role, { stepUp = false }: RuleOptions = {}): AccessRule => ({
+export const look = (role: Role): AccessRule => ({
   who: 'member',
   role,
   operators: true,
-  stepUp,
+  stepUp: false,
 });
 /** Members of the merchant with at least this role. */
 export const change = (role: Role, { stepUp = false }: RuleOptions = {}): AccessRule => ({
