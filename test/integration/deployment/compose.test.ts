@@ -124,6 +124,11 @@ describe('docker-compose.yml', () => {
       expect(serviceOf(name).environment['GATEHOUSE_TRUSTED_PROXIES']).toBe(networks.edge.ipv4_address);
   });
 
+  test('Caddy listens on IPv4 only, because Docker would give all callers with IPv6 one address', () => {
+    const { written } = serviceOf('caddy');
+    expect(written).toMatchObject({ ports: ['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp'] });
+  });
+
   test('every process that counts callers by address has the setting for its proxies', () => {
     const setting = 'GATEHOUSE_TRUSTED_PROXIES';
     for (const [name, read] of Object.entries(readers)) {
