@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import { showRecovery } from '../../../src/cli/recovery-commands.ts';
@@ -20,8 +21,19 @@ const added = 'merchants may have added accounts that the backup lacks';
 const answer = 'gatehouse restore accept --accounts';
 
 const backupTime = timestampFromDate(new Date('2026-03-10T10:00:00Z'));
+const isAsked = { accountsLostFromTime: backupTime };
 const createAgain = `gatehouse merchant create --merchant`;
 const answerMerchants = 'gatehouse restore accept --merchants';
+
+/** The text of a recovery with these values. */
+function statusOf(recovery: MessageInitShape<typeof RecoverySchema>): string {
+  const { text } = showRecovery(create(RecoverySchema, recovery));
+  return (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
+}
+const sandboxWallet = (state: keyof typeof RecoveredWalletState, own: object) => ({
+  ...{ environment: Environment.SANDBOX, wallet: 'walleta', state: RecoveredWalletState[state] },
+  ...own,
+});
 
 const { COMPLETE, LOST, PARTIAL, WAITING } = RecoveryStream;
 const { NO_STATEMENT, OWN_ACCOUNTS, UNSPECIFIED } = RecoveredWalletProblem;
@@ -36,7 +48,7 @@ test.each([
     [
       'your statement cannot be read',
       'no route',
-      'account accountid 3002 cannot be read',
+      `account ${failing.payee} cannot be read`,
       'a time-out',
       accept,
     ],
@@ -47,15 +59,9 @@ test.each([
 ])(
   'the status of a wallet that %s shows what its recovery waits for',
   (_, stream, problem, unreadStatements, shown, hidden) => {
-    const wallet = {
-      environment: Environment.SANDBOX,
-      wallet: 'walleta',
-      state: RecoveredWalletState.WAITING,
-    };
-    const wallets = [{ ...wallet, problem, unreadStatements }];
-    const isAsked = stream === PARTIAL ? { accountsLostFromTime: backupTime } : {};
-    const { text } = showRecovery(create(RecoverySchema, { stream, wallets, ...isAsked }));
-    const status = typeof text === 'string' ? text : text(10_000);
+    const wallets = [sandboxWallet('WAITING', { problem, unreadStatements })];
+    const asked = stream === PARTIAL ? isAsked : {};
+    const status = statusOf({ stream, wallets, ...asked });
 
     for (const part of shown) expect(status).toContain(part);
     for (const part of hidden) expect(status).not.toContain(part);
@@ -73,15 +79,8 @@ test.each([
   ["the operator's payee", { ...lost, payee: '' }, ", the operator's account;"],
   ['an unknown payee', lost, `${lost.merchantId};`],
 ])('a missing account with %s is named with the command that adds it again', (_, account, name) => {
-  const wallet = {
-    environment: Environment.SANDBOX,
-    wallet: 'walleta',
-    state: RecoveredWalletState.WAITING,
-    problem: OWN_ACCOUNTS,
-    missingAccounts: [account],
-  };
-  const { text } = showRecovery(create(RecoverySchema, { stream: COMPLETE, wallets: [wallet] }));
-  const status = typeof text === 'string' ? text : text(10_000);
+  const wallet = sandboxWallet('WAITING', { problem: OWN_ACCOUNTS, missingAccounts: [account] });
+  const status = statusOf({ stream: COMPLETE, wallets: [wallet] });
 
   for (const part of [lost.walletAccountId, name, addAgain, accept]) expect(status).toContain(part);
   for (const part of [added, 'Gatehouse reads its statements']) expect(status).not.toContain(part);
@@ -91,52 +90,37 @@ test.each([
   ['asks an operator', '', ['not known', answer]],
   ['names the operator who has answered', 'operator', ['added again: operator']],
 ])('a recovery without all events %s about accounts of the lost time', (_, accountsAcceptedBy, parts) => {
-  const isAsked = accountsAcceptedBy === '' ? { accountsLostFromTime: backupTime } : {};
-  const { text } = showRecovery(
-    create(RecoverySchema, { stream: RecoveryStream.LOST, accountsAcceptedBy, ...isAsked }),
-  );
-  const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
+  const asked = accountsAcceptedBy === '' ? isAsked : {};
+  const status = statusOf({ stream: LOST, accountsAcceptedBy, ...asked });
 
   for (const part of parts) expect(status).toContain(part);
   expect(status.includes(answer)).toBe(accountsAcceptedBy === '');
 });
 
 test('a recovery with all events asks for no accounts', () => {
-  const { text } = showRecovery(create(RecoverySchema, { stream: COMPLETE }));
-  expect(typeof text === 'string' ? text : text(10_000)).not.toContain('not known');
+  expect(statusOf({ stream: COMPLETE })).not.toContain('not known');
 });
 
 const shop = { merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn', orderCount: 3 };
-const isAsked = { merchantsLostFromTime: backupTime };
+const areLost = { merchantsLostFromTime: backupTime };
 
 test.each([
   [
     'a merchant that the events name',
-    { stream: COMPLETE, missingMerchants: [shop], ...isAsked },
+    { stream: COMPLETE, missingMerchants: [shop], ...areLost },
     ['3 rebuilt orders', `${createAgain} ${shop.merchantId}`, answerMerchants],
     ['not known'],
   ],
   [
     'merchants that nothing names',
-    { stream: LOST, ...isAsked },
+    { stream: LOST, ...areLost },
     ['not known', `${createAgain} <merchant_id>`, answerMerchants],
     [],
   ],
-  [
-    'merchants before the events are read',
-    { stream: WAITING, ...isAsked },
-    ['not known yet'],
-    [answerMerchants],
-  ],
-  [
-    'an answer',
-    { stream: LOST, merchantsAcceptedBy: 'operator' },
-    ['answered for them: operator'],
-    ['not known'],
-  ],
+  ['merchants at first', { stream: WAITING, ...areLost }, ['not known yet'], [answerMerchants]],
+  ['an answer', { stream: LOST, merchantsAcceptedBy: 'operator' }, ['for them: operator'], ['not known']],
 ])('a recovery shows %s of the lost time', (_, recovery, shown, hidden) => {
-  const { text } = showRecovery(create(RecoverySchema, recovery));
-  const status = (typeof text === 'string' ? text : text(10_000)).replace(/\s+/g, ' ');
+  const status = statusOf(recovery);
 
   for (const part of shown) expect(status).toContain(part);
   for (const part of hidden) expect(status).not.toContain(part);
@@ -146,23 +130,14 @@ test.each([
   [
     'is read',
     { unreadStatements: [reading] },
-    "reads the statement of the merchants' account accountid 3001",
+    `reads the statement of the merchants' account ${reading.payee}`,
   ],
   ['cannot be read', { unreadStatements: [failing] }, 'account accountid 3002 cannot be read'],
   ['lost its account', { unreadStatements: [removed] }, 'account accountid 3003 cannot be read'],
   ['is of a missing account', { missingAccounts: [lost] }, addAgain],
 ])('a wallet that is open shows what merchants wait for: a statement that %s', (_, waiting, shown) => {
-  const wallet = {
-    environment: Environment.SANDBOX,
-    wallet: 'walleta',
-    state: RecoveredWalletState.READ,
-    ...waiting,
-  };
   const heldMerchants = [{ environment: Environment.SANDBOX, merchantId: lost.merchantId }];
-  const { text } = showRecovery(
-    create(RecoverySchema, { stream: COMPLETE, wallets: [wallet], heldMerchants }),
-  );
-  const status = typeof text === 'string' ? text : text(10_000);
+  const status = statusOf({ stream: COMPLETE, wallets: [sandboxWallet('READ', waiting)], heldMerchants });
 
   for (const part of [shown, accept, `${lost.merchantId} takes no payments in SANDBOX`])
     expect(status).toContain(part);

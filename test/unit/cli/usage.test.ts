@@ -104,6 +104,7 @@ describe('help', () => {
 });
 
 describe('invalid input ends with exit code 2 and the valid form', () => {
+  const eitherOr = 'the command needs either one delivery without options, or --since';
   test.each([
     ['merchnt list', "unknown command 'merchnt'"],
     ['merchant list --limt 3', '(Did you mean --limit?)'],
@@ -135,15 +136,9 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     ['webhook deliveries mer_1 --state pending,lost', 'Use one of: pending, delivered, abandoned.'],
     ['webhook deliveries mer_1 --since yesterday', 'or as an age: 24h.'],
     ['webhook deliveries mer_1 --endpoint shop.example', 'Write it as https://shop.example'],
-    ['webhook redeliver mer_1', 'the command needs either one delivery without options, or --since'],
-    [
-      'webhook redeliver mer_1 whd_1 --since 24h',
-      'the command needs either one delivery without options, or --since',
-    ],
-    [
-      'webhook redeliver mer_1 whd_1 --state delivered',
-      'the command needs either one delivery without options, or --since',
-    ],
+    ['webhook redeliver mer_1', eitherOr],
+    ['webhook redeliver mer_1 whd_1 --since 24h', eitherOr],
+    ['webhook redeliver mer_1 whd_1 --state delivered', eitherOr],
     ['webhook test mer_1', "required option '--url <url>' not specified"],
     ['webhook pause mer_1 shop.example:443', 'A complete webhook_url is also accepted.'],
     ['webhook secret rotate mer_1 --promote-after never', 'Write it as 90s, 30m, 24h, 7d or 1h30m.'],

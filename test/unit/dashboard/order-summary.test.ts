@@ -40,6 +40,14 @@ const attemptOf = (status: PaymentAttemptStatus, declineReason = '') =>
 const { SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAttemptStatus;
 const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
 
+const orderOf = (status: OrderStatus, paymentOption = '') =>
+  create(OrderSchema, {
+    ...{ status, amount: '150', deducted: '150.00', currency: 'ETB', paymentOption },
+    ...{ updateTime: at(5), expireTime: at(30) },
+  });
+const summaryOf = (facts: Omit<Parameters<typeof orderSummary>[0], 'now'>): string =>
+  orderSummary({ ...facts, now }, writing).replaceAll('\u00A0', ' ');
+
 test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   [
     PENDING,
@@ -82,45 +90,20 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   'an order of status %i with an attempt of status %p (%s) is described as: %s',
   (status, attempted, reason, sentence) => {
     const latestAttempt = attempted === undefined ? undefined : attemptOf(attempted, reason);
-    const order = create(OrderSchema, {
-      status,
-      amount: '150',
-      deducted: '150.00',
-      currency: 'ETB',
-      paymentOption: latestAttempt?.paymentOption ?? '',
-      updateTime: at(5),
-      expireTime: at(30),
-    });
+    const order = orderOf(status, latestAttempt?.paymentOption);
     const event = create(OrderEventSchema, {
       type: OrderEventType.FAILED,
       ...(latestAttempt === undefined ? {} : { paymentAttempt: latestAttempt }),
     });
     const events = status === FAILED ? [event] : [];
 
-    expect(orderSummary({ order, events, latestAttempt, now }, writing).replaceAll('\u00A0', ' ')).toBe(
-      sentence,
-    );
+    expect(summaryOf({ order, events, latestAttempt })).toBe(sentence);
   },
 );
 
 test('an order without events and attempts is summarised by its own status', () => {
-  const of = (status: OrderStatus): string =>
-    orderSummary(
-      {
-        order: create(OrderSchema, {
-          status,
-          amount: '150',
-          deducted: '150.00',
-          currency: 'ETB',
-          updateTime: at(5),
-          expireTime: at(30),
-        }),
-        events: [],
-        latestAttempt: undefined,
-        now,
-      },
-      writing,
-    ).replaceAll('\u00A0', ' ');
+  const of = (status: OrderStatus) =>
+    summaryOf({ order: orderOf(status), events: [], latestAttempt: undefined });
 
   expect([COMPLETED, FAILED].map(of)).toEqual([
     'ETB 150.00 was paid on 22 Nov 2026, 09:05.',

@@ -7,7 +7,7 @@ import type {
   PaymentType,
   StrayMoney,
 } from '../../../src/core/domain/order.ts';
-import { buildAttempt, buildOrder, buildStrayMoney, expiresAt } from './build-order.ts';
+import { buildAttempt, buildOrder, buildStrayMoney, buildWork, expiresAt } from './build-order.ts';
 
 const now = new Date('2026-03-01T12:05:00.000Z');
 const before = new Date(now.getTime() - 1);
@@ -32,17 +32,8 @@ function lease(state: State) {
     latestAttempt: attempt,
     strayMoney: state.strayMoney ?? [],
   });
-  const work = {
-    attempt,
-    dueAt: now,
-    leaseId: null,
-    leasedUntil: null,
-    leases: 0,
-    maybeSent: false,
-    promptUntil: new Date('2026-03-01T12:07:00.000Z'),
-    providerTransactionId: null,
-    ...state.work,
-  };
+  const promptUntil = new Date('2026-03-01T12:07:00.000Z');
+  const work = buildWork({ attempt, dueAt: now, promptUntil, ...state.work });
   return decideLease(order, work, leaseMs, state.now ?? now);
 }
 
@@ -60,61 +51,39 @@ describe('a lease', () => {
   const held = [buildStrayMoney()];
   const lapsed = { leaseId: 'earlier', leasedUntil: before };
   const promptOver = { promptUntil: now };
-  test.each<[string, State, string]>([
-    ['of a new attempt sends it', { attempt: 'REQUESTED' }, 'PENDING SENT send'],
-    ['at its due time', { attempt: 'SENT', work: { dueAt: now } }, 'PENDING SENT send'],
-    ['before its due time', { attempt: 'SENT', work: { dueAt: after } }, 'not_due'],
-    ['of a settled attempt', { attempt: 'SUCCEEDED', order: 'COMPLETED', work: { dueAt: null } }, 'not_due'],
-    ['while another is valid', { attempt: 'SENT', work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
-    ['after another has expired', { attempt: 'SENT', work: lapsed }, 'PENDING SENT ask first'],
-    [
-      'after the wallet was reached',
-      { attempt: 'SENT', work: { maybeSent: true } },
-      'PENDING SENT ask first',
-    ],
-    [
-      'of a new attempt after its prompt',
-      { attempt: 'REQUESTED', work: promptOver },
-      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
-    ],
+  const maybeSent = { maybeSent: true };
+  const timedOut = 'PENDING TIMED_OUT PAYMENT_DECLINED no lease';
+  test.each<[string, PaymentAttemptStatus, Omit<State, 'attempt'>, string]>([
+    ['of a new attempt sends it', 'REQUESTED', {}, 'PENDING SENT send'],
+    ['at its due time', 'SENT', { work: { dueAt: now } }, 'PENDING SENT send'],
+    ['before its due time', 'SENT', { work: { dueAt: after } }, 'not_due'],
+    ['of a settled attempt', 'SUCCEEDED', { order: 'COMPLETED', work: { dueAt: null } }, 'not_due'],
+    ['while another is valid', 'SENT', { work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
+    ['after another has expired', 'SENT', { work: lapsed }, 'PENDING SENT ask first'],
+    ['after the wallet was reached', 'SENT', { work: maybeSent }, 'PENDING SENT ask first'],
+    ['of a new attempt after its prompt', 'REQUESTED', { work: promptOver }, timedOut],
     [
       'of a new direct attempt after its prompt',
-      { attempt: 'REQUESTED', paymentType: 'DIRECT', work: promptOver },
-      'FAILED TIMED_OUT FAILED no lease',
+      ...([
+        'REQUESTED',
+        { paymentType: 'DIRECT', work: promptOver },
+        'FAILED TIMED_OUT FAILED no lease',
+      ] as const),
     ],
-    [
-      'of a new attempt after its session',
-      { attempt: 'REQUESTED', now: expiresAt },
-      'PENDING REQUESTED no lease',
-    ],
-    [
-      'of an unsent attempt after its session',
-      { attempt: 'SENT', now: expiresAt },
-      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
-    ],
+    ['of a new attempt after its session', 'REQUESTED', { now: expiresAt }, 'PENDING REQUESTED no lease'],
+    ['of an unsent attempt after its session', 'SENT', { now: expiresAt }, timedOut],
     [
       'of a sent attempt after its session',
-      { attempt: 'SENT', now: expiresAt, work: { maybeSent: true } },
+      'SENT',
+      { now: expiresAt, work: maybeSent },
       'PENDING SENT ask first',
     ],
-    [
-      'of a new attempt while money is held',
-      { attempt: 'REQUESTED', strayMoney: held },
-      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
-    ],
-    [
-      'of an unsent attempt while money is held',
-      { attempt: 'SENT', strayMoney: held },
-      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
-    ],
-    [
-      'of an ended attempt, for news of it',
-      { attempt: 'DECLINED', work: { maybeSent: true } },
-      'PENDING DECLINED ask first',
-    ],
-    ['of an attempt that ended unsent', { attempt: 'TIMED_OUT' }, 'PENDING TIMED_OUT no lease'],
-  ])('%s', (_, state, expected) => {
-    expect(summaryOf(state)).toBe(expected);
+    ['of a new attempt while money is held', 'REQUESTED', { strayMoney: held }, timedOut],
+    ['of an unsent attempt while money is held', 'SENT', { strayMoney: held }, timedOut],
+    ['of an ended attempt, for news of it', 'DECLINED', { work: maybeSent }, 'PENDING DECLINED ask first'],
+    ['of an attempt that ended unsent', 'TIMED_OUT', {}, 'PENDING TIMED_OUT no lease'],
+  ])('%s', (_, attempt, state, expected) => {
+    expect(summaryOf({ attempt, ...state })).toBe(expected);
   });
 
   test('lasts as long as requested, and allows a repeated request until the prompt ends or money is found', () => {

@@ -1,7 +1,10 @@
+import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import { Money } from '../../../src/core/domain/money.ts';
 import type { OrderFacts, OrderInFull, PaymentAttempt, StrayMoney } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
+import type { RefundFacts } from '../../../src/core/domain/refund-record.ts';
+import type { Wallet } from '../../../src/core/domain/wallet.ts';
 import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
 
 /** The time when the orders of this file are registered. Their sessions last 30 minutes. */
@@ -66,5 +69,41 @@ export function buildStrayMoney(changes: Partial<StrayMoney> = {}): StrayMoney {
     status: 'REVERSAL_DUE',
     foundAt: new Date('2026-03-01T12:03:00.000Z'),
     ...changes,
+  };
+}
+
+/** The work of an attempt that no worker has leased yet. */
+export function buildWork(changes: Partial<AttemptWork> & Pick<AttemptWork, 'attempt'>): AttemptWork {
+  return {
+    ...{ dueAt: null, leaseId: null, leasedUntil: null, leases: 0, maybeSent: false },
+    ...{ promptUntil: null, providerTransactionId: null },
+    ...changes,
+  };
+}
+
+export function buildRefundFacts(changes: Partial<RefundFacts> = {}): RefundFacts {
+  return {
+    ...{ id: 'rfd_1', merchantId: 'mer_1', environment: 'SANDBOX', refundNumber: 'R-1' },
+    ...{ orderId: 'ord_1', orderNumber: 'INV-1', attemptId: 'pat_latest', paymentOption: 'walleta_ussd' },
+    ...{
+      providerTransactionId: 'T-1',
+      minorUnits: 10_050n,
+      currency: Currency.of('ETB'),
+      isAmountGiven: true,
+    },
+    ...{ reason: 'Sold out', requestedBy: 'merchant', createdAt: registeredAt },
+    ...changes,
+  };
+}
+
+export function buildWallet(refunds: Wallet['refunds'], decimals = 2): Wallet {
+  const currency = {
+    currency: Currency.of('ETB'),
+    leastMinorUnits: undefined,
+    greatestMinorUnits: undefined,
+  };
+  return {
+    ...{ id: 'walleta', options: ['walleta_ussd'], environments: ['SANDBOX'] },
+    ...{ currencies: [{ ...currency, decimals }], reconcile: true, refunds },
   };
 }

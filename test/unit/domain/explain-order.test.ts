@@ -13,7 +13,14 @@ import type {
 } from '../../../src/core/domain/order-explanation.ts';
 import { isInFlight } from '../../../src/core/domain/order.ts';
 import type { Refund, RefundProgress } from '../../../src/core/domain/refund-record.ts';
-import { buildAttempt, buildOrder, expiresAt, money, registeredAt } from './build-order.ts';
+import {
+  buildAttempt,
+  buildOrder,
+  buildRefundFacts,
+  buildWork,
+  expiresAt,
+  registeredAt,
+} from './build-order.ts';
 import { orderHistories } from './order-histories.ts';
 
 /** The possible holders of each fact. */
@@ -68,24 +75,8 @@ const progresses: fc.Arbitrary<RefundProgress> = fc.oneof(
     .map((status) => ({ status, updatedAt: registeredAt })),
 );
 const refundOf = (progress: RefundProgress): Refund => ({
-  id: 'rfd_1',
-  merchantId: 'mer_1',
-  environment: 'SANDBOX',
-  refundNumber: 'RET-1',
-  orderId: 'ord_1',
-  orderNumber: 'INV-1',
-  attemptId: 'pat_1',
-  paymentOption: 'walleta_ussd',
-  providerTransactionId: 'TX-1',
-  minorUnits: 100n,
-  currency: money('1').currency,
-  isAmountGiven: true,
-  reason: 'Shoes came back',
-  requestedBy: 'facade:key_1',
-  createdAt: registeredAt,
-  decidedBy: '',
-  settlementId: null,
-  progress,
+  ...buildRefundFacts({ minorUnits: 100n }),
+  ...{ decidedBy: '', settlementId: null, progress },
 });
 const proposals: fc.Arbitrary<OpenProposal> = fc.record({
   subjectId: fc.constantFrom('pat_1', 'stp_1', 'rfd_1'),
@@ -173,15 +164,9 @@ describe('money and payments of one order', () => {
   });
 
   test('money of an attempt prevents payments of a PENDING order, and money that a payer sent does not', () => {
+    const declined = buildAttempt({ status: 'DECLINED' });
     const attempt = {
-      attempt: buildAttempt({ status: 'DECLINED' }),
-      dueAt: null,
-      leaseId: null,
-      leasedUntil: null,
-      leases: 1,
-      maybeSent: true,
-      promptUntil: null,
-      providerTransactionId: null,
+      ...buildWork({ attempt: declined, leases: 1, maybeSent: true }),
       isAccountRefused: false,
     };
     const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
@@ -192,17 +177,8 @@ describe('money and payments of one order', () => {
 
   test('a request that is not sent for 20 seconds waits for a wallets process', () => {
     const late = { ...quiet, walletState: () => 'SILENT' as const };
-    const attempt = {
-      attempt: buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt }),
-      dueAt: registeredAt,
-      leaseId: null,
-      leasedUntil: null,
-      leases: 0,
-      maybeSent: false,
-      promptUntil: null,
-      providerTransactionId: null,
-      isAccountRefused: false,
-    };
+    const requested = buildAttempt({ createdAt: registeredAt, updatedAt: registeredAt });
+    const attempt = { ...buildWork({ attempt: requested, dueAt: registeredAt }), isAccountRefused: false };
     const order = buildOrder({ attemptCount: 1, latestAttempt: attempt.attempt });
     const after = (seconds: number) =>
       explainOrder({ ...late, order, attempt }, new Date(registeredAt.getTime() + seconds * 1000)).waitingFor;

@@ -76,14 +76,7 @@ const attempted = (status: PaymentAttemptStatus) => ({
 describe('before money moves, a payment is', () => {
   test.each<[string, Partial<OrderInFull>, typeof exact, boolean, Date, string]>([
     ['accepted for an open order of this amount', {}, exact, true, inTime, 'ACCEPT'],
-    [
-      'accepted with the amount in another notation',
-      {},
-      { ...exact, amount: '100.5' },
-      true,
-      inTime,
-      'ACCEPT',
-    ],
+    ['accepted in another notation', {}, { ...exact, amount: '100.5' }, true, inTime, 'ACCEPT'],
     ['accepted after a decline', attempted('DECLINED'), exact, true, inTime, 'ACCEPT'],
     ['refused with less', {}, { ...exact, amount: '100.49' }, true, inTime, 'WRONG_AMOUNT'],
     ['refused with more', {}, { ...exact, amount: '100.51' }, true, inTime, 'WRONG_AMOUNT'],
@@ -98,17 +91,9 @@ describe('before money moves, a payment is', () => {
       { ...attempted('DECLINED'), strayMoney: [buildStrayMoney({ status: 'REVERSAL_DUE' })] },
       ...([exact, true, inTime, 'NOT_PAYABLE'] as const),
     ],
-    ...(['COMPLETED', 'FAILED', 'EXPIRED'] as const).map(
-      (status) =>
-        [`refused for an order that is ${status}`, { status }, exact, true, inTime, 'NOT_PAYABLE'] as [
-          string,
-          { status: OrderStatus },
-          typeof exact,
-          boolean,
-          Date,
-          string,
-        ],
-    ),
+    ['refused for a paid order', { status: 'COMPLETED' }, exact, true, inTime, 'NOT_PAYABLE'],
+    ['refused for a failed order', { status: 'FAILED' }, exact, true, inTime, 'NOT_PAYABLE'],
+    ['refused for an expired order', { status: 'EXPIRED' }, exact, true, inTime, 'NOT_PAYABLE'],
   ])('%s', (_name, own, money, isOffered, now, decision) => {
     expect(validatePayerPayment(buildOrder(own), money, isOffered, now)).toBe(decision);
   });
@@ -153,12 +138,7 @@ describe('confirmed money', () => {
     ['is stray when the order is paid', { status: 'COMPLETED' }, exact, { type: 'stray', kind: 'LATE' }],
     ['is stray when the order is cancelled', { status: 'FAILED' }, exact, { type: 'stray', kind: 'LATE' }],
     ['is stray with another amount', {}, { ...exact, amount: '1' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
-    [
-      'is stray with an unreadable amount',
-      {},
-      { ...exact, amount: '' },
-      { type: 'stray', kind: 'WRONG_AMOUNT' },
-    ],
+    ['is stray when unreadable', {}, { ...exact, amount: '' }, { type: 'stray', kind: 'WRONG_AMOUNT' }],
     ['waits for an attempt in progress', attempted('SENT'), exact, { type: 'wait' }],
   ])('%s', (_name, own, money, settlement) => {
     expect(settle(own, money, expiresAt)).toMatchObject(settlement);

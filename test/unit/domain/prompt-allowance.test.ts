@@ -23,137 +23,82 @@ const direct = (merchantId: string, hasPaid = false): PromptRequester => ({
   hasPaid,
 });
 const page = (network: string, merchantId = 'shop', hasPaid = false): PromptRequester => ({
-  merchantId,
-  network,
-  hasPaid,
+  ...{ merchantId, network, hasPaid },
 });
 const prompt = (
-  requester: PromptRequester,
+  { merchantId, network }: PromptRequester,
   kind: PromptKind,
   agoSeconds: number,
   openSeconds = 0,
 ): PastPrompt => ({
-  merchantId: requester.merchantId,
-  network: requester.network,
-  kind,
-  agoMs: agoSeconds * 1000,
-  openMs: openSeconds * 1000,
-  wasConfirmed: false,
+  ...{ merchantId, network, kind, wasConfirmed: false },
+  ...{ agoMs: agoSeconds * 1000, openMs: openSeconds * 1000 },
 });
+/** The prompt of a stranger that is still open. */
+const open = (agoSeconds: number) => prompt(bad, 'COMMON', agoSeconds, promptMs / 1000 - agoSeconds);
 const times = (count: number, one: PastPrompt): PastPrompt[] => Array.from({ length: count }, () => one);
 const allowed = (kind: PromptKind): PromptDecision => ({ type: 'allowed', kind });
-const busy = (seconds: number): PromptDecision => ({
-  type: 'refused',
-  reason: 'PHONE_BUSY',
-  waitMs: seconds * 1000,
+const refused = (reason: 'PHONE_BUSY' | 'PHONE_LIMIT', seconds: number): PromptDecision => ({
+  ...{ type: 'refused', reason, waitMs: seconds * 1000 },
 });
-const limit = (seconds: number): PromptDecision => ({
-  type: 'refused',
-  reason: 'PHONE_LIMIT',
-  waitMs: seconds * 1000,
-});
+const busy = (seconds: number) => refused('PHONE_BUSY', seconds);
+const limit = (seconds: number) => refused('PHONE_LIMIT', seconds);
 
 const [bad, other, known, stranger] = [direct('bad'), direct('other'), direct('mine', true), direct('mine')];
+const knownPage = page('home', 'mine', true);
 const full = times(share, prompt(bad, 'COMMON', 400));
+const newMerchants = ['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300));
+const newNetworks = ['n1', 'n2'].map((id) => prompt(page(id), 'NEW_NETWORK', 300));
+const confirmed = { ...prompt(bad, 'COMMON', 300), wasConfirmed: true };
 
 describe('a phone', () => {
   test.each<[string, PromptRequester, readonly PastPrompt[], PromptDecision]>([
     ['allows the prompt of a stranger if it had none', stranger, [], allowed('COMMON')],
     ['allows the prompt of a page if it had none', page('n1'), [], allowed('COMMON')],
     ['allows a prompt of the kind OWN to a merchant that it has paid', known, [], allowed('OWN')],
-    [
-      'allows a prompt of the kind OWN_PAGE to a page of such a merchant',
-      page('n1', 'mine', true),
-      [],
-      allowed('OWN_PAGE'),
-    ],
+    ['allows a prompt of the kind OWN_PAGE to a page of such a merchant', knownPage, [], allowed('OWN_PAGE')],
     ['has one prompt of a merchant at a time', stranger, [prompt(stranger, 'COMMON', 30, 150)], busy(150)],
     ['has one prompt of its own merchant at a time', known, [prompt(known, 'OWN', 30, 150)], busy(150)],
+    ['allows the next prompt of a merchant', stranger, [prompt(stranger, 'COMMON', 1)], allowed('COMMON')],
+    ['blocks a new merchant for 25 s after the prompt of a stranger', stranger, [open(5)], busy(20)],
+    ['blocks its own merchant for 15 s after the prompt of a stranger', known, [open(5)], busy(10)],
+    ['allows its own merchant after 15 s, while that prompt is open', known, [open(15)], allowed('OWN')],
     [
-      'allows another prompt of a merchant when the previous one has ended',
-      stranger,
-      [prompt(stranger, 'COMMON', 1)],
-      allowed('COMMON'),
-    ],
-    [
-      'blocks a new merchant for 25 s after the prompt of a stranger',
-      stranger,
-      [prompt(bad, 'COMMON', 5, 175)],
-      busy(20),
-    ],
-    [
-      'blocks its own merchant for 15 s after the prompt of a stranger',
-      known,
-      [prompt(bad, 'COMMON', 5, 175)],
-      busy(10),
-    ],
-    [
-      'allows its own merchant after 15 s, although the other prompt is open',
-      known,
-      [prompt(bad, 'COMMON', 15, 165)],
-      allowed('OWN'),
-    ],
-    [
-      'allows a new merchant as soon as the prompt of a stranger has ended',
+      'allows a new merchant when that prompt has ended',
       stranger,
       [prompt(bad, 'COMMON', 1)],
       allowed('NEW_MERCHANT'),
     ],
     [
-      'blocks a stranger directly after another one',
+      'blocks a stranger after another',
       bad,
       [prompt(bad, 'COMMON', 90), prompt(other, 'COMMON', 1)],
       limit(59),
     ],
     ['blocks a merchant that has reached the limit of the kind COMMON', bad, full, limit(200)],
+    ['allows a new merchant at the limit of the kind COMMON', other, full, allowed('NEW_MERCHANT')],
+    ['allows a new network at the limit of the kind COMMON', page('n1'), full, allowed('NEW_NETWORK')],
+    ['allows at most three prompts of new merchants', other, [...full, ...newMerchants], limit(200)],
+    ['allows at most two prompts of new networks', page('n9'), [...full, ...newNetworks], limit(200)],
     [
-      'allows a new merchant when the limit of the kind COMMON is reached',
-      other,
-      full,
-      allowed('NEW_MERCHANT'),
-    ],
-    [
-      'allows a new network when the limit of the kind COMMON is reached',
-      page('n1'),
-      full,
-      allowed('NEW_NETWORK'),
-    ],
-    [
-      'allows at most three prompts of new merchants',
-      other,
-      [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
-      limit(200),
-    ],
-    [
-      'allows at most two prompts of new networks',
-      page('n9'),
-      [...full, ...['n1', 'n2'].map((id) => prompt(page(id), 'NEW_NETWORK', 300))],
-      limit(200),
-    ],
-    [
-      'blocks a network that has prompted before',
+      'blocks a network that has prompted',
       page('n1'),
       [...full, prompt(page('n1', 'x'), 'NEW_NETWORK', 300)],
       limit(200),
     ],
     [
-      'allows its own merchants when all limits of strangers are reached',
+      'allows its own merchants at all limits of strangers',
       known,
-      [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
+      [...full, ...newMerchants],
       allowed('OWN'),
     ],
     [
       'does not count confirmed prompts toward the limit of a kind',
       bad,
-      times(15, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
+      times(15, confirmed),
       allowed('COMMON'),
     ],
-    [
-      'limits all prompts together, including confirmed ones',
-      bad,
-      times(34, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
-      limit(300),
-    ],
+    ['limits all prompts together, including confirmed ones', bad, times(34, confirmed), limit(300)],
   ])('%s', (_name, requester, past, decision) => {
     expect(decidePrompt(requester, past, share)).toEqual(decision);
   });
@@ -303,21 +248,24 @@ describe('in a contest, an attacker requests a prompt every second, and always b
       ),
     );
 
-  test('a merchant that the phone has paid gets its prompt within a minute, whatever the number of attackers', () => {
-    expect(worst([...pages(9), ...merchants(9)], known)).toBeLessThanOrEqual(60);
-  });
-
-  test('a page of such a merchant gets its prompt within a minute, unless the attacker opens pages of the same merchant', () => {
-    expect(worst([...pages(9), ...merchants(9)], page('home', 'mine', true))).toBeLessThanOrEqual(60);
-  });
-
-  test('a merchant that the phone has never paid gets its prompt within a minute, against one merchant and any number of pages', () => {
-    expect(worst([...pages(9), ...merchants(1)], stranger)).toBeLessThanOrEqual(60);
-  });
-
-  test('a page of a merchant that the phone has never paid gets its prompt within three minutes, against one merchant and one page', () => {
-    expect(worst([...pages(1), ...merchants(1)], page('home', 'mine'))).toBeLessThanOrEqual(180);
-  });
+  test.each([
+    ['a merchant that it has paid', known, 60, 'any number of merchants and pages', pages(9), merchants(9)],
+    ['a page of such a merchant', knownPage, 60, 'any number at other merchants', pages(9), merchants(9)],
+    ['a merchant that it has never paid', stranger, 60, 'one merchant and any pages', pages(9), merchants(1)],
+    [
+      'a page of such a merchant',
+      page('home', 'mine'),
+      180,
+      'one merchant and one page',
+      pages(1),
+      merchants(1),
+    ],
+  ])(
+    'a phone is prompted by %s (%j) within %i s, against %s',
+    (_victim, victim, seconds, _against, ...attackers) => {
+      expect(worst(attackers.flat(), victim)).toBeLessThanOrEqual(seconds);
+    },
+  );
 
   test('four merchants of the attacker block only merchants that the phone has never paid', () => {
     expect(worst(merchants(9), stranger)).toBeGreaterThan(60);

@@ -16,19 +16,10 @@ import {
 import type { RefundStatus } from '../../../src/core/domain/refund.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
-import type { Wallet } from '../../../src/core/domain/wallet.ts';
-import { buildAttempt, buildOrder, money } from './build-order.ts';
+import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money } from './build-order.ts';
 
 const etb = money('1').currency;
 const deducted = 10_050n;
-const wallet = (refunds: Wallet['refunds']): Wallet => ({
-  id: 'walleta',
-  options: ['walleta_ussd'],
-  environments: ['SANDBOX'],
-  currencies: [{ currency: etb, leastMinorUnits: undefined, greatestMinorUnits: undefined, decimals: 2 }],
-  reconcile: true,
-  refunds,
-});
 const paid = buildOrder({
   status: 'COMPLETED',
   deductedMinorUnits: deducted,
@@ -142,7 +133,7 @@ function play(
     });
     if (each.type === 'stray') return { ...current, isStrayToo: refunds.length === 0 };
     if (each.type === 'create') {
-      const basis = { order, refunds, wallet: wallet(capability), isStrayToo: current.isStrayToo };
+      const basis = { order, refunds, wallet: buildWallet(capability), isStrayToo: current.isStrayToo };
       const possible = refundable(basis);
       if (!possible.ok) return current;
       const { leftMinorUnits } = possible.value;
@@ -150,23 +141,10 @@ function play(
       const wanted = minorUnits === 'whatever is left' ? undefined : { text: '', minorUnits, currency: etb };
       const amount = refundAmount(basis, possible.value, wanted);
       if (!amount.ok) return current;
-      const facts = {
-        id: `rfd_${step}` as const,
-        merchantId: order.merchantId,
-        environment: order.environment,
-        refundNumber: `R-${step}`,
-        orderId: order.id,
-        orderNumber: order.orderNumber,
-        attemptId: 'pat_latest' as const,
-        paymentOption: 'walleta_ussd' as const,
-        providerTransactionId: 't-1',
-        minorUnits: amount.value,
-        currency: etb,
-        isAmountGiven: wanted !== undefined,
-        reason: 'back',
-        requestedBy: `dashboard:${each.by}`,
-        createdAt: now,
-      };
+      const facts = buildRefundFacts({
+        ...{ id: `rfd_${step}`, refundNumber: `R-${step}`, minorUnits: amount.value, createdAt: now },
+        ...{ isAmountGiven: wanted !== undefined, requestedBy: `dashboard:${each.by}` },
+      });
       const made = createRefund(order, facts, needsApproval(basis, amount.value, limit));
       return put(made.refund, made.changed);
     }

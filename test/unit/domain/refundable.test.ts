@@ -5,20 +5,10 @@ import { createRefund } from '../../../src/core/domain/refund.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { RefundBasis } from '../../../src/core/domain/refundable.ts';
 import { beginReversal } from '../../../src/core/domain/reversal.ts';
-import type { Wallet } from '../../../src/core/domain/wallet.ts';
-import { buildAttempt, buildOrder, money } from './build-order.ts';
+import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money } from './build-order.ts';
 
 const at = new Date('2026-03-01T13:00:00.000Z');
 const etb = money('1').currency;
-
-const wallet = (refunds: Wallet['refunds'], decimals = 2): Wallet => ({
-  id: 'walleta',
-  options: ['walleta_ussd'],
-  environments: ['SANDBOX'],
-  currencies: [{ currency: etb, leastMinorUnits: undefined, greatestMinorUnits: undefined, decimals }],
-  reconcile: true,
-  refunds,
-});
 
 const paid = buildOrder({
   status: 'COMPLETED',
@@ -36,31 +26,14 @@ const progressOf = {
 } satisfies Record<string, { readonly status: RefundProgress['status']; readonly updatedAt: Date }>;
 
 function refund(minorUnits: bigint, progress: keyof typeof progressOf): Refund {
-  const facts = {
-    id: 'rfd_1',
-    merchantId: 'mer_1',
-    environment: 'SANDBOX',
-    refundNumber: 'R-1',
-    orderId: 'ord_1',
-    orderNumber: 'INV-1',
-    attemptId: 'pat_latest',
-    paymentOption: 'walleta_ussd',
-    providerTransactionId: 'T-1',
-    minorUnits,
-    currency: etb,
-    isAmountGiven: true,
-    reason: 'Sold out',
-    requestedBy: 'merchant',
-    createdAt: at,
-  } as const;
-  const { refund: created } = createRefund(paid, facts, false);
+  const { refund: created } = createRefund(paid, buildRefundFacts({ minorUnits }), false);
   return { ...created, progress: progressOf[progress] };
 }
 
 const basis = (changes: Partial<RefundBasis> = {}): RefundBasis => ({
   order: paid,
   refunds: [],
-  wallet: wallet('any'),
+  wallet: buildWallet('any'),
   isStrayToo: false,
   ...changes,
 });
@@ -81,7 +54,7 @@ describe('what is left of an order', () => {
   test.each<[string, Partial<RefundBasis>, string]>([
     ['is not COMPLETED', { order: { ...paid, status: 'PENDING' } }, 'not_completed'],
     ['was paid by a transaction that goes back as stray', { isStrayToo: true }, 'stray_payment'],
-    ['was paid at a wallet without refunds', { wallet: wallet('none') }, 'wallet_cannot'],
+    ['was paid at a wallet without refunds', { wallet: buildWallet('none') }, 'wallet_cannot'],
     ['was paid at a wallet that is not configured', { wallet: undefined }, 'wallet_cannot'],
     ['is refunded already', { refunds: [refund(10_050n, 'reversed')] }, 'nothing_left'],
   ])('is nothing when it %s', (_what, changes, error) => {
@@ -100,48 +73,38 @@ describe('the amount of a refund', () => {
     return amount.ok ? amount.value : amount.error.issue;
   };
   const partly = { refunds: [refund(6_000n, 'due')] };
-  const whole = { wallet: wallet('whole') };
-  const withoutDecimals = { wallet: wallet('any', 0) };
+  const whole = { wallet: buildWallet('whole') };
+  const atMost = (amount: string, of = '') => `must be at most ${amount} ETB, what is left of the order${of}`;
+  const refundedAlready = ': 60.00 ETB of 100.50 ETB is refunded already';
+  const noDecimals = 'must be a whole number of ETB, because walleta takes no decimals';
+  const oneDecimal = 'must have at most 1 decimals, because walleta takes no more';
+  const withoutDecimals = { wallet: buildWallet('any', 0) };
 
   test.each<[string, string | undefined, Partial<RefundBasis>, bigint | string]>([
     ['everything', undefined, {}, 10_050n],
     ['the rest, after another refund', undefined, partly, 4_050n],
     ['the whole amount', '100.50', {}, 10_050n],
     ['the amount that is left', '40.5', partly, 4_050n],
-    ['too much', '100.51', {}, 'must be at most 100.50 ETB, what is left of the order'],
-    [
-      'more than is left',
-      '40.51',
-      partly,
-      'must be at most 40.50 ETB, what is left of the order: 60.00 ETB of 100.50 ETB is refunded already',
-    ],
+    ['too much', '100.51', {}, atMost('100.50')],
+    ['more than is left', '40.51', partly, atMost('40.50', refundedAlready)],
     ['the whole amount at a wallet that returns no parts', '100.50', whole, 10_050n],
     [
-      'a part at a wallet that returns no parts',
+      'a part at such a wallet',
       '100',
       whole,
       'must be 100.50 ETB: walleta returns a payment only as a whole',
     ],
     ['whole birr at a wallet without decimals', '100', withoutDecimals, 10_000n],
-    [
-      'cents at a wallet without decimals',
-      '99.50',
-      withoutDecimals,
-      'must be a whole number of ETB, because walleta takes no decimals',
-    ],
+    ['cents at a wallet without decimals', '99.50', withoutDecimals, noDecimals],
     ['the debited cents at a wallet without decimals', '100.50', withoutDecimals, 10_050n],
-    [
-      'two decimals at a wallet with one',
-      '99.55',
-      { wallet: wallet('any', 1) },
-      'must have at most 1 decimals, because walleta takes no more',
-    ],
+    ['two decimals at a wallet with one', '99.55', { wallet: buildWallet('any', 1) }, oneDecimal],
   ])('of %s', (_what, text, changes, expected) => {
     expect(decide(text, changes)).toBe(expected);
   });
 });
 
 describe('a second person', () => {
+  const failed = [refund(5_000n, 'refused'), refund(5_000n, 'declined')];
   test.each<[string, string, bigint, readonly Refund[], boolean]>([
     ['without a limit', '', 10_050n, [], false],
     ['under a limit of zero', '0', 1n, [], true],
@@ -149,13 +112,7 @@ describe('a second person', () => {
     ['above the limit', '60', 6_001n, [], true],
     ['above it together with a finished refund', '60', 1n, [refund(6_000n, 'reversed')], true],
     ['at it together with a refund that waits', '60', 1_000n, [refund(5_000n, 'awaiting')], false],
-    [
-      'at it after refunds that failed',
-      '60',
-      6_000n,
-      [refund(5_000n, 'refused'), refund(5_000n, 'declined')],
-      false,
-    ],
+    ['at it after refunds that failed', '60', 6_000n, failed, false],
   ])('approves or not: %s', (_what, limit, minorUnits, refunds, needed) => {
     expect(needsApproval({ order: paid, refunds }, minorUnits, limit)).toBe(needed);
   });

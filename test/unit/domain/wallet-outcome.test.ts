@@ -9,7 +9,7 @@ import type {
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { decideOutcome } from '../../../src/core/domain/wallet-outcome.ts';
 import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
-import { buildAttempt, buildFacts, expiresAt } from './build-order.ts';
+import { buildAttempt, buildFacts, buildWork, expiresAt } from './build-order.ts';
 
 const inTime = new Date('2026-03-01T12:02:10.000Z');
 const leasedUntil = new Date('2026-03-01T12:03:00.000Z');
@@ -91,17 +91,9 @@ function situation(state: State): { order: OrderInFull; work: AttemptWork; now: 
     latestAttempt: state.hasLater === true ? later : attempt,
     earlierAttempts: state.hasLater === true ? [attempt] : [],
   };
-  const work = {
-    attempt,
-    dueAt: leasedUntil,
-    leaseId,
-    leasedUntil,
-    leases: 1,
-    maybeSent: false,
-    promptUntil: new Date('2026-03-01T12:04:00.000Z'),
-    providerTransactionId: null,
-    ...state.work,
-  };
+  const promptUntil = new Date('2026-03-01T12:04:00.000Z');
+  const lease = { dueAt: leasedUntil, leaseId, leasedUntil, leases: 1 };
+  const work = buildWork({ attempt, ...lease, promptUntil, ...state.work });
   return { order, work, now };
 }
 

@@ -44,20 +44,13 @@ const charge: Charge = {
   ...{ amount: 2_000, reversed: 1_050, currency: 'ETB', chargedAtMs: atMs },
 };
 const fault: FaultResult = {
-  ...{
-    round: 1,
-    target: 'broker',
-    fault: 'kill',
-    tried: true,
-    missed: false,
-    detail: '',
-    began_at: '2026-11-23',
-  },
-  ...{ lasted_seconds: 2, acknowledged_meanwhile: 3, serving_again_after_seconds: 1 },
+  ...{ round: 1, target: 'broker', fault: 'kill', tried: true, missed: false, detail: '' },
+  ...{ began_at: '2026-11-23', lasted_seconds: 2, acknowledged_meanwhile: 3, serving_again_after_seconds: 1 },
 };
 const webhook = (eventId: string, arrival: number) => ({
   ...{ eventId, arrival, body: body(eventId), acceptedAt: arrival + 1, isSigned: true },
 });
+const unsigned = (each: Evidence['exchanges'][number]) => ({ ...each, isSigned: false });
 const verified = (status: string, phone: string) => ({
   status: 200,
   body: { data: { status, amount: '20.00', customer_phone: phone } },
@@ -80,6 +73,19 @@ const good: Evidence = {
   decidedAtMs: new Map([['P-1', atMs + 59_000]]),
   ...{ leaks: [], logBytes: 1, turnedAway: 0, unanswered: 0 },
 };
+
+const withCharges = (...charges: readonly Charge[]): Evidence => ({ ...good, charges });
+const withCharge = (change: Partial<Charge>): Evidence => withCharges({ ...charge, ...change });
+const withWebhooks = (...exchanges: Evidence['exchanges']): Evidence => ({ ...good, exchanges });
+const withFault = (change: Partial<FaultResult>): Evidence => ({
+  ...good,
+  faults: [{ ...fault, ...change }],
+});
+const decidedAfter = (ms: number): Evidence => ({ ...good, decidedAtMs: new Map([['P-1', atMs + ms]]) });
+const unpaid = { ...charge, reference: 'other', payer: '251901000002', reversed: 0 };
+const otherBytes = { ...webhook('evt_7', 7), body: body('evt_7x') };
+const swapped = [webhook('evt_5', 1), webhook('evt_3', 3), webhook('evt_7', 5)];
+const laterFailure = { type: 'FAILED', sequence: 6, eventId: 'evt_8' };
 
 const brokenBy = (evidence: Evidence): readonly string[] =>
   judge([evidence])
@@ -104,94 +110,39 @@ describe('the judge of a campaign', () => {
     ['a lost order', 'acknowledged_orders_kept', { ...good, records: [paid] }],
     ['an order that verify does not find', 'acknowledged_orders_kept', { ...good, finals: new Map() }],
     ['another amount', 'acknowledged_orders_kept', withRecord({ amountText: '20.01' })],
-    [
-      'a repeat with another answer',
-      'repeated_requests_answered_alike',
-      withOrder({ contradictions: ['two checkout URLs'] }),
-    ],
-    [
-      'an order stored twice',
-      'repeated_requests_answered_alike',
-      { ...good, records: [paid, paid, cancelled] },
-    ],
+    ['two answers', 'repeated_requests_answered_alike', withOrder({ contradictions: ['two checkout URLs'] })],
+    ['a double order', 'repeated_requests_answered_alike', { ...good, records: [paid, paid, cancelled] }],
     ['an announced end that is not stored', 'ended_orders_stay_ended', withOrder({ statuses: ['FAILED'] })],
     [
       'two ends',
       'ended_orders_stay_ended',
-      withRecord({
-        lastSequence: 6,
-        events: [...paid.events, { type: 'FAILED', sequence: 6, eventId: 'evt_8' }],
-      }),
+      withRecord({ lastSequence: 6, events: [...paid.events, laterFailure] }),
     ],
     [
-      'a second charge of the same payer',
+      'a second charge of a payer',
       'charged_at_most_once',
-      { ...good, charges: [charge, { ...charge, transaction: 'T2', reference: 'other' }] },
+      withCharges(charge, { ...charge, transaction: 'T2' }),
     ],
     ['a charge without an attempt', 'charges_recorded_first', withRecord({ attempts: [] })],
-    [
-      'a charge before its attempt',
-      'charges_recorded_first',
-      { ...good, charges: [{ ...charge, chargedAtMs: atMs - 2_000 }] },
-    ],
-    [
-      'a charge of an order that ended unpaid',
-      'no_charge_without_completion',
-      { ...good, charges: [charge, { ...charge, reference: 'other', payer: '251901000002', reversed: 0 }] },
-    ],
-    ['a completed order without a charge', 'completed_means_charged', { ...good, charges: [] }],
-    [
-      'a charge of another amount',
-      'completed_means_charged',
-      { ...good, charges: [{ ...charge, amount: 2_001 }] },
-    ],
-    ['a refund paid twice', 'refunds_paid_once', { ...good, charges: [{ ...charge, reversed: 2_100 }] }],
+    ['a charge before its attempt', 'charges_recorded_first', withCharge({ chargedAtMs: atMs - 2_000 })],
+    ['a charge of an order that ended unpaid', 'no_charge_without_completion', withCharges(charge, unpaid)],
+    ['a completed order without a charge', 'completed_means_charged', withCharges()],
+    ['a charge of another amount', 'completed_means_charged', withCharge({ amount: 2_001 })],
+    ['a refund paid twice', 'refunds_paid_once', withCharge({ reversed: 2_100 })],
     ['an accepted refund that is lost', 'refunds_paid_once', withRecord({ refunds: [], refunded: 0 })],
-    ['a cent that does not add up', 'money_adds_up', { ...good, charges: [{ ...charge, amount: 2_001 }] }],
+    ['a cent that does not add up', 'money_adds_up', withCharge({ amount: 2_001 })],
     ['a missing event', 'changes_have_events', withRecord({ events: paid.events.slice(1) })],
     ['a status without its event', 'changes_have_events', withRecord({ status: 'FAILED' })],
-    ['a webhook that never arrived', 'webhooks_delivered', { ...good, exchanges: good.exchanges.slice(1) }],
-    [
-      'a wrong signature',
-      'webhooks_delivered',
-      { ...good, exchanges: good.exchanges.map((each) => ({ ...each, isSigned: false })) },
-    ],
-    [
-      'a webhook of no event',
-      'webhooks_delivered',
-      { ...good, exchanges: [...good.exchanges, webhook('evt_9', 7)] },
-    ],
-    [
-      'a repeat with other bytes',
-      'webhooks_delivered',
-      { ...good, exchanges: [...good.exchanges, { ...webhook('evt_7', 7), body: body('evt_7x') }] },
-    ],
-    [
-      'a webhook before its predecessor',
-      'webhooks_in_order',
-      { ...good, exchanges: [webhook('evt_5', 1), webhook('evt_3', 3), webhook('evt_7', 5)] },
-    ],
-    [
-      'no orders without the broker',
-      'broker_loss_harmless',
-      { ...good, faults: [{ ...fault, acknowledged_meanwhile: 0 }] },
-    ],
-    [
-      'an order that ends late',
-      'decided_orders_end_in_time',
-      { ...good, decidedAtMs: new Map([['P-1', atMs + 61_000]]) },
-    ],
+    ['a webhook that never arrived', 'webhooks_delivered', withWebhooks(...good.exchanges.slice(1))],
+    ['a wrong signature', 'webhooks_delivered', withWebhooks(...good.exchanges.map(unsigned))],
+    ['a webhook of no event', 'webhooks_delivered', withWebhooks(...good.exchanges, webhook('evt_9', 7))],
+    ['a repeat with other bytes', 'webhooks_delivered', withWebhooks(...good.exchanges, otherBytes)],
+    ['a webhook before its predecessor', 'webhooks_in_order', withWebhooks(...swapped)],
+    ['no orders without the broker', 'broker_loss_harmless', withFault({ acknowledged_meanwhile: 0 })],
+    ['an order that ends late', 'decided_orders_end_in_time', decidedAfter(61_000)],
     ['an order that never ends', 'decided_orders_end_in_time', { ...good, decidedAtMs: new Map() }],
-    [
-      'a process that serves again late',
-      'serves_again',
-      { ...good, faults: [{ ...fault, serving_again_after_seconds: 31 }] },
-    ],
-    [
-      'a process that never serves again',
-      'serves_again',
-      { ...good, faults: [{ ...fault, serving_again_after_seconds: null }] },
-    ],
+    ['a process that serves again late', 'serves_again', withFault({ serving_again_after_seconds: 31 })],
+    ['a process that never serves', 'serves_again', withFault({ serving_again_after_seconds: null })],
     ['a process that exits by itself', 'serves_again', { ...good, exits: ['core ended (exit code 1)'] }],
     ['a secret in a log', 'logs_keep_secrets', { ...good, leaks: ['line 1 of core.log contains a secret'] }],
   ])('reports that %s breaks %s', (_what, name, evidence) => {

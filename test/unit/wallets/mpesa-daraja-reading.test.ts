@@ -32,68 +32,34 @@ describe('the answer to a payment request', () => {
       detail: { errorcode: 'policies.ratelimit.SpikeArrestViolation' },
     },
   };
-  test.each([
-    [
-      'an invalid amount',
-      error(400, '400.002.02', 'Bad Request - Invalid Amount'),
-      'refused invalid_request',
-    ],
-    [
-      'an invalid number',
-      error(400, '400.002.02', 'Bad Request - Invalid PhoneNumber'),
-      'refused payer_not_found',
-    ],
-    [
-      'an invalid URL',
-      error(400, '400.002.02', 'Bad Request - Invalid CallBackURL'),
-      'refused merchant_config',
-    ],
-    ['an invalid body', error(400, '400.002.05', 'Invalid Request Payload'), 'refused invalid_request'],
-    ['a refused token', error(404, '404.001.03', 'Invalid Access Token'), 'refused merchant_config'],
-    [
-      'a refused token of another code',
-      error(401, '400.003.01', 'Invalid Access Token'),
-      'refused merchant_config',
-    ],
-    [
-      'an unknown short code',
-      error(500, '500.001.1001', '[Merchant] - Merchant does not exist'),
-      'refused merchant_config',
-    ],
-    ['a wrong passkey', error(500, '500.001.1001', 'Wrong credentials'), 'refused merchant_config'],
-    [
-      'a busy subscriber',
-      error(500, '500.001.1001', 'Unable to lock subscriber, a transaction is…'),
-      'refused payer_busy',
-    ],
-    [
-      'the same code with another text',
-      error(500, '500.001.1001', 'System internal error'),
-      'unknown server_error',
-    ],
-    [
-      'a missing product',
-      error(403, '403', 'Invalid API call as no apiproduct match found'),
-      'refused merchant_config',
-    ],
-    [
-      'too many requests',
-      error(500, '500.003.02', 'System is busy. Please try again'),
-      'unknown rate_limited',
-    ],
-    ['spike arrest of the gateway', answered(500, spike), 'unknown rate_limited'],
-    ['maintenance', error(503, '00.002.1001', 'Maintenance'), 'unknown server_error'],
-    ['a code without meaning', error(400, '400.999.99', 'What?'), 'unknown unrecognised_code'],
-    [
-      'a response code other than 0',
-      answered(200, { MerchantRequestID: '1', CheckoutRequestID: '2', ResponseCode: '1' }),
-      'unknown unrecognised_code',
-    ],
-  ])('is decided by code and text: %s', (_what, reply, expected) => {
-    const result = readPushAnswer(reply, at);
+  const readAs = (answer: JsonAnswer): string => {
+    const result = readPushAnswer(answer, at);
+    return [result.kind, 'reason' in result ? result.reason : 'why' in result ? result.why : ''].join(' ');
+  };
 
-    const reason = 'reason' in result ? result.reason : 'why' in result ? result.why : '';
-    expect(`${result.kind} ${reason}`).toBe(expected);
+  test.each([
+    [400, '400.002.02', 'Bad Request - Invalid Amount', 'refused invalid_request'],
+    [400, '400.002.02', 'Bad Request - Invalid PhoneNumber', 'refused payer_not_found'],
+    [400, '400.002.02', 'Bad Request - Invalid CallBackURL', 'refused merchant_config'],
+    [400, '400.002.05', 'Invalid Request Payload', 'refused invalid_request'],
+    [404, '404.001.03', 'Invalid Access Token', 'refused merchant_config'],
+    [401, '400.003.01', 'Invalid Access Token', 'refused merchant_config'],
+    [500, '500.001.1001', '[Merchant] - Merchant does not exist', 'refused merchant_config'],
+    [500, '500.001.1001', 'Wrong credentials', 'refused merchant_config'],
+    [500, '500.001.1001', 'Unable to lock subscriber, a transaction is…', 'refused payer_busy'],
+    [500, '500.001.1001', 'System internal error', 'unknown server_error'],
+    [403, '403', 'Invalid API call as no apiproduct match found', 'refused merchant_config'],
+    [500, '500.003.02', 'System is busy. Please try again', 'unknown rate_limited'],
+    [503, '00.002.1001', 'Maintenance', 'unknown server_error'],
+    [400, '400.999.99', 'What?', 'unknown unrecognised_code'],
+  ])('is decided by code and text: %i %s "%s" is %s', (status, code, text, expected) => {
+    expect(readAs(error(status, code, text))).toBe(expected);
+  });
+
+  test('is unknown when the gateway limits requests, or with a response code other than 0', () => {
+    const accepted = { MerchantRequestID: '1', CheckoutRequestID: '2', ResponseCode: '1' };
+    expect(readAs(answered(500, spike))).toBe('unknown rate_limited');
+    expect(readAs(answered(200, accepted))).toBe('unknown unrecognised_code');
   });
 });
 

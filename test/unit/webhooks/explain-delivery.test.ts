@@ -46,69 +46,60 @@ const due = (count: number) => ({ dueAt: minutes(count) });
 const open = (count: number) => ({ state: 'RESTING', restingUntil: minutes(count) }) as const;
 const abandoned = (roundAttempts: number) =>
   ({ state: 'GIVEN_UP', dueAt: null, givenUpAt: minutes(-9), roundAttempts }) as const;
+const abandonedTest = { ...abandoned(3), eventType: 'webhook.test' };
+const delivered = (count: number) =>
+  ({ state: 'DELIVERED', dueAt: null, deliveredAt: minutes(count) }) as const;
+const paused = (count: number) => ({ state: 'PAUSED', pausedAt: minutes(count) }) as const;
+const gone = (count: number) => ({ ...paused(count), pausedByAnswer: true });
+const deleted = { isDeleted: true };
+const deletedInPause = { ...deleted, state: 'PAUSED' } as const;
+const secretProblem = 'NOT_SHOWN';
 const earlier = { id: 'whd_0', eventType: 'order.failed' };
 
 type Reason = Pick<Explanation, 'cause' | 'nextSteps'>;
-/** The last two columns: the minutes from now on of the time that the cause names, and of the next attempt. */
+/** The last columns: the minutes from now on of the time that the cause names, and of the next attempt. */
 const cases: readonly (readonly [
-  ...[name: string, own: Own, cause: Reason['cause'], nextSteps: Reason['nextSteps']],
-  ...[at: number | undefined, next: number | undefined],
+  ...[name: string, own: Own, cause: Reason['cause'], nextStep: Reason['nextSteps'][number]],
+  ...[at?: number | undefined, next?: number],
 ])[] = [
-  ['due now', {}, 'SENDING', ['WAIT'], 0, 0],
-  ['in flight', { endpoint: { isHeld: true }, delivery: due(-5) }, 'SENDING', ['WAIT'], -5, 0],
-  ['due later', { delivery: due(12) }, 'NOT_DUE', ['REDELIVER'], 12, 12],
-  [
-    'due without a secret that was ever shown',
-    { secretProblem: 'NOT_SHOWN', earlier },
-    'SIGNING_SECRET_NOT_SHOWN',
-    ['CREATE_SIGNING_SECRET'],
-    undefined,
-    undefined,
-  ],
+  ['due now', {}, 'SENDING', 'WAIT', 0, 0],
+  ['in flight', { endpoint: { isHeld: true }, delivery: due(-5) }, 'SENDING', 'WAIT', -5, 0],
+  ['due later', { delivery: due(12) }, 'NOT_DUE', 'REDELIVER', 12, 12],
+  ['without a shown secret', { secretProblem, earlier }, 'SIGNING_SECRET_NOT_SHOWN', 'CREATE_SIGNING_SECRET'],
   [
     'to a deleted webhook endpoint',
-    { endpoint: { isDeleted: true, state: 'PAUSED' }, secretProblem: 'NOT_SHOWN' },
+    { endpoint: deletedInPause, secretProblem },
     'WEBHOOK_ENDPOINT_DELETED',
-    ['NONE'],
-    undefined,
-    undefined,
+    'NONE',
   ],
   [
-    'abandoned with its webhook endpoint',
-    { delivery: abandoned(3), endpoint: { isDeleted: true } },
+    'abandoned with its endpoint',
+    { delivery: abandoned(3), endpoint: deleted },
     'WEBHOOK_ENDPOINT_DELETED',
-    ['NONE'],
+    'NONE',
     -9,
-    undefined,
   ],
   [
-    'abandoned before its webhook endpoint was deleted',
-    { delivery: abandoned(13), endpoint: { isDeleted: true } },
+    'abandoned before its endpoint',
+    { delivery: abandoned(13), endpoint: deleted },
     'ATTEMPTS_EXHAUSTED',
-    ['NONE'],
+    'NONE',
     -9,
-    undefined,
   ],
-  ['due while no process sends', { delivery: due(-5) }, 'NO_SENDER', ['CHECK_WEBHOOKS'], -5, 0],
-  ['due after others', { dueBefore: 312 }, 'OTHERS_FIRST', ['WAIT'], 0, 0],
+  ['due while no process sends', { delivery: due(-5) }, 'NO_SENDER', 'CHECK_WEBHOOKS', -5, 0],
+  ['due after others', { dueBefore: 312 }, 'OTHERS_FIRST', 'WAIT', 0, 0],
+  ['behind an earlier event', { earlier }, 'EARLIER_EVENT_PENDING', 'EXPLAIN_EARLIER'],
   [
-    'behind an earlier event',
-    { earlier },
-    'EARLIER_EVENT_PENDING',
-    ['EXPLAIN_EARLIER'],
-    undefined,
-    undefined,
-  ],
-  [
-    'without a usable secret, which outweighs an earlier event',
+    'without a usable secret',
     { secretProblem: lostKey, earlier },
-    ...(['SIGNING_SECRET_UNUSABLE', ['RESTORE_SIGNING_SECRET'], undefined, undefined] as const),
+    'SIGNING_SECRET_UNUSABLE',
+    'RESTORE_SIGNING_SECRET',
   ],
   [
-    'due while the circuit is open',
+    'due in an open circuit',
     { delivery: due(-1), endpoint: open(3) },
     'CIRCUIT_OPEN',
-    ['RESUME_ENDPOINT'],
+    'RESUME_ENDPOINT',
     3,
     3,
   ],
@@ -116,63 +107,44 @@ const cases: readonly (readonly [
     'due after the next probe',
     { delivery: due(60), endpoint: open(-1) },
     'CIRCUIT_OPEN',
-    ['REDELIVER'],
+    'REDELIVER',
     -1,
     60,
   ],
   [
-    'due later, with a probe before that',
-    { delivery: due(60), endpoint: open(2) },
-    ...(['CIRCUIT_OPEN', ['REDELIVER', 'RESUME_ENDPOINT'], 2, 60] as const),
+    'to a paused endpoint',
+    { endpoint: paused(-300), earlier, secretProblem: lostKey },
+    'ENDPOINT_PAUSED',
+    'RESUME_ENDPOINT',
+    -300,
   ],
-  [
-    'to a paused endpoint, which outweighs everything else',
-    { endpoint: { state: 'PAUSED', pausedAt: minutes(-300) }, earlier, secretProblem: lostKey },
-    ...(['ENDPOINT_PAUSED', ['RESUME_ENDPOINT'], -300, undefined] as const),
-  ],
-  [
-    'to an endpoint that its own answer paused',
-    { endpoint: { state: 'PAUSED', pausedAt: minutes(-3), pausedByAnswer: true } },
-    ...(['ENDPOINT_GONE', ['RESUME_ENDPOINT'], -3, undefined] as const),
-  ],
-  [
-    'delivered',
-    { delivery: { state: 'DELIVERED', dueAt: null, deliveredAt: minutes(-1) } },
-    ...(['DELIVERED', ['REDELIVER'], -1, undefined] as const),
-  ],
-  [
-    'abandoned after 13 attempts',
-    { delivery: abandoned(13) },
-    'ATTEMPTS_EXHAUSTED',
-    ['REDELIVER'],
-    -9,
-    undefined,
-  ],
+  ['to an endpoint paused by its answer', { endpoint: gone(-3) }, 'ENDPOINT_GONE', 'RESUME_ENDPOINT', -3],
+  ['delivered', { delivery: delivered(-1) }, 'DELIVERED', 'REDELIVER', -1],
+  ['abandoned after 13 attempts', { delivery: abandoned(13) }, 'ATTEMPTS_EXHAUSTED', 'REDELIVER', -9],
   [
     'a test abandoned after its three attempts',
-    { delivery: { ...abandoned(3), eventType: 'webhook.test' } },
-    ...(['ATTEMPTS_EXHAUSTED', ['REDELIVER'], -9, undefined] as const),
-  ],
-  [
-    'abandoned at the end of its schedule',
-    { delivery: abandoned(4) },
-    'SCHEDULE_ENDED',
-    ['REDELIVER'],
+    { delivery: abandonedTest },
+    'ATTEMPTS_EXHAUSTED',
+    'REDELIVER',
     -9,
-    undefined,
   ],
+  ['abandoned at the end of its schedule', { delivery: abandoned(4) }, 'SCHEDULE_ENDED', 'REDELIVER', -9],
 ];
+const minutesOrNone = (count: number | undefined) => (count === undefined ? undefined : minutes(count));
 
 test.each(cases)(
   'a delivery is explained with its cause and next steps: %s',
-  (_name, own, cause, nextSteps, at, next) => {
-    const [causeTime, nextAttemptAt] = [at, next].map((count) =>
-      count === undefined ? count : minutes(count),
-    );
-    const expected = { cause, nextSteps, at: causeTime, nextAttemptAt, explainedAt: now };
-    expect(explainDelivery(facts(own))).toMatchObject(expected);
+  (_name, own, cause, nextStep, ...[at, next]) => {
+    const times = { at: minutesOrNone(at), nextAttemptAt: minutesOrNone(next), explainedAt: now };
+    expect(explainDelivery(facts(own))).toMatchObject({ cause, nextSteps: [nextStep], ...times });
   },
 );
+
+test('a delivery that is due after the next probe can be sent now, and its circuit closed', () => {
+  const explained = explainDelivery(facts({ delivery: due(60), endpoint: open(2) }));
+  const steps = { nextSteps: ['REDELIVER', 'RESUME_ENDPOINT'], at: minutes(2), nextAttemptAt: minutes(60) };
+  expect(explained).toMatchObject({ cause: 'CIRCUIT_OPEN', ...steps });
+});
 
 test('the explanation has the facts of its cause, and no others', () => {
   const paused = explainDelivery(facts({ endpoint: { state: 'PAUSED' }, earlier, secretProblem: lostKey }));

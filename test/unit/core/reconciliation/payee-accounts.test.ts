@@ -57,48 +57,30 @@ const records = (own: Partial<Records>): Records => ({
 const reversal = { type: 'REVERSAL', originalTransactionId: 't-1', providerTransactionId: 't-2' } as const;
 const declined = { ...attempt(true), what: 'attempt', status: 'DECLINED' } as const;
 
+const here = records({ byTransaction: attempt(false) });
+const elsewhere = records({ byTransaction: attempt(true) });
+const requested = records({ byRequest: declined });
+const [refundHere, refundElsewhere] = [records({ refund: refund(false) }), records({ refund: refund(true) })];
+const dayBefore = entry({ occurredAt: new Date('2026-03-09T12:00:00Z') });
+
 type Case = readonly [entry: Entry, records: Records, kind: string | undefined, sums: string];
 
 describe('the balance and the comparison with the statement are right for an entry whose record has', () => {
   test.each<readonly [name: string, ...Case]>([
-    ['this account', entry(), records({ byTransaction: attempt(false) }), undefined, 'in 10 completed 10'],
-    ['another account', entry(), records({ byTransaction: attempt(true) }), 'OTHER_ACCOUNT', 'in 10'],
-    ['another account, by our id', entry(), records({ byRequest: declined }), 'OTHER_ACCOUNT', 'in 10'],
+    ['this account', entry(), here, undefined, 'in 10 completed 10'],
+    ['another account', entry(), elsewhere, 'OTHER_ACCOUNT', 'in 10'],
+    ['another account, by our id', entry(), requested, 'OTHER_ACCOUNT', 'in 10'],
     [
       'another account, and is returned',
       entry({ status: 'REVERSED' }),
-      records({ byTransaction: attempt(true) }),
+      elsewhere,
       'OTHER_ACCOUNT',
       'in 10 out 10',
     ],
-    [
-      'another account, and failed',
-      entry({ status: 'FAILED' }),
-      records({ byRequest: declined }),
-      undefined,
-      '',
-    ],
-    [
-      'another account, on another day',
-      entry({ occurredAt: new Date('2026-03-09T12:00:00Z') }),
-      records({ byTransaction: attempt(true) }),
-      undefined,
-      '',
-    ],
-    [
-      'this account, for a refund',
-      entry(reversal),
-      records({ refund: refund(false) }),
-      undefined,
-      'out 10 refunds 10',
-    ],
-    [
-      'another account, for a refund',
-      entry(reversal),
-      records({ refund: refund(true) }),
-      'OTHER_ACCOUNT',
-      'out 10',
-    ],
+    ['another account, and failed', entry({ status: 'FAILED' }), requested, undefined, ''],
+    ['another account, on another day', dayBefore, elsewhere, undefined, ''],
+    ['this account, for a refund', entry(reversal), refundHere, undefined, 'out 10 refunds 10'],
+    ['another account, for a refund', entry(reversal), refundElsewhere, 'OTHER_ACCOUNT', 'out 10'],
   ])('%s', (_name, given, found, kind, expected) => {
     const balance = new MoneyBalance(period);
     balance.addEntry(given, found);
