@@ -1,39 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Client } from '@connectrpc/connect';
-import { ConnectError } from '@connectrpc/connect';
-import { createClient } from '@connectrpc/connect';
+import { ConnectError, createClient } from '@connectrpc/connect';
 import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import type { User, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { codeOf } from '../../support/authenticator.ts';
-import { shared } from '../../support/shared-stack.ts';
+import {
+  shared,
+  sharedConnection,
+  sharedMerchant,
+  sharedStack,
+  standIn,
+} from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export const password = 'correct horse battery';
 
 /** The common steps of tests of accounts. */
-export interface AccountDesk {
-  /** One client for each core of the stack. */
-  readonly accounts: readonly [Client<typeof AccountService>, ...Client<typeof AccountService>[]];
-  readonly sessions: Client<typeof SessionService>;
-  /** An address that no account has. */
-  readonly newEmail: () => string;
-  /** A member of a merchant, or an operator without one. */
-  readonly addUser: (place?: { merchantId: string; role: MemberRole }, email?: string) => Promise<User>;
-  /** A session of the user, by the hash of its id. */
-  readonly openSession: (userId: string) => Promise<Buffer>;
-  readonly isOpen: (sessionHash: Buffer) => Promise<boolean>;
-  /** Turns the second factor on with the code of `steps` after now. Returns the secret and the recovery codes. */
-  readonly enableTotp: (
-    userId: string,
-    steps?: number,
-  ) => Promise<{ secret: string; recoveryCodes: string[] }>;
-  readonly close: () => void;
-}
-
-export function openAccountDesk(stack: Stack): AccountDesk {
+export function openAccountDesk(stack: Stack) {
   const transports = stack.addresses.map((address) =>
     createGrpcTransport({ addresses: [address], token: stack.tokens.dashboard }),
   );
@@ -43,22 +28,28 @@ export function openAccountDesk(stack: Stack): AccountDesk {
   let users = 0;
   const newEmail = (): string => `user-${++users}@shop.example`;
   return {
-    accounts: [first, ...others],
+    /** One client for each core of the stack. */
+    accounts: [first, ...others] as const,
     sessions,
+    /** An address that no account has. */
     newEmail,
-    async addUser(place, email = newEmail()) {
+    /** A member of a merchant, or an operator without one. */
+    async addUser(place?: { merchantId: string; role: MemberRole }, email = newEmail()) {
       const { token } = await first.inviteUser({ email, ...(place ?? { asOperator: true }) });
       const { user } = await first.acceptInvitation({ token, name: 'Abebe', password });
       if (user === undefined) throw new Error('nobody came of the invitation');
       return user;
     },
-    async openSession(userId) {
+    /** A session of the user, by the hash of its id. */
+    async openSession(userId: string) {
       const sessionHash = createHash('sha256').update(randomBytes(16)).digest();
       await sessions.writeSession({ sessionHash, session: sessionOf(userId) });
       return sessionHash;
     },
-    isOpen: async (sessionHash) => (await sessions.readSession({ sessionHash })).session !== undefined,
-    async enableTotp(userId, steps = 0) {
+    isOpen: async (sessionHash: Buffer) =>
+      (await sessions.readSession({ sessionHash })).session !== undefined,
+    /** Turns the second factor on with the code of `steps` after now. Returns the secret and the recovery codes. */
+    async enableTotp(userId: string, steps = 0) {
       const { secret } = await first.beginTotp({ userId });
       const { recoveryCodes } = await first.confirmTotp({ userId, code: codeOf(secret, steps) });
       return { secret, recoveryCodes };
@@ -86,8 +77,21 @@ export async function waitAskedFor(call: Promise<unknown>): Promise<number | und
 }
 
 /** The desk of all tests of a file. */
-export const sharedAccountDesk = (stack: Stack): AccountDesk =>
+export const sharedAccountDesk = (stack: Stack) =>
   shared(
     () => Promise.resolve(openAccountDesk(stack)),
     (desk) => desk.close(),
   );
+
+/** Two cores with accounts, a merchant whose members they can be, and their database for facts that no RPC shows. */
+export function sharedAccountSite() {
+  const stack = sharedStack({ cores: 2, facades: 0 });
+  const desk = sharedAccountDesk(stack);
+  return {
+    stack,
+    desk,
+    accounts: standIn(() => desk.accounts[0]),
+    database: sharedConnection(() => stack.databaseUrl),
+    merchant: sharedMerchant(stack),
+  };
+}

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   AccountHelp,
   AccountNoticeEvent,
@@ -10,38 +10,33 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
-import { password } from './account-desk.ts';
-import { openAccountSite } from './account-site.ts';
-import type { AccountSite } from './account-site.ts';
+import { password, sharedAccountSite } from './account-desk.ts';
 
-let site: AccountSite;
+const { stack, desk, accounts, database, merchant } = sharedAccountSite();
 let operators: User[];
 beforeAll(async () => {
-  site = await openAccountSite();
-  operators = [await site.desk.addUser(), await site.desk.addUser(), await site.desk.addUser()];
-  await makeOperatorsOld(site.stack);
+  operators = [await desk.addUser(), await desk.addUser(), await desk.addUser()];
+  await makeOperatorsOld(stack);
 });
-afterAll(() => site.close());
 
 const { NEW_PASSWORD, REMOVE_SECOND_FACTOR } = AccountHelp;
 const newPassword = 'staple of quiet mornings';
-const owner = () => site.desk.addUser({ merchantId: site.merchantId, role: MemberRole.OWNER });
-const accounts = () => site.desk.accounts[0];
+const owner = () => desk.addUser({ merchantId: merchant.id, role: MemberRole.OWNER });
 /** A call of the dashboard for a person. */
 const as = (user: User | undefined) => ({ headers: { 'x-gatehouse-actor': user?.userId ?? '' } });
 /** A call of the command line, under a name that it chooses itself. */
 const byToken = (name: string) => {
-  const client = site.stack.client(AccountService, 'operator');
+  const client = stack.client(AccountService, 'operator');
   return { client, options: { headers: { 'x-gatehouse-actor': name } } };
 };
 const eventsOf = async ({ userId }: User) =>
-  (await accounts().listAccountNotices({ userId })).notices
+  (await accounts.listAccountNotices({ userId })).notices
     .map(({ event }) => AccountNoticeEvent[event])
     .reverse();
 const actionsOf = async ({ userId }: User) => {
-  const { entries } = await site.stack
+  const { entries } = await stack
     .client(AuditService, 'operator')
-    .listAuditEntries({ merchantId: site.merchantId });
+    .listAuditEntries({ merchantId: merchant.id });
   return entries
     .filter(({ targetId }) => targetId === userId)
     .map(({ action, actor }) => [action, actor.split(':').at(-1)])
@@ -51,24 +46,24 @@ const actionsOf = async ({ userId }: User) => {
 describe('without mail, a new password', () => {
   test('needs two operators: the second gets the link, and each step notifies the owner', async () => {
     const user = await owner();
-    const { secret } = await site.desk.enableTotp(user.userId, -1);
-    const session = await site.desk.openSession(user.userId);
+    const { secret } = await desk.enableTotp(user.userId, -1);
+    const session = await desk.openSession(user.userId);
     const help = { email: user.email.toUpperCase(), help: NEW_PASSWORD };
 
-    const asked = await accounts().requestAccountHelp(help, as(operators[0]));
-    await accounts().requestAccountHelp(help, as(operators[1]));
-    const own = await refusalOf(accounts().approveAccountHelp(help, as(operators[0])));
-    const { token } = await site.desk.accounts[1]!.approveAccountHelp(help, as(operators[1]));
-    const again = await refusalOf(accounts().approveAccountHelp(help, as(operators[2])));
-    const { user: reset } = await accounts().resetPassword({ token, password: newPassword });
+    const asked = await accounts.requestAccountHelp(help, as(operators[0]));
+    await accounts.requestAccountHelp(help, as(operators[1]));
+    const own = await refusalOf(accounts.approveAccountHelp(help, as(operators[0])));
+    const { token } = await desk.accounts[1]!.approveAccountHelp(help, as(operators[1]));
+    const again = await refusalOf(accounts.approveAccountHelp(help, as(operators[2])));
+    const { user: reset } = await accounts.resetPassword({ token, password: newPassword });
 
     expect(asked.isMailed).toBe(false);
     expect([own, again]).toEqual(['SECOND_OPERATOR_NEEDED', 'ACCOUNT_HELP_NOT_FOUND']);
     expect(reset?.isTotpEnabled).toBe(true);
-    expect(await site.desk.isOpen(session)).toBe(false);
-    const { user: entered } = await accounts().verifyPassword({ email: user.email, password: newPassword });
+    expect(await desk.isOpen(session)).toBe(false);
+    const { user: entered } = await accounts.verifyPassword({ email: user.email, password: newPassword });
     expect(entered?.isTotpEnabled).toBe(true);
-    await accounts().verifyTotp({ userId: user.userId, code: codeOf(secret, 0) });
+    await accounts.verifyTotp({ userId: user.userId, code: codeOf(secret, 0) });
     expect(await eventsOf(user)).toEqual(['NEW_PASSWORD_ASKED', 'NEW_PASSWORD_APPROVED', 'PASSWORD_RESET']);
     expect(await actionsOf(user)).toEqual(
       expect.arrayContaining([
@@ -82,10 +77,10 @@ describe('without mail, a new password', () => {
   test('is given to one of two operators who approve it at the same moment', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
-    await accounts().requestAccountHelp(help, as(operators[0]));
+    await accounts.requestAccountHelp(help, as(operators[0]));
 
     const outcomes = await Promise.allSettled(
-      [1, 2].map((index) => site.desk.accounts[index - 1]!.approveAccountHelp(help, as(operators[index]))),
+      [1, 2].map((index) => desk.accounts[index - 1]!.approveAccountHelp(help, as(operators[index]))),
     );
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -98,7 +93,7 @@ describe('without mail, a new password', () => {
     await first.client.requestAccountHelp(help, first.options);
 
     const refused = await refusalOf(second.client.approveAccountHelp(help, second.options));
-    const { token } = await accounts().approveAccountHelp(help, as(operators[0]));
+    const { token } = await accounts.approveAccountHelp(help, as(operators[0]));
 
     expect(refused).toBe('SECOND_OPERATOR_NEEDED');
     expect(token).not.toBe('');
@@ -107,69 +102,67 @@ describe('without mail, a new password', () => {
   test.each([
     ['a member of a merchant', () => owner(), 'NOT_AN_OPERATOR'],
     ['a caller without a signed-in user', () => undefined, 'NOT_AN_OPERATOR'],
-    ['an operator who was added today', () => site.desk.addUser(), 'OPERATOR_TOO_NEW'],
+    ['an operator who was added today', () => desk.addUser(), 'OPERATOR_TOO_NEW'],
   ])('is not approved by %s', async (_name, approver, reason) => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
-    await accounts().requestAccountHelp(help, as(operators[0]));
+    await accounts.requestAccountHelp(help, as(operators[0]));
 
-    expect(await refusalOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
+    expect(await refusalOf(accounts.approveAccountHelp(help, as(await approver())))).toBe(reason);
   });
 
   test('is not approved by a new operator, nor by its own user, nor after it has expired or was withdrawn', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
-    const approve = () => refusalOf(accounts().approveAccountHelp(help, as(operators[1])));
+    const approve = () => refusalOf(accounts.approveAccountHelp(help, as(operators[1])));
 
-    await accounts().requestAccountHelp(help, as(await site.desk.addUser()));
+    await accounts.requestAccountHelp(help, as(await desk.addUser()));
     expect(await approve()).toBe('OPERATOR_TOO_NEW');
-    await accounts().rejectAccountHelp(help, as(operators[2]));
+    await accounts.rejectAccountHelp(help, as(operators[2]));
     expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
-    await accounts().requestAccountHelp(help, as(operators[0]));
-    await site.database.query('update core.account_help set expires_at = now()');
+    await accounts.requestAccountHelp(help, as(operators[0]));
+    await database.query('update core.account_help set expires_at = now()');
     expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
     const own = { email: operators[0]!.email, help: NEW_PASSWORD };
-    expect(await refusalOf(accounts().requestAccountHelp(own, as(operators[0])))).toBe(
+    expect(await refusalOf(accounts.requestAccountHelp(own, as(operators[0])))).toBe(
       'SECOND_OPERATOR_NEEDED',
     );
-    await accounts().requestAccountHelp(own, as(operators[1]));
-    expect(await refusalOf(accounts().approveAccountHelp(own, as(operators[0])))).toBe(
+    await accounts.requestAccountHelp(own, as(operators[1]));
+    expect(await refusalOf(accounts.approveAccountHelp(own, as(operators[0])))).toBe(
       'SECOND_OPERATOR_NEEDED',
     );
-    await accounts().rejectAccountHelp(own, as(operators[1]));
+    await accounts.rejectAccountHelp(own, as(operators[1]));
   });
 });
 
 test('a second factor is removed by two operators, and not with the password', async () => {
   const user = await owner();
   const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
-  expect(await refusalOf(accounts().requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
-  await site.desk.enableTotp(user.userId);
-  const session = await site.desk.openSession(user.userId);
-  await accounts().requestAccountHelp(help, as(operators[0]));
+  expect(await refusalOf(accounts.requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
+  await desk.enableTotp(user.userId);
+  const session = await desk.openSession(user.userId);
+  await accounts.requestAccountHelp(help, as(operators[0]));
 
-  expect(await refusalOf(accounts().approveAccountHelp(help, as(operators[0])))).toBe(
-    'SECOND_OPERATOR_NEEDED',
-  );
+  expect(await refusalOf(accounts.approveAccountHelp(help, as(operators[0])))).toBe('SECOND_OPERATOR_NEEDED');
   const wrongKind = { ...help, help: NEW_PASSWORD };
-  expect(await refusalOf(accounts().approveAccountHelp(wrongKind, as(operators[1])))).toBe(
+  expect(await refusalOf(accounts.approveAccountHelp(wrongKind, as(operators[1])))).toBe(
     'ACCOUNT_HELP_NOT_FOUND',
   );
-  const { token } = await accounts().approveAccountHelp(help, as(operators[1]));
+  const { token } = await accounts.approveAccountHelp(help, as(operators[1]));
 
   expect(token).toBe('');
-  expect(await site.desk.isOpen(session)).toBe(false);
-  const { user: entered } = await accounts().verifyPassword({ email: user.email, password });
+  expect(await desk.isOpen(session)).toBe(false);
+  const { user: entered } = await accounts.verifyPassword({ email: user.email, password });
   expect(entered?.isTotpEnabled).toBe(false);
   expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
 });
 
 test('the existing owners are notified when an operator invites another owner', async () => {
-  const { id: merchantId } = await site.stack.createMerchant();
-  const user = await site.desk.addUser({ merchantId, role: MemberRole.OWNER });
+  const { id: merchantId } = await stack.createMerchant();
+  const user = await desk.addUser({ merchantId, role: MemberRole.OWNER });
   const { client, options } = byToken('abebe');
 
-  await client.inviteUser({ email: site.desk.newEmail(), merchantId, role: MemberRole.OWNER }, options);
+  await client.inviteUser({ email: desk.newEmail(), merchantId, role: MemberRole.OWNER }, options);
 
   expect(await eventsOf(user)).toEqual(['OWNER_INVITED']);
 });
@@ -177,22 +170,22 @@ test('the existing owners are notified when an operator invites another owner', 
 // The last test, because this gateway sends mail from then on.
 test('with mail, the link goes to the user and to no operator, whatever was requested before', async () => {
   const [before, after] = [await owner(), await owner()];
-  await accounts().requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));
+  await accounts.requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));
 
-  const { mails } = await accounts().takeAccountMails({});
-  const asked = await accounts().requestAccountHelp(
+  const { mails } = await accounts.takeAccountMails({});
+  const asked = await accounts.requestAccountHelp(
     { email: after.email, help: NEW_PASSWORD },
     as(operators[0]),
   );
   const approval = await refusalOf(
-    accounts().approveAccountHelp({ email: after.email, help: NEW_PASSWORD }, as(operators[1])),
+    accounts.approveAccountHelp({ email: after.email, help: NEW_PASSWORD }, as(operators[1])),
   );
-  const next = await Promise.all(site.desk.accounts.map((core) => core.takeAccountMails({})));
+  const next = await Promise.all(desk.accounts.map((core) => core.takeAccountMails({})));
 
   const links = mails.filter(({ resetToken }) => resetToken !== '');
   expect(links.map(({ email }) => email)).toContain(before.email);
   const token = links.find(({ email }) => email === before.email)?.resetToken ?? '';
-  expect((await accounts().resetPassword({ token, password: newPassword })).user?.userId).toBe(before.userId);
+  expect((await accounts.resetPassword({ token, password: newPassword })).user?.userId).toBe(before.userId);
   expect(asked.isMailed).toBe(true);
   expect(approval).toBe('MAILED_TO_USER');
   const nextLinks = next.flatMap((reply) => reply.mails).filter(({ resetToken }) => resetToken !== '');

@@ -78,6 +78,22 @@ const eraseNow = (
     },
   );
 
+/** Finds the orders whose period ends within so many days from now. */
+const findEnded = (days: number) => {
+  const now = () => new Date(Date.now() + days * dayMs);
+  const parts = { database: { pool }, defaultDays: 30, newId: newRandomId, now };
+  return findEndedPeriods(parts, { aborted: false });
+};
+const orderOf = async (merchantId: string, orderNumber = 'PAID') => {
+  const key = { case: 'orderNumber', value: orderNumber } as const;
+  return (await orders.getOrder({ merchantId, environment, key })).order;
+};
+const refundOrder = (merchantId: string, orderNumber = 'PAID') =>
+  refunds.createRefund({
+    ...{ merchantId, environment, order: { case: 'orderNumber', value: orderNumber } },
+    ...{ refundNumber: 'R-1', reason: 'Shoes came back' },
+  });
+
 const randomText = (): string => randomBytes(6).toString('hex');
 
 async function paidOrder(phone: string, orderNumber = 'PAID') {
@@ -106,13 +122,7 @@ test('the erasure of an order waits while the order may change, and names the re
   await desk.registerHosted({ merchantId, orderNumber: 'OPEN', customerPhone: phone });
   const paid = await desk.startDirect({ merchantId, orderNumber: 'REFUNDED', phone });
   await desk.settle(paid, outcomes.completed('t-1'));
-  await refunds.createRefund({
-    merchantId,
-    environment,
-    order: { case: 'orderNumber', value: 'REFUNDED' },
-    refundNumber: 'R-1',
-    reason: 'Shoes came back',
-  });
+  await refundOrder(merchantId, 'REFUNDED');
 
   const { erasureRequest } = await personalData.erasePersonalData({ phone });
   const waiting = await waitUntil('both were tried', async () => {
@@ -126,12 +136,7 @@ test('the erasure of an order waits while the order may change, and names the re
 
   expect(erasureRequest).toMatchObject({ orderCount: 2n, waitingCount: 2n, merchantId: '' });
   expect([...waiting].sort()).toEqual([ErasureObstacle.ORDER_OPEN, ErasureObstacle.REFUND_OPEN]);
-  const { order } = await orders.getOrder({
-    merchantId,
-    environment,
-    key: { case: 'orderNumber', value: 'REFUNDED' },
-  });
-  expect(order?.customerPhone).toBe(phone);
+  expect((await orderOf(merchantId, 'REFUNDED'))?.customerPhone).toBe(phone);
 });
 
 test('the broker removes events after the commit, without locked orders, and again after an incomplete erasure', async () => {
@@ -177,9 +182,7 @@ test('a request for one merchant does not erase the orders of others', async () 
   await waitUntil('it is erased', async () => (await waitingOf(phone)).includes(ErasureObstacle.LATE_COPIES));
 
   expect(erasureRequest).toMatchObject({ orderCount: 1n, merchantId: mine.merchantId });
-  const phoneOf = async ({ merchantId }: typeof mine) =>
-    (await orders.getOrder({ merchantId, environment, key: { case: 'orderNumber', value: 'PAID' } })).order
-      ?.customerPhone;
+  const phoneOf = async ({ merchantId }: typeof mine) => (await orderOf(merchantId))?.customerPhone;
   expect([await phoneOf(mine), await phoneOf(other)]).toEqual(['erased', phone]);
   await expect(
     personalData.erasePersonalData({ phone, merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn' }),
@@ -291,15 +294,7 @@ test('the period of the deployment leaves a payment of an order to the erasure o
   // The wallet reported the transaction of an attempt.
   await insert('REQUESTED_PAYMENT', null, storedId('pat', attemptId), await transactionOf(attemptId));
 
-  await findEndedPeriods(
-    {
-      database: { pool },
-      defaultDays: 30,
-      newId: newRandomId,
-      now: () => new Date(Date.now() + 31 * dayMs),
-    },
-    { aborted: false },
-  );
+  await findEnded(31);
 
   const left = [
     { status: 'NO_PAYMENT', detail: 'erased', reference: 'erased' },
@@ -353,15 +348,7 @@ test('orders become due after the period of their merchant, or else of the deplo
   ]);
   const found: string[] = [];
   const examine = async (days: number) => {
-    await findEndedPeriods(
-      {
-        database: { pool },
-        defaultDays: 30,
-        newId: newRandomId,
-        now: () => new Date(Date.now() + days * dayMs),
-      },
-      { aborted: false },
-    );
+    await findEnded(days);
     const { rows } = await superuser.query<{ order_id: string }>(
       'delete from core.erasures_due where order_id = any($1) returning order_id',
       [[storedId('ord', standard.orderId), storedId('ord', longer.orderId)]],
@@ -387,13 +374,7 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
   const payment = await paidOrder(newPhone());
   await sealed(payment.merchantId);
   await eraseNow(payment);
-  await refunds.createRefund({
-    merchantId: payment.merchantId,
-    environment,
-    order: { case: 'orderNumber', value: 'PAID' },
-    refundNumber: 'R-1',
-    reason: 'Shoes came back',
-  });
+  await refundOrder(payment.merchantId);
 
   const { rows } = await superuser.query('select from core.erasures_due where order_id = $1', [
     storedId('ord', payment.orderId),

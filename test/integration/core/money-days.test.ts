@@ -1,14 +1,18 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test, describe } from '@jest/globals';
 import {
   MissingMoneyDayReason,
   StatementEntryStatus,
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { storedId } from '../../support/ids.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
 import { at, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
+import { keepBalances } from '../../../src/core/reconciliation/keep-balances.ts';
+import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
@@ -183,4 +187,277 @@ test('balances come in pages, and a token continues only its own list', async ()
   expect(await wrongFields(desk.reader.listMoneyDays({ pageSize: 1, pageToken: nextPageToken }))).toBe(
     'page_token',
   );
+});
+
+let rings = 0;
+const database = sharedCoreDatabase('schedule', () => stack.databaseUrl, 4);
+beforeEach(async () => {
+  await desk.clear();
+  // The payments of earlier tests are on none of the days of this file, and not before them.
+  await desk.database.query("update core.payment_attempts set updated_at = '2026-06-01'");
+  await desk.database.query('delete from core.money_days');
+  rings = 0;
+});
+
+const wallet = { options: [], currencies: [], reconcile: true, refunds: 'any' } as const;
+const partsAt = (time: string) => ({
+  database,
+  wallets: [
+    { ...wallet, id: 'walleta', environments: ['SANDBOX', 'PRODUCTION'] as const },
+    { ...wallet, id: 'walletb', environments: ['SANDBOX'] as const },
+    { ...wallet, id: 'nostatement', environments: ['SANDBOX'] as const, reconcile: false },
+  ],
+  newId: newRandomId,
+  now: () => new Date(time),
+  onDue: () => (rings += 1),
+});
+const scheduleAt = (time: string): Promise<number> => scheduleReconciliations(partsAt(time));
+const keepAt = (time: string): Promise<number> => keepBalances({ ...partsAt(time), balanceMinutes: 60 });
+
+async function scheduled(): Promise<string[]> {
+  const { rows } = await desk.database.query<{ text: string }>(
+    "select concat_ws(' ', wallet, environment, day) as text from core.reconciliations where scheduled order by day",
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** A payment through wallet A's sandbox at noon of that day. */
+async function payOn(date: string): Promise<void> {
+  const { id: merchantId } = await stack.createMerchant();
+  const value = { providerTransactionId: `on-${date}`, amount: '100.50', currency: 'ETB' };
+  await desk.payment(merchantId, { case: 'completed', value });
+  await desk.moveTo(merchantId, date);
+}
+
+describe('every past day', () => {
+  test('is compared once for each wallet and environment that was ever paid through, however often the schedule runs', async () => {
+    await payOn('2026-03-10');
+
+    const first = await scheduleAt('2026-03-11T01:00:00Z');
+    const again = await scheduleAt('2026-03-11T13:00:00Z');
+
+    expect([first, again, rings]).toEqual([1, 0, 1]);
+    expect(await scheduled()).toEqual(['walleta SANDBOX 2026-03-10']);
+  });
+
+  test('is compared from an hour after midnight UTC, when the wallet has recorded it', async () => {
+    await payOn('2026-03-10');
+
+    expect(await scheduleAt('2026-03-11T00:59:59Z')).toBe(0);
+    expect(await scheduleAt('2026-03-11T01:00:00Z')).toBe(1);
+  });
+
+  test('is compared up to seven days later, but not before the first payment', async () => {
+    await payOn('2026-03-02');
+    expect(await scheduleAt('2026-03-05T12:00:00Z')).toBe(3);
+
+    const missed = await scheduleAt('2026-03-20T12:00:00Z');
+
+    expect(missed).toBe(7);
+    expect((await scheduled()).map((text) => text.slice(-2))).toEqual([
+      '02',
+      '03',
+      '04',
+      '13',
+      '14',
+      '15',
+      '16',
+      '17',
+      '18',
+      '19',
+    ]);
+  });
+
+  test('is compared automatically although an operator did so before', async () => {
+    await payOn('2026-03-10');
+    await desk.reconcile('2026-03-10', []);
+
+    expect(await scheduleAt('2026-03-11T12:00:00Z')).toBe(1);
+  });
+
+  test('is scheduled once by ten cores at the same moment', async () => {
+    await payOn('2026-03-10');
+
+    const made = await Promise.all(Array.from({ length: 10 }, () => scheduleAt('2026-03-11T12:00:00Z')));
+
+    expect(made.reduce((sum, count) => sum + count, 0)).toBe(1);
+  });
+});
+
+/** The runs that compute balances, by day, with their status. */
+async function kept(): Promise<string[]> {
+  const { rows } = await desk.database.query<{ text: string }>(
+    "select concat_ws(' ', wallet, environment, day, status) as text from core.reconciliations where not scheduled and started_by = 'core' order by id",
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** Ends the waiting runs as if the statement had been read at this time, with this difference. */
+async function complete(time: string, difference: number): Promise<void> {
+  const { rows } = await desk.database.query<{ id: string }>(
+    `update core.reconciliations set status = 'COMPLETED', due_at = null, created_at = $1 where status = 'WAITING' returning id`,
+    [time],
+  );
+  for (const { id } of rows)
+    await desk.database.query(
+      `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+         completed, strays, reversals, refunds)
+       select environment, wallet, day, '00000000-0000-0000-0000-000000000000', 'ETB', id, $2, 0, 0, 0, 0, 0
+       from core.reconciliations where id = $1
+       on conflict (environment, wallet, day, merchant_id, currency) do update set statement_in = excluded.statement_in`,
+      [id, difference],
+    );
+}
+
+describe('the balance of a running day', () => {
+  test('is compared every hour from an hour after the first payment, and each run replaces the previous one', async () => {
+    // Noon.
+    await payOn('2026-03-10');
+
+    expect(await keepAt('2026-03-10T12:59:00Z')).toBe(0);
+    const made = await Promise.all(Array.from({ length: 5 }, () => keepAt('2026-03-10T13:00:00Z')));
+    expect(made.reduce((sum, count) => sum + count, 0)).toBe(1);
+    expect(await keepAt('2026-03-10T13:30:00Z')).toBe(0);
+    await complete('2026-03-10T13:00:00Z', 0);
+    expect(await keepAt('2026-03-10T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-10T14:01:00Z')).toBe(1);
+    await complete('2026-03-10T14:01:00Z', 0);
+    expect(await keepAt('2026-03-10T14:02:00Z')).toBe(0);
+    expect(await kept()).toEqual(['walleta SANDBOX 2026-03-10 COMPLETED']);
+    expect(rings).toBe(2);
+  });
+
+  test('is not compared without an interval, nor after the day has ended and balances', async () => {
+    await payOn('2026-03-10');
+
+    expect(await keepBalances({ ...partsAt('2026-03-10T14:00:00Z'), balanceMinutes: 0 })).toBe(0);
+    expect(await keepAt('2026-03-10T14:00:00Z')).toBe(1);
+    await complete('2026-03-10T14:00:00Z', 0);
+    expect(await keepAt('2026-03-12T14:00:00Z')).toBe(0);
+  });
+
+  test('is compared again three days later although it balances, because an entry may come late', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 0);
+
+    expect(await keepAt('2026-03-13T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-13T14:01:00Z')).toBe(1);
+    await complete('2026-03-13T14:01:00Z', 0);
+    expect(await keepAt('2026-03-16T14:02:00Z')).toBe(1);
+    await complete('2026-03-16T14:02:00Z', 0);
+    expect(await keepAt('2026-03-19T14:03:00Z')).toBe(0);
+  });
+
+  test('is compared again every day for a week while it has a difference', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 5);
+
+    expect(await keepAt('2026-03-11T13:59:00Z')).toBe(0);
+    expect(await keepAt('2026-03-11T14:01:00Z')).toBe(1);
+    await complete('2026-03-11T14:01:00Z', 5);
+    expect(await keepAt('2026-03-17T23:59:00Z')).toBe(1);
+    await complete('2026-03-17T23:59:00Z', 5);
+    expect(await keepAt('2026-03-18T23:59:30Z')).toBe(0);
+  });
+});
+
+/** Ends the waiting run of wallet A's day as if all tries had failed at this time. */
+const fail = (time: string) =>
+  desk.database.query(
+    `update core.reconciliations set status = 'FAILED', due_at = null, detail = 'HTTP 403', updated_at = $1
+     where status = 'WAITING' and wallet = 'walleta' and day = '2026-03-10'`,
+    [time],
+  );
+
+describe('a day whose statement cannot be read', () => {
+  const runs = async (): Promise<number> => {
+    const { rows } = await desk.database.query<{ n: number }>(
+      "select count(*)::int as n from core.reconciliations where wallet = 'walleta' and day = '2026-03-10'",
+    );
+    return rows[0]?.n ?? 0;
+  };
+
+  test('is compared again an hour after the last try, by one of several cores, until it is a week old', async () => {
+    await payOn('2026-03-10');
+    await scheduleAt('2026-03-11T01:00:00Z');
+    await scheduleAt('2026-03-11T09:00:00Z');
+    expect(await runs()).toBe(1);
+
+    await fail('2026-03-11T11:00:00Z');
+    await scheduleAt('2026-03-11T11:59:59Z');
+    expect(await runs()).toBe(1);
+    await Promise.all(Array.from({ length: 5 }, () => scheduleAt('2026-03-11T12:00:00Z')));
+    expect(await runs()).toBe(2);
+    await scheduleAt('2026-03-11T23:00:00Z');
+    expect(await runs()).toBe(2);
+
+    await fail('2026-03-17T20:00:00Z');
+    await scheduleAt('2026-03-18T01:00:00Z');
+    expect(await runs()).toBe(2);
+    await scheduleAt('2026-03-18T00:59:59Z');
+    expect(await runs()).toBe(3);
+  });
+
+  test('is not compared again after another run has read it', async () => {
+    await payOn('2026-03-10');
+    await scheduleAt('2026-03-11T01:00:00Z');
+    await fail('2026-03-11T11:00:00Z');
+    await scheduleAt('2026-03-11T12:00:00Z');
+    await complete('2026-03-11T12:00:00Z', 0);
+
+    await scheduleAt('2026-03-12T12:00:00Z');
+    expect(await runs()).toBe(2);
+  });
+});
+
+describe('a day without a final balance', () => {
+  const missingAt = async (time: string, filter: { readonly date?: string } = {}): Promise<string[]> => {
+    const { wallets } = partsAt(time);
+    const any = { wallet: undefined, environment: undefined, merchantId: undefined, date: undefined };
+    const found = await readMissingDays(database.pool, wallets, { ...any, ...filter }, new Date(time));
+    return found.map(({ day, wallet: id, status, detail, has_statement: has }) =>
+      [day, id, has ? '' : 'no statement', status ?? '', detail ?? ''].filter(Boolean).join(' '),
+    );
+  };
+
+  test('is listed from an hour after its end until a comparison that began after it, for 30 days', async () => {
+    await payOn('2026-03-10');
+
+    expect(await missingAt('2026-03-11T00:59:59Z')).toEqual([]);
+    expect(await missingAt('2026-03-11T01:00:00Z')).toEqual(['2026-03-10 walleta']);
+    await scheduleAt('2026-03-11T01:00:00Z');
+    expect(await missingAt('2026-03-11T02:00:00Z')).toEqual(['2026-03-10 walleta WAITING']);
+    await fail('2026-03-11T11:00:00Z');
+    expect(await missingAt('2026-03-11T12:00:00Z')).toEqual(['2026-03-10 walleta FAILED HTTP 403']);
+    expect(await missingAt('2026-04-09T00:59:59Z')).toHaveLength(1);
+    expect(await missingAt('2026-04-10T01:00:00Z')).toEqual([]);
+    expect(await missingAt('2026-05-01T00:00:00Z', { date: '2026-03-10' })).toHaveLength(1);
+    expect(await missingAt('2026-03-11T12:00:00Z', { date: '2026-03-11' })).toEqual([]);
+    await scheduleAt('2026-03-11T12:00:00Z');
+    await complete('2026-03-11T12:00:00Z', 5);
+    expect(await missingAt('2026-03-11T13:00:00Z')).toEqual([]);
+  });
+
+  test('may have a provisional balance from before its end', async () => {
+    await payOn('2026-03-10');
+    await keepAt('2026-03-10T14:00:00Z');
+    await complete('2026-03-10T14:00:00Z', 0);
+
+    expect(await missingAt('2026-03-11T02:00:00Z')).toEqual(['2026-03-10 walleta COMPLETED']);
+  });
+
+  test('of a wallet without statements is listed as such, and a day without money is not', async () => {
+    await payOn('2026-03-10');
+    await desk.database.query(
+      "update core.payment_attempts set payment_option = 'nostatement_ussd' where updated_at = '2026-03-10T12:00:00Z'",
+    );
+
+    expect(await missingAt('2026-03-12T12:00:00Z')).toEqual(['2026-03-10 nostatement no statement']);
+    await desk.database.query(
+      `update core.payment_attempts set wallet_account_id = gen_random_uuid() where updated_at = '2026-03-10T12:00:00Z'`,
+    );
+    expect(await missingAt('2026-03-12T12:00:00Z')).toEqual([]);
+  });
 });

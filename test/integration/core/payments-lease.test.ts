@@ -1,14 +1,16 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { storedId } from '../../support/ids.ts';
-import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { storedId, publicId } from '../../support/ids.ts';
+import { Environment, PaymentAttemptStatus, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
-import type { Payment } from './payment-desk.ts';
+import type { Payment, Outcome } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 
 let merchantId: string;
 
@@ -27,15 +29,15 @@ const storedAttempt = async ({ attemptId }: Payment) => {
   return row;
 };
 
-/** The ids of the attempts of a lease of one minute, by default of wallet A's USSD. */
-async function leaseIds(own: object): Promise<string[]> {
-  const { attempts } = await desk.payments.leasePaymentAttempts({
+/** A lease of one minute, by default of wallet A's USSD. */
+const lease = (own: object = {}) =>
+  desk.payments.leasePaymentAttempts({
     ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
     ...{ maxAttempts: 10, lease: { seconds: 60n } },
     ...own,
   });
-  return attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '');
-}
+const leaseIds = async (own: object = {}): Promise<string[]> =>
+  (await lease(own)).attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '');
 /** Ends the time in which the payer is prompted. */
 const endPrompt = ({ attemptId }: Payment) =>
   desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
@@ -73,11 +75,6 @@ describe('leasing an attempt', () => {
   });
 
   test('states how long no attempt will be due when none is due, at most 2 s', async () => {
-    const request = {
-      ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd', 'walletb_ussd'] },
-      ...{ maxAttempts: 10, lease: { seconds: 60n } },
-    };
-    const lease = () => desk.payments.leasePaymentAttempts(request);
     const until = async (): Promise<number> => {
       const { nothingDueFor } = await lease();
       return nothingDueFor === undefined ? 0 : durationMs(nothingDueFor);
@@ -125,9 +122,9 @@ describe('leasing an attempt', () => {
         storedId('mer', merchantId),
       ]);
 
-      expect(await leaseIds({})).toEqual([others.attemptId]);
+      expect(await leaseIds()).toEqual([others.attemptId]);
       await client.query('update core.recoveries set finished_at = now()');
-      expect(await leaseIds({})).toHaveLength(1);
+      expect(await leaseIds()).toHaveLength(1);
     } finally {
       await client.end();
     }
@@ -141,7 +138,7 @@ describe('leasing an attempt', () => {
     // As after a late callback about the first attempt.
     await desk.makeDue(first);
 
-    const taken = [await leaseIds({}), await leaseIds({}), await leaseIds({})];
+    const taken = [await leaseIds(), await leaseIds(), await leaseIds()];
 
     expect(taken.map(({ length }) => length)).toEqual([1, 1, 0]);
     expect(taken.flat().sort()).toEqual([first.attemptId, second.attemptId].sort());
@@ -290,4 +287,136 @@ describe('an attempt that was not sent', () => {
     expect(await desk.lease()).toEqual([]);
     expect((await storedAttempt(payment))?.due_at).toBeNull();
   });
+});
+
+const uuid = '01900000-0000-7000-8000-000000000000';
+const unknownIds = {
+  merchantId: publicId('mer', uuid),
+  paymentAttemptId: publicId('pat', uuid),
+};
+const recordUnknown = (outcome: Outcome) =>
+  desk.payments.recordPaymentOutcome({ ...unknownIds, leaseId: '1', outcome });
+
+test('leasing, recording and listing report all invalid fields at once', async () => {
+  const { merchantId, paymentAttemptId } = unknownIds;
+  const wrongLease = {
+    ...{ environment: 7 as Environment, paymentOptions: [], maxAttempts: 101, lease: { seconds: 301n } },
+    exceptMerchantIds: [merchantId, paymentAttemptId],
+  };
+  const page = { pageSize: -1, pageToken: 'x' };
+  const wrongList = { ...page, statuses: [99 as PaymentAttemptStatus] };
+  const wrongStrays = { ...page, merchantId: 'mer', statuses: [99 as StrayPaymentStatus] };
+  const reader = stack.client(PaymentAttemptService, 'reader');
+
+  expect(await wrongFields(lease(wrongLease))).toBe(
+    'environment except_merchant_ids lease max_attempts payment_options',
+  );
+  expect(await wrongFields(stack.client(StrayPaymentService, 'wallets').leaseReversals({}))).toBe(
+    'environment lease max_reversals payment_options',
+  );
+  expect(await wrongFields(desk.payments.recordPaymentOutcome({}))).toBe(
+    'lease_id merchant_id outcome payment_attempt_id',
+  );
+  expect(await wrongFields(reader.listPaymentAttempts(wrongList))).toBe(
+    'environment merchant_id page_size page_token statuses',
+  );
+  expect(await wrongFields(desk.strayPayments.listStrayPayments(wrongStrays))).toBe(
+    'merchant_id page_size page_token statuses',
+  );
+});
+
+test('each limit of a lease and of an outcome is reported at its field', async () => {
+  const tooMany = Array.from({ length: 101 }, () => unknownIds.merchantId);
+  expect(await wrongFields(lease({ exceptMerchantIds: tooMany }))).toBe('except_merchant_ids');
+  for (const seconds of [0n, 4n, -1n, 301n, 2n ** 62n])
+    expect(await wrongFields(lease({ lease: { seconds } }))).toBe('lease');
+  for (const maxAttempts of [-1, 0, 101])
+    expect(await wrongFields(lease({ maxAttempts }))).toBe('max_attempts');
+  expect(await wrongFields(recordUnknown(outcomes.declined('because')))).toBe('declined.reason');
+  expect(await wrongFields(recordUnknown(outcomes.completed('')))).toBe('completed.provider_transaction_id');
+});
+
+test('an attempt that does not exist is not found', async () => {
+  const calls = [
+    recordUnknown(outcomes.timedOut()),
+    desk.payments.hastenPaymentAttempt(unknownIds),
+    desk.payments.getPaymentAttempt(unknownIds),
+  ];
+  for (const failure of await Promise.all(calls.map(failureOf)))
+    expect(failure).toMatchObject({ code: 'NotFound', reason: 'PAYMENT_ATTEMPT_NOT_FOUND' });
+});
+
+test('another merchant’s attempt is not found under the own merchant id', async () => {
+  const [owner, other] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+  const { attemptId } = await desk.startDirect({ merchantId: owner.id });
+  const key = { merchantId: other.id, paymentAttemptId: attemptId };
+  const [leased] = await desk.lease();
+
+  const calls = [
+    desk.payments.getPaymentAttempt(key),
+    desk.payments.hastenPaymentAttempt(key),
+    desk.payments.recordPaymentOutcome({
+      ...key,
+      leaseId: leased?.leaseId ?? '',
+      outcome: outcomes.completed('t'),
+    }),
+  ];
+
+  const reasons = (await Promise.all(calls.map(failureOf))).map(({ reason }) => reason);
+  expect(reasons).toEqual(calls.map(() => 'PAYMENT_ATTEMPT_NOT_FOUND'));
+});
+
+test('a merchant’s attempts are listed newest first, page by page, without a gap', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const started: string[] = [];
+  for (let index = 0; index < 5; index += 1)
+    started.unshift((await desk.startDirect({ merchantId, orderNumber: `P-${index}` })).attemptId);
+  const reader = stack.client(PaymentAttemptService, 'reader');
+  const listed: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await reader.listPaymentAttempts({
+      merchantId,
+      environment: Environment.SANDBOX,
+      pageSize: 2,
+      pageToken,
+    });
+    listed.push(...page.paymentAttempts.map(({ paymentAttemptId }) => paymentAttemptId));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+
+  expect(listed).toEqual(started);
+});
+
+test('one transaction of a wallet pays one order, even if it is reported for several', async () => {
+  const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];
+  const first = await desk.startDirect({ merchantId: one.id });
+  const paid = await desk.settle(first, outcomes.completed('T-1'));
+  const second = await desk.startDirect({ merchantId: other.id });
+
+  const leased = await desk.take(second);
+  const doubted = await desk.payments.recordPaymentOutcome({
+    merchantId: other.id,
+    paymentAttemptId: second.attemptId,
+    leaseId: leased.leaseId,
+    outcome: outcomes.completed('T-1'),
+  });
+
+  expect(paid.order?.status).toBe(OrderStatus.COMPLETED);
+  expect(doubted.order?.status).toBe(OrderStatus.PENDING);
+  expect(doubted.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
+  expect(doubted.dueTime).toBeDefined();
+  expect(doubted.strayPaymentId).toBe('');
+});
+
+test('an ended attempt with an unknown outcome is queried again', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const payment = await desk.startDirect({ merchantId });
+  await desk.settle(payment, outcomes.declined());
+  await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
+
+  const unsure = await desk.settle(payment, outcomes.unknown());
+
+  expect(unsure.paymentAttempt?.status).toBe(PaymentAttemptStatus.DECLINED);
+  expect(unsure.dueTime).toBeDefined();
 });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
-import type { PaymentDesk, Payment } from './payment-desk.ts';
+import type { PaymentDesk, Payment, Outcome } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 
 let merchantId: string;
@@ -117,13 +117,13 @@ describe('the wallet’s answer about a direct payment', () => {
       waits.push(Math.ceil(secondsUntil(dueTime)));
       await desk.makeDue(payment);
     }
-    await desk.query(`update core.orders set expires_at = now() + interval '1.5 seconds' where merchant_id in
+    await desk.query(`update core.orders set expires_at = now() + interval '20 seconds' where merchant_id in
       (select merchant_id from core.payment_attempts where due_at is not null)`);
 
     const atEnd = await desk.settle(payment, outcomes.pending());
 
     expect(waits).toEqual([2, 3, 3, 5, 5, 10, 15, 30, 30]);
-    expect(secondsUntil(atEnd.dueTime)).toBeLessThanOrEqual(1.5);
+    expect(secondsUntil(atEnd.dueTime)).toBeLessThanOrEqual(20);
   });
 });
 
@@ -231,4 +231,123 @@ test('the wallet’s answers are kept in order, whatever characters they have an
   expect(story.exchanges).toMatchObject(exchanges);
   expect(story.providerReference).toMatch(/^\uFFFDr{799}$/);
   expect(story.providerTransactionId.length).toBeLessThanOrEqual(800);
+});
+
+/** Leases an attempt, and records an outcome with one exchange for each URL. */
+async function settleBy(payment: Payment, outcome: Outcome, urls: readonly string[], purpose = 'query') {
+  await desk.makeDue(payment);
+  const exchanges = urls.map((url) => ({ purpose, url }));
+  return desk.record(await desk.take(payment), outcome, exchanges);
+}
+
+/** The wallet leaves it pending many times. Each report has at most ten of so many exchanges. */
+async function leavePending(payment: Payment, count: number, name: string): Promise<void> {
+  const urls = Array.from({ length: count }, (_, index) => `${name}-${index}`);
+  for (let done = 0; done < count; done += 10)
+    await settleBy(payment, outcomes.pending('r-1'), urls.slice(done, done + 10));
+}
+
+const heard = async (payment: Payment): Promise<string[]> =>
+  (await desk.story(payment)).exchanges.map(({ url, purpose, omitted }) =>
+    omitted > 0 ? `${purpose} ${omitted}` : url,
+  );
+
+describe('of many exchanges with a wallet', () => {
+  test('all are kept up to fifty', async () => {
+    const payment = await desk.startDirect({ merchantId });
+
+    await leavePending(payment, 50, 'q');
+
+    const kept = await heard(payment);
+    expect(kept).toHaveLength(50);
+    expect(kept.at(0)).toBe('q-0');
+    expect(kept.at(-1)).toBe('q-49');
+  });
+
+  test('the first twenty and the latest thirty are kept, and those between are counted', async () => {
+    const payment = await desk.startDirect({ merchantId });
+
+    await leavePending(payment, 120, 'q');
+
+    const kept = await heard(payment);
+    expect(kept).toHaveLength(51);
+    expect(kept.slice(0, 2)).toEqual(['q-0', 'q-1']);
+    expect(kept.slice(19, 22)).toEqual(['q-19', 'omitted 70', 'q-90']);
+    expect(kept.at(-1)).toBe('q-119');
+  });
+
+  test('the decisive ones and requests to pay are kept too', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await leavePending(payment, 24, 'early');
+    await settleBy(payment, outcomes.unknown(), ['sent-again'], 'initiate');
+    await leavePending(payment, 6, 'pending');
+    await settleBy(payment, outcomes.declined(), ['said-no']);
+    await leavePending(payment, 40, 'no');
+    await settleBy(payment, outcomes.completed('t-1'), ['said-paid']);
+
+    await leavePending(payment, 40, 'late');
+
+    const kept = await heard(payment);
+    expect(kept.filter((url) => /^(sent|said|omitted)/.test(url))).toEqual([
+      'omitted 60',
+      'sent-again',
+      'said-no',
+      'said-paid',
+    ]);
+    const { exchanges } = await desk.story(payment);
+    expect(exchanges.filter(({ decisive }) => decisive).map(({ url }) => url)).toEqual([
+      'said-no',
+      'said-paid',
+    ]);
+  });
+
+  test('no more are kept when callbacks bring them', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await settleBy(payment, outcomes.completed('t-1'), ['said-paid']);
+
+    for (let time = 0; time < 80; time += 1)
+      await desk.payments.hastenPaymentAttempt({
+        merchantId,
+        paymentAttemptId: payment.attemptId,
+        exchange: { purpose: 'callback', url: `c-${time}` },
+      });
+
+    const { exchanges } = await desk.story(payment);
+    expect(exchanges[0]?.url).toBe('said-paid');
+    expect(exchanges.length).toBeLessThanOrEqual(51);
+    expect(exchanges.reduce((sum, { omitted }) => sum + Math.max(omitted, 1), 0)).toBe(81);
+  });
+
+  test('none can declare itself decisive or a placeholder', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.makeDue(payment);
+
+    await desk.record(await desk.take(payment), outcomes.pending('r-1'), [{ decisive: true, omitted: 7 }]);
+
+    expect((await desk.story(payment)).exchanges).toMatchObject([{ decisive: false, omitted: 0 }]);
+  });
+});
+
+describe('a wallet that asks for fewer requests', () => {
+  const waitAfter = async (retryAfterMs: number): Promise<number> => {
+    const payment = await desk.startDirect({ merchantId });
+    const { leaseId } = await desk.take(payment);
+    const before = Date.now();
+    const { dueTime } = await desk.payments.recordPaymentOutcome({
+      merchantId,
+      paymentAttemptId: payment.attemptId,
+      leaseId,
+      outcome: outcomes.unknown('429'),
+      retryAfter: durationFromMs(retryAfterMs),
+    });
+    return (dueTime === undefined ? NaN : timestampDate(dueTime).getTime() - before) / 1000;
+  };
+
+  test('is queried when the requested time has passed', async () => {
+    expect(await waitAfter(60_000)).toBeGreaterThanOrEqual(60);
+  });
+
+  test('is queried early enough that the request can still be sent again', async () => {
+    expect(await waitAfter(86_400_000)).toBeLessThan(180);
+  });
 });

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -13,9 +12,7 @@ import {
   StatementEntryType,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import type {
-  Difference,
   LeasedReconciliation,
-  Reconciliation,
   StatementEntrySchema,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment } from '../../support/order-requests.ts';
@@ -24,38 +21,6 @@ import type { Stack } from '../../support/stack.ts';
 
 export type Entry = Omit<MessageInitShape<typeof StatementEntrySchema>, 'position' | '$typeName'>;
 type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
-
-export interface Paid {
-  readonly merchantId: string;
-  readonly paymentAttemptId: string;
-  readonly strayPaymentId: string;
-}
-
-/** A core of its own, and the part of the wallet and of the process that reads its statements. */
-export interface ReconciliationDesk {
-  readonly operator: Client<typeof ReconciliationService>;
-  readonly reader: Client<typeof ReconciliationService>;
-  readonly wallets: Client<typeof ReconciliationService>;
-  readonly database: pg.Client;
-  /** A direct payment that the wallet has answered with this. */
-  readonly payment: (merchantId: string, outcome: Outcome, amount?: string) => Promise<Paid>;
-  /** Moves a merchant's payments to another day, as if they had happened then at noon. */
-  readonly moveTo: (merchantId: string, date: string) => Promise<void>;
-  /** Ends every payment and reconciliation so far, so that they cannot affect a test. */
-  readonly clear: () => Promise<void>;
-  readonly lease: () => Promise<LeasedReconciliation | undefined>;
-  /** Starts a reconciliation of wallet A's sandbox, reads these entries in one page, and returns the result. */
-  readonly reconcile: (
-    date: string,
-    entries: readonly Entry[],
-  ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
-  /** The same, with a statement that the wallet writes when it is read. */
-  readonly reconcileWith: (
-    date: string,
-    statement: () => readonly Entry[],
-  ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
-  readonly close: () => Promise<void>;
-}
 
 export const walletA = { wallet: 'walleta', environment: Environment.SANDBOX } as const;
 
@@ -70,7 +35,8 @@ export const paymentEntry = (own: Entry): Entry => ({
 
 export const at = (time: string) => timestampFromDate(new Date(time));
 
-async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk> {
+/** A core of its own, and the part of the wallet and of the process that reads its statements. */
+async function openReconciliationDesk(stack: Stack) {
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   const orders = stack.client(OrderService, 'writer');
@@ -82,7 +48,8 @@ async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk>
   const lease = async (): Promise<LeasedReconciliation | undefined> =>
     (await wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n } })).leased;
 
-  const reconcileWith: ReconciliationDesk['reconcileWith'] = async (date, statement) => {
+  /** The same as `reconcile`, with a statement that the wallet writes when it is read. */
+  const reconcileWith = async (date: string, statement: () => readonly Entry[]) => {
     await operator.startReconciliation({ ...walletA, date });
     const leased = await lease();
     const { leaseId = '', reconciliation } = leased ?? {};
@@ -101,15 +68,14 @@ async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk>
     reader: stack.client(ReconciliationService, 'reader'),
     database,
     lease,
-    async payment(merchantId, outcome, amount = '100.50') {
+    /** A direct payment that the wallet has answered with this. */
+    async payment(merchantId: string, outcome: Outcome, amount = '100.50') {
       const orderNumber = `R-${++count}`;
       const started = await orders.startDirectPayment(directPayment({ merchantId, orderNumber, amount }));
       const paymentAttemptId = started.paymentAttempt?.paymentAttemptId ?? '';
       const { attempts } = await payments.leasePaymentAttempts({
-        environment: Environment.SANDBOX,
-        paymentOptions: ['walleta_ussd'],
-        maxAttempts: 100,
-        lease: { seconds: 60n },
+        ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
+        ...{ maxAttempts: 100, lease: { seconds: 60n } },
       });
       const leased = attempts.find((each) => each.paymentAttempt?.paymentAttemptId === paymentAttemptId);
       const { strayPaymentId } = await payments.recordPaymentOutcome({
@@ -118,7 +84,8 @@ async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk>
       });
       return { merchantId, paymentAttemptId, strayPaymentId };
     },
-    async moveTo(merchantId, date) {
+    /** Moves a merchant's payments to another day, as if they had happened then at noon. */
+    async moveTo(merchantId: string, date: string) {
       const values = [`${date}T12:00:00Z`, storedId('mer', merchantId)];
       for (const table of ['payment_attempts', 'stray_payments', 'refunds'])
         await database.query(
@@ -126,21 +93,23 @@ async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk>
           values,
         );
     },
+    /** Ends every payment and reconciliation so far, so that they cannot affect a test. */
     async clear() {
-      for (const table of ['reconciliation_differences', 'statement_entries', 'reconciliations'])
+      const tables = ['reconciliation_differences', 'statement_entries', 'reconciliations', 'stray_payments'];
+      for (const table of [...tables, 'wallet_receipts', 'refunds'])
         await database.query(`delete from core.${table}`);
-      await database.query('delete from core.stray_payments');
-      await database.query('delete from core.wallet_receipts');
-      await database.query('delete from core.refunds');
       await database.query(
         "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",
       );
     },
-    reconcile: (date, entries) => reconcileWith(date, () => entries),
+    /** Starts a reconciliation of wallet A's sandbox, reads these entries in one page, and returns the result. */
+    reconcile: (date: string, entries: readonly Entry[]) => reconcileWith(date, () => entries),
     reconcileWith,
     close: () => database.end(),
   };
 }
+
+export type ReconciliationDesk = Awaited<ReturnType<typeof openReconciliationDesk>>;
 
 /** The desk of all tests of a file. */
 export const sharedReconciliationDesk = (stack: Stack): ReconciliationDesk =>

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ClientReadableStream, ServiceError } from '@grpc/grpc-js';
@@ -9,38 +10,13 @@ import type { MessageTypeDefinition, ServiceDefinition } from '@grpc/proto-loade
 
 const root = resolve(import.meta.dirname, '../../..');
 
+const contract = 'proto/gatehouse/v1';
+const services = readdirSync(resolve(root, contract)).filter((file) => file.endsWith('_service.proto'));
 const definitions = loadSync(
-  [
-    'order_service',
-    'order_story_service',
-    'payment_attempt_service',
-    'refund_service',
-    'settlement_service',
-    'stray_payment_service',
-    'payer_payment_service',
-    'personal_data_service',
-    'reconciliation_service',
-    'report_service',
-    'checkout_service',
-    'merchant_service',
-    'api_key_service',
-    'audit_service',
-    'account_service',
-    'diagnostics_service',
-    'request_log_service',
-    'merchant_wallet_service',
-    'wallet_service',
-    'recovery_service',
-    'wallet_status_service',
-  ]
-    .map((name) => `gatehouse/v1/${name}.proto`)
-    .concat(
-      'google/rpc/error_details.proto',
-      'google/rpc/status.proto',
-      'health/v1/health.proto',
-      'grpc/reflection/v1/reflection.proto',
-      'grpc/reflection/v1alpha/reflection.proto',
-    ),
+  services
+    .map((file) => `gatehouse/v1/${file}`)
+    .concat(['google/rpc/error_details.proto', 'google/rpc/status.proto', 'health/v1/health.proto'])
+    .concat(['v1', 'v1alpha'].map((version) => `grpc/reflection/${version}/reflection.proto`)),
   {
     includeDirs: [
       'proto',
@@ -48,11 +24,7 @@ const definitions = loadSync(
       'node_modules/grpc-health-check/proto',
       'node_modules/@grpc/reflection/build/proto',
     ].map((folder) => resolve(root, folder)),
-    keepCase: true,
-    longs: String,
-    enums: String,
-    defaults: true,
-    oneofs: true,
+    ...{ keepCase: true, longs: String, enums: String, defaults: true, oneofs: true },
   },
 );
 
@@ -78,25 +50,14 @@ export interface PlainCallOptions {
   readonly timeoutMs?: number;
 }
 
+type PlainCall = [service: string, method: string, request: object, options?: PlainCallOptions];
+
 export interface PlainGrpcClient {
-  readonly call: (
-    service: string,
-    method: string,
-    request: object,
-    options?: PlainCallOptions,
-  ) => Promise<PlainOutcome>;
-  readonly stream: (
-    service: string,
-    method: string,
-    request: object,
-    options?: PlainCallOptions,
-  ) => ClientReadableStream<PlainMessage>;
+  readonly call: (...call: PlainCall) => Promise<PlainOutcome>;
+  readonly stream: (...call: PlainCall) => ClientReadableStream<PlainMessage>;
   /** Sends all requests, half-closes, and returns all responses. */
   readonly exchange: (
-    service: string,
-    method: string,
-    requests: readonly object[],
-    options?: PlainCallOptions,
+    ...call: [service: string, method: string, requests: readonly object[], options?: PlainCallOptions]
   ) => Promise<PlainMessage[]>;
   readonly close: () => void;
 }

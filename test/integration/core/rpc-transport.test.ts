@@ -5,6 +5,9 @@ import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pushable } from 'it-pushable';
+import { gzipSync } from 'node:zlib';
+import { Client as GrpcClient, Metadata, credentials } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import { ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -17,7 +20,8 @@ import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
-import { sharedStack } from '../../support/shared-stack.ts';
+import { sharedStack, shared } from '../../support/shared-stack.ts';
+import { readError, readStatus } from './rpc-clients.ts';
 
 let merchantId: string;
 let orderCount = 0;
@@ -285,5 +289,178 @@ describe('close', () => {
     const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
     transport.close();
     expect(() => transport.close()).not.toThrow();
+  });
+});
+
+// Errors of grpc-js and connect-node themselves, as clients receive them that share no code with Gatehouse.
+
+const service = 'gatehouse.v1.OrderService';
+const garbage = Buffer.from([0xff, 0xff, 0xff]);
+const tooLarge = Buffer.alloc(4 * 1024 * 1024 + 1);
+
+const grpc = {
+  'the gRPC port': shared(
+    async () => new GrpcClient(stack.addresses[0]!, credentials.createInsecure()),
+    (client) => client.close(),
+  ),
+  'the Connect port': shared(
+    async () => new GrpcClient(new URL(stack.connectUrl).host, credentials.createInsecure()),
+    (client) => client.close(),
+  ),
+};
+
+function failureOverGrpc(
+  port: keyof typeof grpc,
+  method: string,
+  body: Buffer,
+  headers: Record<string, string> = {},
+) {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries({
+    authorization: `Bearer ${stack.tokens.operator}`,
+    ...headers,
+  }))
+    metadata.set(name, value);
+  return new Promise((done) => {
+    const same = (bytes: Buffer): Buffer => bytes;
+    grpc[port].makeUnaryRequest(
+      `/${service}/${method}`,
+      same,
+      same,
+      body,
+      metadata,
+      (error: ServiceError | null) => done(error === null ? undefined : readError(error)),
+    );
+  });
+}
+
+describe.each(['the gRPC port', 'the Connect port'] as const)(
+  'a gRPC client of %s reads the reason',
+  (port) => {
+    test.each([
+      ['an unknown method', 'NoSuchMethod', Buffer.alloc(0), 12, 'NOT_IMPLEMENTED', 'NoSuchMethod'],
+      ['a message that cannot be read', 'GetOrder', garbage, 3, 'INVALID_FIELDS', 'valid'],
+      ['a message that is too large', 'GetOrder', tooLarge, 8, 'MESSAGE_TOO_LARGE', 'fewer items'],
+      ['a stream that cannot be read', 'WatchOrderEvents', garbage, 3, 'INVALID_FIELDS', 'valid'],
+    ])('of %s', async (_name, method, body, code, reason, text) => {
+      expect(await failureOverGrpc(port, method, body)).toMatchObject({
+        code,
+        message: expect.stringContaining(text),
+        info: { reason, domain: 'gatehouse' },
+      });
+    });
+  },
+);
+
+describe('a Connect client reads the reason', () => {
+  const post = async (
+    method: string,
+    body: Buffer | string,
+    headers: Record<string, string>,
+    verb = 'POST',
+  ) => {
+    const response = await fetch(`${stack.connectUrl}/${service}/${method}`, {
+      method: verb,
+      headers: { authorization: `Bearer ${stack.tokens.operator}`, ...headers },
+      ...(verb === 'GET' ? {} : { body: new Uint8Array(Buffer.from(body)) }),
+    });
+    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+  };
+  const read = (json: string) => {
+    const { code, message, details } = JSON.parse(json) as {
+      code: string;
+      message: string;
+      details: { type: string; value: string }[];
+    };
+    const sent = details.map(({ type, value }) => ({ type_url: type, value: Buffer.from(value, 'base64') }));
+    return { ...readStatus({ code: 0, message, details: sent }), code };
+  };
+  const proto = { 'content-type': 'application/proto' };
+  const json = { 'content-type': 'application/json' };
+
+  const [invalid, unimplemented] = ['invalid_argument INVALID_FIELDS', 'unimplemented NOT_IMPLEMENTED'];
+  const compressed = { ...json, 'content-encoding': 'gzip' };
+  const tooLargeInside = gzipSync(Buffer.alloc(5_000_000, ' '));
+
+  test.each([
+    ['bytes that are no message', garbage, proto, 400, invalid, 'valid'],
+    ['JSON with an unknown field', '{"x":1}', json, 400, invalid, '"x"'],
+    ['text that is no JSON', '{"x"', json, 400, invalid, 'JSON'],
+    [
+      'a body that is not compressed as its header says',
+      '{}',
+      compressed,
+      400,
+      invalid,
+      'decompression failed',
+    ],
+    ['an unknown compression', '{}', { ...json, 'content-encoding': 'zstd' }, 501, unimplemented, 'gzip'],
+    [
+      'a deadline that is no number',
+      '{}',
+      { ...json, 'connect-timeout-ms': 'soon' },
+      400,
+      invalid,
+      'timeout',
+    ],
+    [
+      'a large body within',
+      tooLargeInside,
+      compressed,
+      429,
+      'resource_exhausted MESSAGE_TOO_LARGE',
+      'fewer items',
+    ],
+    [
+      'a content type of no protocol',
+      'x',
+      { 'content-type': 'text/plain' },
+      415,
+      invalid,
+      'application/json',
+    ],
+    ['WatchOrderEvents, called like a unary method', '{}', json, 415, invalid, 'application/connect+json'],
+    ['NoSuchMethod, which does not exist', '{}', json, 404, unimplemented, 'OrderService/NoSuchMethod'],
+  ])('of %s', async (name, body, headers, status, code, text) => {
+    const method = /^(WatchOrderEvents|NoSuchMethod)/.exec(name)?.[0] ?? 'GetOrder';
+    const answer = await post(method, body, headers);
+    expect(answer.status).toBe(status);
+    const [expected, reason] = code.split(' ');
+    expect(read(answer.body.toString())).toMatchObject({
+      code: expected,
+      message: expect.stringContaining(text),
+      info: { reason, domain: 'gatehouse' },
+    });
+  });
+
+  test('of a GET of a method that changes something', async () => {
+    const answer = await post('RegisterOrder', '', {}, 'GET');
+    expect(answer.status).toBe(405);
+    expect(read(answer.body.toString())).toMatchObject({
+      message: 'the HTTP method must be POST',
+      info: { reason: 'INVALID_FIELDS' },
+    });
+  });
+
+  const envelope = (data: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, 0, data.length]), data]);
+
+  test('of a stream whose message cannot be read', async () => {
+    const headers = { 'content-type': 'application/connect+proto' };
+    const { body } = await post('WatchOrderEvents', envelope(garbage), headers);
+    expect(body[0]).toBe(2);
+    const { error } = JSON.parse(body.subarray(5).toString()) as { error: object };
+    expect(read(JSON.stringify(error))).toMatchObject({
+      code: 'invalid_argument',
+      info: { reason: 'INVALID_FIELDS' },
+    });
+  });
+
+  test('over gRPC-Web', async () => {
+    const headers = { 'content-type': 'application/grpc-web+proto' };
+    const { body } = await post('GetOrder', envelope(garbage), headers);
+    expect(body[0]).toBe(0x80);
+    const trailer = body.subarray(5).toString();
+    expect(trailer).toContain('grpc-status: 3');
+    expect(trailer).toContain('grpc-status-details-bin: ');
   });
 });

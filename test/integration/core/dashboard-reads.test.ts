@@ -1,12 +1,15 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate, timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { wrongFields } from '../../support/rpc-failure.ts';
-import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
+import { wrongFields, failureOf } from '../../support/rpc-failure.ts';
+import { sharedStack, sharedClient, sharedMerchant } from '../../support/shared-stack.ts';
+import { ReportService, ReportStep } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 
 let merchantId: string;
 /** In the order they were registered in. */
@@ -182,4 +185,69 @@ describe('a listing is refused with', () => {
       ),
     ).toBe('page_token');
   });
+});
+
+const reports = sharedClient(stack, ReportService, 'dashboard');
+
+const reportOf = (from: string, to: string, timeZone: string) =>
+  reports.getOrderReport({
+    merchantId: merchant.id,
+    environment: Environment.SANDBOX,
+    fromTime: timestampFromDate(new Date(from)),
+    toTime: timestampFromDate(new Date(to)),
+    step: ReportStep.DAY,
+    timeZone,
+  });
+
+test.each([
+  ['Asia/Kathmandu', '2026-11-18T18:15Z', '2026-11-20T18:15Z', ['2026-11-18T18:15', '2026-11-19T18:15']],
+  ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-26T23:00Z', ['2026-10-24T22:00', '2026-10-25T23:00']],
+  ['', '2026-11-18T00:00Z', '2026-11-20T00:00Z', ['2026-11-18T00:00', '2026-11-19T00:00']],
+])('a report in the time zone %j has the days of that time zone', async (timeZone, from, to, starts) => {
+  const { intervals } = await reportOf(from, to, timeZone);
+
+  expect(
+    intervals.map(({ startTime }) => startTime && timestampDate(startTime).toISOString().slice(0, 16)),
+  ).toEqual(starts);
+});
+
+test.each([
+  ['to_time', '2026-11-18T00:00Z', '2026-11-20T00:10Z', 'UTC', 'full quarter of an hour'],
+  ['to_time', '2026-11-18T00:00Z', '2026-11-18T00:00Z', 'UTC', '92 days'],
+  ['to_time', '2026-01-01T00:00Z', '2026-04-04T00:00Z', 'UTC', '92 days'],
+  ['time_zone', '2026-11-18T00:00Z', '2026-11-20T00:00Z', 'Asia/Nowhere', 'Africa/Addis_Ababa'],
+])('a %s from %s to %s in %s is refused, and the error says what is allowed', async (...asked) => {
+  const [field, from, to, timeZone, word] = asked;
+
+  const { reason, issues } = await failureOf(reportOf(from, to, timeZone));
+
+  expect(reason).toBe('INVALID_FIELDS');
+  expect(issues[field]).toContain(word);
+});
+
+const environment = Environment.SANDBOX;
+const merchant = sharedMerchant(stack);
+const facade = sharedClient(stack, RequestLogService, 'facade');
+const reader = sharedClient(stack, RequestLogService, 'reader');
+
+test('a call that a facade repeats stores its requests and counts once', async () => {
+  const at = new Date();
+  const { id: merchantId } = merchant;
+  const call = () => ({
+    requests: [1, 2].map(() => ({
+      ...{ apiRequestId: newRandomId('req', at), merchantId, environment, apiKeyId: newRandomId('key', at) },
+      ...{ endpoint: ApiEndpoint.VERIFY, method: 'POST', path: '/api/v1/verify', status: 200 },
+      createTime: timestampFromDate(at),
+    })),
+    unkept: [{ merchantId, environment, count: 7n }],
+  });
+  const [first, second] = [call(), call()];
+
+  // Core writes concurrent calls together.
+  await Promise.all([first, second, first].map((each) => facade.recordApiRequests(each)));
+  await facade.recordApiRequests(first);
+
+  const { requests, unkept } = await reader.listApiRequests({ merchantId, environment });
+  expect(requests).toHaveLength(4);
+  expect(unkept).toBe(14n);
 });

@@ -1,0 +1,505 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
+import { password, waitAskedFor, sharedAccountSite } from './account-desk.ts';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { storedId } from '../../support/ids.ts';
+
+const { stack, desk, accounts, database, merchant } = sharedAccountSite();
+let merchantId: string;
+beforeAll(() => {
+  ({ id: merchantId } = merchant);
+});
+
+const invite = async (email: string, role = MemberRole.DEVELOPER, where = merchantId): Promise<string> =>
+  (await accounts.inviteUser({ email, merchantId: where, role })).token;
+const accept = (token: string, own: object = {}, core = 0) =>
+  desk.accounts[core]!.acceptInvitation({ token, name: 'Abebe', password, language: 'am', ...own });
+
+describe('removing a member', () => {
+  test('removes the role or the invitation, and repeating it says that nothing changed', async () => {
+    const merchantId = await newMerchant();
+    await desk.addUser({ merchantId, role: OWNER });
+    const user = await desk.addUser({ merchantId, role: VIEWER });
+    const invited = desk.newEmail();
+    const { token } = await accounts.inviteUser({ email: invited, merchantId, role: VIEWER });
+    const before = await accounts.listUsers({ merchantId });
+
+    const absent: boolean[] = [];
+    for (const email of [user.email, user.email, invited.toUpperCase(), desk.newEmail()])
+      absent.push((await remove(merchantId, email)).wasAbsent);
+
+    const after = await accounts.listUsers({ merchantId });
+    expect([before.users.length, before.invitations.length]).toEqual([2, 1]);
+    expect(before.invitations).toMatchObject([{ email: invited, role: VIEWER }]);
+    expect(absent).toEqual([false, true, false, true]);
+    expect([after.users.length, after.invitations.length]).toEqual([1, 0]);
+    expect(await refusalOf(accounts.getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    const { user: left } = await accounts.verifyPassword({ email: user.email, password });
+    expect(left?.memberships).toEqual([]);
+  });
+
+  test('from the operators withdraws an invitation', async () => {
+    const email = desk.newEmail();
+    await accounts.inviteUser({ email, asOperator: true });
+    expect((await accounts.listUsers({})).invitations).toMatchObject([{ email }]);
+    await accounts.removeMembership({ email });
+    expect((await accounts.listUsers({})).invitations).toEqual([]);
+  });
+});
+
+describe('operators', () => {
+  test('are never all disabled, even by two who disable each other at once', async () => {
+    const both = [await desk.addUser(), await desk.addUser()];
+    const outcomes = await Promise.all(
+      both.map(({ email }, core) => done(desk.accounts[core]!.setUserDisabled({ email, isDisabled: true }))),
+    );
+    expect(outcomes.sort()).toEqual(['LAST_OPERATOR', 'done']);
+    for (const { email } of both) await accounts.setUserDisabled({ email, isDisabled: false });
+    const { users } = await accounts.listUsers({});
+    expect(users.every(({ isDisabled, isOperator }) => isOperator && !isDisabled)).toBe(true);
+  });
+
+  test('disable a user, whose sessions end, and enable the user again', async () => {
+    const merchantId = await newMerchant();
+    const user = await desk.addUser({ merchantId, role: OWNER });
+    const open = await desk.openSession(user.userId);
+
+    const { user: kept } = await accounts.setUserDisabled({ email: user.email, isDisabled: true });
+    expect(kept?.isDisabled).toBe(true);
+    expect(await desk.isOpen(open)).toBe(false);
+    const write = desk.openSession(user.userId);
+    expect(await refusalOf(write)).toBe('USER_NOT_FOUND');
+
+    await accounts.setUserDisabled({ email: user.email, isDisabled: false });
+    await accounts.verifyPassword({ email: user.email, password });
+    expect(await desk.isOpen(open)).toBe(false);
+  });
+});
+
+describe('an invitation', () => {
+  test('names its merchant and role, and creates the account with the role when it is accepted', async () => {
+    const email = 'Sara.Bekele@Shop.Example';
+    const token = await invite(email, MemberRole.OWNER);
+
+    const seen = await accounts.getInvitation({ token });
+    const { user } = await accept(token, { name: 'ሳራ በቀለ' });
+
+    expect(seen).toMatchObject({
+      email,
+      merchantName: 'Test Shop',
+      role: MemberRole.OWNER,
+      asOperator: false,
+    });
+    expect(user).toMatchObject({
+      email,
+      name: 'ሳራ በቀለ',
+      language: 'am',
+      isOperator: false,
+      isTotpEnabled: false,
+      memberships: [{ merchantId, merchantName: 'Test Shop', role: MemberRole.OWNER }],
+    });
+    const signedIn = await desk.accounts[1]!.verifyPassword({ email: email.toLowerCase(), password });
+    expect(signedIn.user?.userId).toBe(user?.userId);
+  });
+
+  test('of an operator creates an operator, who belongs to no merchant', async () => {
+    const { token } = await accounts.inviteUser({ email: desk.newEmail(), asOperator: true });
+    expect(await accounts.getInvitation({ token })).toMatchObject({
+      asOperator: true,
+      role: MemberRole.UNSPECIFIED,
+      merchantName: '',
+    });
+    expect((await accept(token)).user).toMatchObject({ isOperator: true, memberships: [] });
+  });
+
+  test('can be accepted once, however many requests use it at the same moment on different cores', async () => {
+    const token = await invite(desk.newEmail());
+
+    const outcomes = await Promise.allSettled([0, 1, 0, 1, 0, 1].map((core) => accept(token, {}, core)));
+    const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+    const refusals = await Promise.all(refused.map((reason) => refusalOf(Promise.reject(reason))));
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(refusals).toHaveLength(5);
+    for (const reason of refusals)
+      expect(['LINK_NOT_USABLE', 'WRONG_CREDENTIALS', 'TOO_MANY_TRIES']).toContain(reason);
+    expect(await refusalOf(accounts.getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+  });
+
+  test('ends only when the same address is invited to the same merchant again', async () => {
+    const other = (await stack.createMerchant()).id;
+    const email = desk.newEmail();
+    const [first, elsewhere] = [await invite(email), await invite(email, MemberRole.VIEWER, other)];
+
+    const second = await invite(email.toUpperCase(), MemberRole.VIEWER);
+
+    expect(await refusalOf(accept(first))).toBe('LINK_NOT_USABLE');
+    expect((await accept(second)).user?.memberships).toMatchObject([{ role: MemberRole.VIEWER }]);
+    expect((await accept(elsewhere)).user?.memberships).toHaveLength(2);
+  });
+
+  test('that is created many times at once leaves one valid link', async () => {
+    const email = desk.newEmail();
+    const tokens = await Promise.all(
+      [0, 1, 0, 1].map((core) =>
+        desk.accounts[core]!.inviteUser({ email, merchantId, role: MemberRole.VIEWER }),
+      ),
+    );
+    const read = tokens.map(({ token }) => accounts.getInvitation({ token }));
+    const usable = (await Promise.allSettled(read)).filter(({ status }) => status === 'fulfilled');
+    expect(usable).toHaveLength(1);
+  });
+
+  test('that has expired or does not exist opens nothing', async () => {
+    const email = desk.newEmail();
+    const token = await invite(email);
+    await database.query(
+      `update core.account_links set expires_at = now() - interval '1 second' where email_key = $1`,
+      [email],
+    );
+    expect(await refusalOf(accounts.getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    for (const wrong of [token, '', 'x', 'A'.repeat(43), `${'A'.repeat(42)}\0`])
+      expect(await refusalOf(accept(wrong))).toBe('LINK_NOT_USABLE');
+  });
+
+  test('to a user with an account asks for its password, and changes nothing else of it', async () => {
+    const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
+    const other = (await stack.createMerchant()).id;
+    const token = await invite(user.email, MemberRole.DEVELOPER, other);
+
+    expect(await refusalOf(accept(token, { password: 'another password altogether' }))).toBe(
+      'WRONG_CREDENTIALS',
+    );
+    const accepted = await accept(token, { name: 'Mallory', language: 'en' });
+
+    expect(accepted.user).toMatchObject({ userId: user.userId, name: user.name });
+    expect(accepted.user?.memberships).toHaveLength(2);
+  });
+
+  test('limits attempts to guess a password', async () => {
+    const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
+    const token = await invite(user.email, MemberRole.VIEWER, (await stack.createMerchant()).id);
+    const wrong = () =>
+      refusalOf(accept(token, { password: 'not this one either', remoteAddress: '192.0.2.7' }));
+
+    for (let count = 0; count < 5; count += 1) expect(await wrong()).toBe('WRONG_CREDENTIALS');
+    expect(await wrong()).toBe('TOO_MANY_TRIES');
+  });
+
+  test('that is accepted together with another one for the same new address creates the account or asks for its password', async () => {
+    const other = (await stack.createMerchant()).id;
+    const email = desk.newEmail();
+    const tokens = [await invite(email), await invite(email, MemberRole.VIEWER, other)];
+
+    await Promise.all(tokens.map((token, core) => accept(token, {}, core)));
+
+    const { users } = await accounts.listUsers({ merchantId: other });
+    expect(users.map((user) => user.email)).toEqual([email]);
+    const { user } = await accounts.verifyPassword({ email, password });
+    expect(user?.memberships).toHaveLength(2);
+  });
+});
+
+describe('an invitation is refused', () => {
+  test('for a merchant that the user already belongs to', async () => {
+    const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
+    const failure = await failureOf(invite(user.email.toUpperCase()));
+    expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ALREADY_A_MEMBER' });
+  });
+
+  test('for an operator as a member of a merchant, and for a member as an operator', async () => {
+    const [member, operator] = [
+      await desk.addUser({ merchantId, role: MemberRole.VIEWER }),
+      await desk.addUser(),
+    ];
+    const toOperators = accounts.inviteUser({ email: member.email, asOperator: true });
+    expect(await refusalOf(toOperators)).toBe('ALREADY_A_MEMBER');
+    // The inviter does not learn that the address is an operator's.
+    expect(await refusalOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
+  });
+
+  test('for both the operators and a merchant, because an operator belongs to no merchant', async () => {
+    const email = desk.newEmail();
+    const place = await invite(email);
+    const { token: operators } = await accounts.inviteUser({ email, asOperator: true });
+
+    await Promise.allSettled([accept(place, {}, 0), accept(operators, {}, 1)]);
+
+    const { user } = await accounts.verifyPassword({ email, password });
+    expect(user?.isOperator ? user.memberships : [user?.isOperator]).toHaveLength(user?.isOperator ? 0 : 1);
+  });
+
+  test('for an unknown merchant', async () => {
+    const call = invite(desk.newEmail(), MemberRole.OWNER, 'mer_01h455vb4pex5vsknk084sn02q');
+    expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
+  });
+
+  test('with invalid values', async () => {
+    const fieldsOf = (own: object) =>
+      wrongFields(
+        accounts.inviteUser({
+          ...{ email: 'someone@shop.example', merchantId, role: MemberRole.VIEWER },
+          ...own,
+        }),
+      );
+    for (const email of ['', 'a@b.example\nbcc: c@d.example', 'A <a@b.example>', `a@${'b'.repeat(253)}`])
+      expect(await fieldsOf({ email })).toBe('email');
+    for (const role of [MemberRole.UNSPECIFIED, 9]) expect(await fieldsOf({ role })).toBe('role');
+    for (const seconds of [0n, 15n * 86_400n])
+      expect(await fieldsOf({ validFor: { seconds } })).toBe('valid_for');
+    expect(await fieldsOf({ asOperator: true })).toBe('merchant_id');
+    expect(await fieldsOf({ email: 'x', merchantId: 'x', role: 0 })).toBe('email merchant_id role');
+  });
+
+  test.each([
+    ['no name', { name: '' }, 'name'],
+    ['a name with a right-to-left override', { name: 'a\u202eb' }, 'name'],
+    ['a password of 11 characters', { password: 'horse batte' }, 'password'],
+    ["the user's address as the password", { password: 'someone@shop.example' }, 'password'],
+    ['an unknown language', { language: 'fr' }, 'language'],
+  ])('when it is accepted with %s', async (_name, own, field) => {
+    const token = await invite(field === 'password' ? 'someone@shop.example' : desk.newEmail());
+    expect(await wrongFields(accept(token, own))).toBe(field);
+    await accounts.getInvitation({ token });
+  });
+});
+
+describe('no answer reveals whether an address has an account:', () => {
+  test('an invitation to a merchant is created, read and refused alike for a stranger, a user and an operator', async () => {
+    const other = (await stack.createMerchant()).id;
+    const emails = [
+      desk.newEmail(),
+      (await desk.addUser({ merchantId: other, role: MemberRole.OWNER })).email,
+      (await desk.addUser()).email,
+    ];
+
+    const seen = await Promise.all(
+      emails.map(async (email) => {
+        const token = await invite(email);
+        const { email: _email, expireTime: _time, ...read } = await accounts.getInvitation({ token });
+        const weak = await failureOf(accept(token, { password: 'Password123456', name: '' }));
+        const short = await failureOf(accept(token, { password: 'short' }));
+        return { read, weak, short };
+      }),
+    );
+
+    expect(seen[0]?.weak).toMatchObject({ reason: 'INVALID_FIELDS' });
+    expect(Object.keys(seen[0]?.weak.issues ?? {}).sort()).toEqual(['name', 'password']);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[2]).toEqual(seen[0]);
+  });
+
+  test('a request for a new password stores nothing for an address without an account', async () => {
+    const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
+    const emails = [desk.newEmail(), user.email];
+
+    for (const email of emails) await accounts.startPasswordReset({ email });
+
+    const { rows } = await database.query(
+      `select email from core.account_links where kind = 'RESET' and email_key = any ($1)`,
+      [emails],
+    );
+    expect(rows).toEqual([{ email: user.email }]);
+  });
+});
+
+describe('invitations', () => {
+  const as = (userId: string) => ({ headers: { 'x-gatehouse-actor': userId } });
+  const toMerchant = (email: string, own: object = {}) => ({
+    email,
+    merchantId,
+    role: MemberRole.VIEWER,
+    ...own,
+  });
+
+  test('of one inviter are limited to 20 an hour over all cores, and the refusal has the wait', async () => {
+    const inviter = await desk.addUser({ merchantId, role: MemberRole.OWNER });
+    for (let count = 0; count < 20; count += 1)
+      await desk.accounts[count % 2]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));
+
+    const refused = () => desk.accounts[1]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));
+
+    expect(await refusalOf(refused())).toBe('TOO_MANY_TRIES');
+    expect(await waitAskedFor(refused())).toBeGreaterThan(0);
+    const another = await desk.addUser({ merchantId, role: MemberRole.OWNER });
+    await accounts.inviteUser(toMerchant(desk.newEmail()), as(another.userId));
+  });
+
+  test('to one address are limited to 5 an hour from one merchant and 10 in all, over all inviters', async () => {
+    const email = desk.newEmail();
+    const merchants = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
+    for (const merchant of merchants) {
+      for (let count = 0; count < 5; count += 1)
+        await desk.accounts[count % 2]!.inviteUser(toMerchant(email, { merchantId: merchant }));
+      const again = accounts.inviteUser(toMerchant(email, { merchantId: merchant }));
+      expect(await refusalOf(again)).toBe('TOO_MANY_TRIES');
+    }
+    expect(await refusalOf(desk.accounts[1]!.inviteUser(toMerchant(email)))).toBe('TOO_MANY_TRIES');
+  });
+});
+
+const { OWNER, DEVELOPER, VIEWER } = MemberRole;
+
+const newMerchant = async () => (await stack.createMerchant()).id;
+const change = (merchantId: string, user: User, from: MemberRole, to: MemberRole, core = 0) =>
+  desk.accounts[core]!.changeMembership({ merchantId, userId: user.userId, role: to, expectedRole: from });
+const remove = (merchantId: string, email: string, core = 0) =>
+  desk.accounts[core]!.removeMembership({ merchantId, email });
+const rolesOf = async (merchantId: string) =>
+  (await accounts.listUsers({ merchantId })).users.map(({ memberships }) => memberships[0]?.role);
+const done = async (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    async (error: unknown) => await refusalOf(Promise.reject(error as Error)),
+  );
+
+describe('an open invitation', () => {
+  const invite = async (by: User, merchantId: string) => {
+    const wish = { email: desk.newEmail(), merchantId, role: OWNER };
+    const call = { headers: { 'x-gatehouse-actor': by.userId } };
+    return (await accounts.inviteUser(wish, call)).token;
+  };
+  const isOpen = async (token: string) => (await done(accounts.getInvitation({ token }))) === 'done';
+
+  test.each<[string, (merchantId: string, owner: User) => Promise<unknown>]>([
+    ['is removed', (merchantId, { email }) => remove(merchantId, email)],
+    ['becomes a developer', (merchantId, owner) => change(merchantId, owner, OWNER, DEVELOPER)],
+    ['is disabled', (_, { email }) => accounts.setUserDisabled({ email, isDisabled: true })],
+  ])('is withdrawn when the owner who sent it %s, and no other one is', async (_, end) => {
+    const [merchantId, elsewhere] = [await newMerchant(), await newMerchant()];
+    const leaving = await desk.addUser({ merchantId, role: OWNER });
+    const staying = await desk.addUser({ merchantId, role: OWNER });
+    const [theirs, another, ofOther] = [
+      await invite(leaving, merchantId),
+      await invite(staying, merchantId),
+      await invite(staying, elsewhere),
+    ];
+
+    await end(merchantId, leaving);
+
+    expect([await isOpen(theirs), await isOpen(another), await isOpen(ofOther)]).toEqual([false, true, true]);
+  });
+
+  test('stays when the owner who sent it stays', async () => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    const developer = await desk.addUser({ merchantId, role: DEVELOPER });
+    const token = await invite(owner, merchantId);
+    await change(merchantId, developer, DEVELOPER, OWNER);
+    await remove(merchantId, developer.email);
+    expect(await isOpen(token)).toBe(true);
+  });
+});
+
+describe('a role', () => {
+  test('is changed at one merchant only', async () => {
+    const [here, elsewhere] = [await newMerchant(), await newMerchant()];
+    const user = await desk.addUser({ merchantId: here, role: VIEWER });
+    const { token } = await accounts.inviteUser({
+      email: user.email,
+      merchantId: elsewhere,
+      role: OWNER,
+    });
+    await accounts.acceptInvitation({ token, password });
+
+    const { user: changed } = await change(here, user, VIEWER, DEVELOPER);
+
+    expect(changed?.memberships).toMatchObject([{ merchantId: here, role: DEVELOPER }]);
+    expect(await rolesOf(elsewhere)).toEqual([OWNER]);
+  });
+
+  test('that another person has changed meanwhile is kept, and the second change is refused', async () => {
+    const merchantId = await newMerchant();
+    const user = await desk.addUser({ merchantId, role: VIEWER });
+    const outcomes = await Promise.all([
+      done(change(merchantId, user, VIEWER, DEVELOPER, 0)),
+      done(change(merchantId, user, VIEWER, OWNER, 1)),
+    ]);
+    expect(outcomes.sort()).toEqual(['CHANGED_MEANWHILE', 'done']);
+  });
+
+  test('of a user of another merchant is not found', async () => {
+    const [here, elsewhere] = [await newMerchant(), await newMerchant()];
+    const user = await desk.addUser({ merchantId: elsewhere, role: VIEWER });
+    expect(await refusalOf(change(here, user, VIEWER, OWNER))).toBe('USER_NOT_FOUND');
+  });
+});
+
+describe('the last owner', () => {
+  test('keeps the role, and the membership', async () => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    await desk.addUser({ merchantId, role: DEVELOPER });
+    expect(await refusalOf(change(merchantId, owner, OWNER, VIEWER))).toBe('LAST_OWNER');
+    expect(await refusalOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+  });
+
+  test('is the last one who may sign in: a disabled owner does not count', async () => {
+    const merchantId = await newMerchant();
+    const [owner, kept] = [
+      await desk.addUser({ merchantId, role: OWNER }),
+      await desk.addUser({ merchantId, role: OWNER }),
+    ];
+    await accounts.setUserDisabled({ email: kept.email, isDisabled: true });
+    expect(await refusalOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+    await remove(merchantId, kept.email);
+  });
+
+  test('remains when two owners leave at the same moment', async () => {
+    const merchantId = await newMerchant();
+    const owners = [
+      await desk.addUser({ merchantId, role: OWNER }),
+      await desk.addUser({ merchantId, role: OWNER }),
+    ];
+    const outcomes = await Promise.all(
+      owners.map((owner, core) => done(remove(merchantId, owner.email, core))),
+    );
+    expect(outcomes.sort()).toEqual(['LAST_OWNER', 'done']);
+  });
+
+  test('remains after any concurrent changes', async () => {
+    const step = fc.record({
+      who: fc.integer({ min: 0, max: 2 }),
+      from: fc.constantFrom(OWNER, DEVELOPER),
+      to: fc.constantFrom(OWNER, DEVELOPER, undefined),
+      core: fc.integer({ min: 0, max: 1 }),
+    });
+    const elsewhere = { merchantId: await newMerchant(), role: VIEWER };
+    const users = [
+      await desk.addUser(elsewhere),
+      await desk.addUser(elsewhere),
+      await desk.addUser(elsewhere),
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { maxLength: 3 }),
+        async (rounds) => {
+          const merchantId = await newMerchant();
+          for (const [index, { userId }] of users.entries())
+            await database.query('insert into core.memberships values ($1, $2, $3, now(), now())', [
+              storedId('mer', merchantId),
+              storedId('usr', userId),
+              index < 2 ? 'OWNER' : 'DEVELOPER',
+            ]);
+          for (const round of rounds) {
+            const outcomes = await Promise.all(
+              round.map(({ who, from, to, core }) =>
+                done(
+                  to === undefined
+                    ? remove(merchantId, users[who]!.email, core)
+                    : change(merchantId, users[who]!, from, to, core),
+                ),
+              ),
+            );
+            const expected = ['done', 'LAST_OWNER', 'CHANGED_MEANWHILE', 'USER_NOT_FOUND'];
+            for (const outcome of outcomes) expect(expected).toContain(outcome);
+            expect(await rolesOf(merchantId)).toContain(OWNER);
+          }
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+});
