@@ -123,40 +123,6 @@ describe('keys', () => {
     expect([second.status, headingOf(second)]).toEqual([409, 'Somebody else changed this first']);
   });
 
-  test('a key of the sandbox is not found in production', async () => {
-    const { merchant, visitor, at } = await atNewMerchant();
-    const key = secretIn((await visitor.post(at('keys'), { label: 'till' })).body);
-    const id = await idOf(merchant.id, 'till');
-    const inProduction = at(`keys/${id}`).replace('sandbox', 'production');
-
-    const answers = [
-      await visitor.post(`${inProduction}/rotate`, { overlap: 'hour' }),
-      await visitor.post(`${inProduction}/refunds`, { refunds: 'yes' }),
-      await visitor.post(`${inProduction}/revoke`),
-    ];
-
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
-    expect(await opens(key)).toBe('opens');
-  });
-
-  test("another merchant's key is not found under any merchant's path", async () => {
-    const [{ merchant: foreign, visitor: stranger, at: strangersAt }, { visitor, at }] = await Promise.all([
-      atNewMerchant(),
-      atNewMerchant(),
-    ]);
-    const key = secretIn((await stranger.post(strangersAt('keys'), { label: 'theirs' })).body);
-    const id = await idOf(foreign.id, 'theirs');
-
-    const answers = await Promise.all([
-      visitor.post(at(`keys/${id}/revoke`)),
-      visitor.post(at(`keys/${id}/rotate`), { overlap: 'hour' }),
-      visitor.post(strangersAt(`keys/${id}/revoke`)),
-    ]);
-
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
-    expect(await opens(key)).toBe('opens');
-  });
-
   test('the label of a key is shown as text, whatever it contains', async () => {
     const { visitor, at } = await atNewMerchant();
     const label = `<script>alert(1)</script>"'&<img src=x>`;
@@ -213,22 +179,6 @@ describe('webhooks', () => {
     expect(body).toContain('webhook.test');
     expect(body).toContain('Connection failed');
     expect(body).not.toContain('gatehouse webhook');
-  });
-
-  test('a delivery of the other environment, or of another merchant, is not found', async () => {
-    const [own, other] = await Promise.all([atNewMerchant(), atNewMerchant()]);
-    const sent = await own.visitor.post(own.at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
-    const page = String(sent.headers.get('location'));
-    const id = page.split('/').at(-1) ?? '';
-
-    const answers = await Promise.all([
-      own.visitor.get(page.replace('sandbox', 'production')),
-      own.visitor.post(`${page.replace('sandbox', 'production')}/redeliver`),
-      other.visitor.get(other.at(`webhooks/deliveries/${id}`)),
-      other.visitor.post(other.at(`webhooks/deliveries/${id}/redeliver`)),
-    ]);
-
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
   });
 
   test('deliveries are found by state, order number and endpoint', async () => {
@@ -458,22 +408,5 @@ describe('webhook endpoints', () => {
       const { body } = await visitor.get(at('webhooks'));
       return !body.includes('Webhooks wait for a signing secret');
     });
-  });
-
-  test('an endpoint of another merchant or environment is not found', async () => {
-    const [own, other] = [await atNewMerchant(), await atNewMerchant()];
-    await own.visitor.post(own.at('webhooks/endpoints'), { url });
-    const [endpoint] = await own.endpoints();
-    const path = `webhooks/endpoints/${endpoint?.webhookEndpointId}`;
-
-    const answers = [
-      await other.visitor.get(other.at(path)),
-      await other.visitor.post(other.at(`${path}/delete`), { seen: '' }),
-      await own.visitor.get(own.at(path).replace('sandbox', 'production')),
-      await own.visitor.post(own.at(`${path}/rotate-secret`).replace('sandbox', 'production'), { seen: '' }),
-    ];
-
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
-    expect(await own.endpoints()).toHaveLength(1);
   });
 });

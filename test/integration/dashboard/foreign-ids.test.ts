@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { IdPrefix } from '../../../src/contract/public-id.ts';
 import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
@@ -19,8 +19,6 @@ import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/re
 import { SettlementOutcome, SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { openCommandLine } from '../../e2e/cli-harness.ts';
-import type { CommandLine } from '../../e2e/cli-harness.ts';
 import type { PageAnswer } from '../../support/customer.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
@@ -63,7 +61,6 @@ const invited = 'invited@shop.example';
 let shop: { readonly merchantId: string; readonly owner: DashboardVisitor };
 let other: { readonly merchantId: string; readonly owner: DashboardVisitor };
 let operator: DashboardVisitor;
-let cli: CommandLine;
 /** Ids of the shop's sandbox. */
 let ids: Ids;
 
@@ -105,11 +102,6 @@ beforeAll(async () => {
   [shop, other] = [await open(), await open()];
   operator = await desk.signedIn(await desk.users.operator());
   await makeOperatorsOld(stack);
-  cli = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_WEBHOOKS_ADDRESSES: stack.webhooks.map(({ ready }) => String(ready['grpc'])).join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
   const { merchantId, owner } = shop;
   const at = (path: string): string => `/m/${merchantId}/sandbox/${path}`;
   const payment = await payments.startDirect({ merchantId, orderNumber: 'F-1' });
@@ -187,7 +179,6 @@ beforeAll(async () => {
     ids.deliveryId,
   ]);
 });
-afterAll(() => cli.stop());
 
 /** Ids of the same kinds that nothing has. */
 const unknownIds = (): Ids =>
@@ -491,44 +482,4 @@ describe('a call', () => {
     expect((await visitor.get('/account')).status).toBe(303);
     expect((await shop.owner.get('/account')).status).toBe(200);
   });
-});
-
-describe('a command', () => {
-  type Words = (given: Ids) => readonly string[];
-  const evidence = ['--outcome', 'returned', '--reason', 'x', '--provider-reference', 'CASE-7'];
-  const commands: Readonly<Record<string, Words>> = {
-    'payment show': ({ attemptId }) => [attemptId],
-    'payment retry-reversal': ({ strayPaymentId }) => [strayPaymentId],
-    'refund approve': ({ refundId }) => [refundId],
-    'settlement propose': ({ strayPaymentId }) => [strayPaymentId, ...evidence],
-    'webhook show': ({ deliveryId }) => [deliveryId],
-    'webhook explain': ({ deliveryId }) => [deliveryId],
-    'webhook redeliver': ({ deliveryId }) => [deliveryId],
-    'webhook redelivery': ({ redeliveryId }) => [redeliveryId],
-    'webhook endpoint rotate-secret': ({ endpointId }) => [endpointId],
-    'webhook endpoint promote-secret': ({ endpointId }) => [endpointId],
-    'key revoke': ({ keyId }) => [keyId],
-  };
-
-  test.each(Object.entries(commands))('%s finds no id of another merchant', async (command, words) => {
-    const { exitCode, stdout } = await expectUnknown(async (given) => {
-      const outcome = await cli.run(...command.split(' '), other.merchantId, ...words(given));
-      return { ...outcome, stderr: named(outcome.stderr, given) };
-    });
-
-    expect(exitCode).toBeGreaterThan(0);
-    expect(stdout).toBe('');
-  });
-
-  test.each(['userEmail', 'invitedEmail'] as const)(
-    'user remove removes no %s of another merchant',
-    async (email) => {
-      await expectUnknown(async (given) => {
-        const { exitCode, stdout } = await cli.run(
-          ...['user', 'remove', given[email], '--merchant', other.merchantId],
-        );
-        return { exitCode, stdout: named(stdout, given) };
-      });
-    },
-  );
 });

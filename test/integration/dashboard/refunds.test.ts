@@ -348,23 +348,6 @@ describe('the list of refunds', () => {
     expect(line).toContain(`,LIST-1,COMPLETED,1.00,ETB,walleta_ussd,`);
     expect(line).toContain(`,'=1+1,`);
   });
-
-  test('and its refunds are not found for a foreign merchant or environment', async () => {
-    const page = await refund(developer, await paidOrder('MINE'), '1');
-    const stranger = await stack.createMerchant();
-    const foreigner = await desk.signedIn(await desk.users.member(stranger.id, MemberRole.OWNER));
-    const elsewhere = [
-      page.replace(shop.id, stranger.id),
-      page.replace('sandbox', 'production'),
-      at('refunds/rfd_nonsense'),
-    ];
-
-    expect((await foreigner.get(page)).status).toBe(404);
-    expect((await foreigner.get(elsewhere[0]!)).status).toBe(404);
-    expect((await foreigner.post(`${elsewhere[0]}/approve`)).status).toBe(404);
-    expect((await owner.post(`${elsewhere[1]}/approve`)).status).toBe(404);
-    expect((await owner.get(elsewhere[2]!)).status).toBe(404);
-  });
 });
 
 test('home shows the money that core counts as refunded', async () => {
