@@ -94,12 +94,12 @@ export async function endLeftovers(options: {
     if (name !== 'postgres') signalTo(pid, 'SIGTERM');
     else if (pid === postmaster) signalTo(pid, 'SIGINT');
   }
-  const deadline = Date.now() + options.deadlineMs;
+  const deadline = performance.now() + options.deadlineMs;
   for (;;) {
     const left = await findLeftovers(dataFolder, postgresData);
     if (left.length === 0) return;
-    if (Date.now() > deadline + killDeadlineMs) throw new StartError(cannotEnd(left));
-    if (Date.now() > deadline) for (const { pid } of left) signalTo(pid, 'SIGKILL');
+    if (performance.now() > deadline + killDeadlineMs) throw new StartError(cannotEnd(left));
+    if (performance.now() > deadline) for (const { pid } of left) signalTo(pid, 'SIGKILL');
     await sleep(pollMs);
   }
 }

@@ -24,6 +24,11 @@ const superuser = 'gatehouse';
 const database = 'gatehouse';
 const host = '127.0.0.1';
 const stopTimeoutMs = 2_500;
+/**
+ * After a crash it first repeats up to 2 GB of changes, which takes minutes on a busy machine. If it were ended meanwhile, it would begin
+ * again, and never be ready. It exits by itself when it cannot start.
+ */
+const readyTimeoutMs = 60 * 60_000;
 
 /** The URL for clients. */
 export const databaseUrl = ({ port, password }: Pick<PostgresOptions, 'port' | 'password'>): string =>
@@ -170,6 +175,7 @@ export function postgresProcess(options: PostgresOptions): ProcessSpec {
     cwd: '/',
     user: home.user,
     isReady: ({ pid }) => isReady(home.data, pid),
+    readyTimeoutMs,
     // "Fast shutdown": disconnects clients and writes a checkpoint.
     stopSignal: 'SIGINT',
     stopTimeoutMs,

@@ -23,6 +23,8 @@ export interface ProcessSpec {
   readonly ipc?: boolean;
   /** Whether the process is ready; polled. `log` returns its output since the start. */
   readonly isReady: (started: { pid: number; log: () => Promise<string> }) => Promise<boolean>;
+  /** How long it may take until it is ready, in milliseconds: three minutes by default, for a busy machine. */
+  readonly readyTimeoutMs?: number;
   /** Whether the process still does its work. Polled while it runs: after three failures in a row it is killed. */
   readonly isResponsive?: () => Promise<boolean>;
   readonly stopSignal: NodeJS.Signals;
@@ -46,10 +48,14 @@ export interface SupervisorOptions {
   readonly signal: AbortSignal;
   /** The time between two questions whether it is responsive, in milliseconds. */
   readonly askEveryMs?: number;
+  /** After that time, `warn` is called about a process that is still starting, in milliseconds. */
+  readonly longStartMs?: number;
 }
 
 const maxUnanswered = 3;
-const readyTimeoutMs = 60_000;
+const standardReadyTimeoutMs = 180_000;
+/** From then on, the reader of the terminal would wonder. */
+const standardLongStartMs = 20_000;
 const readyPollMs = 20;
 
 interface Running {
@@ -95,18 +101,25 @@ async function end(running: Running, spec: ProcessSpec): Promise<void> {
 }
 
 async function untilReady(spec: ProcessSpec, running: Running, options: SupervisorOptions): Promise<void> {
-  const { log, signal } = options;
-  const deadline = Date.now() + readyTimeoutMs;
+  const { log, warn, signal, longStartMs = standardLongStartMs } = options;
+  const { readyTimeoutMs = standardReadyTimeoutMs } = spec;
+  const since = performance.now();
+  let isLong = false;
   for (;;) {
     signal.throwIfAborted();
     const { pid } = running.child;
     if (pid === undefined || running.hasExited())
       throw new StartError(`${spec.name} did not start (${await running.exited}). ${await endOf(log)}`);
     if (await spec.isReady({ pid, log: log.readNew })) return;
-    if (Date.now() > deadline)
+    const tookMs = performance.now() - since;
+    if (tookMs > readyTimeoutMs)
       throw new StartError(
         `${spec.name} was not ready within ${readyTimeoutMs / 1000} s. If this machine is busy, try again later. ${await endOf(log)}`,
       );
+    if (tookMs > longStartMs && !isLong) {
+      isLong = true;
+      warn(`${spec.name} is still starting. Its log: ${log.path}`);
+    }
     await sleep(readyPollMs);
   }
 }

@@ -54,6 +54,45 @@ describe('a supervised process', () => {
     expect(warnings).toEqual([]);
   });
 
+  test('that is not ready in time fails the start, and is ended', async () => {
+    let started = 0;
+    const slow = node(keepRunning, {
+      isReady: async ({ pid }) => {
+        started = pid;
+        return false;
+      },
+      readyTimeoutMs: 100,
+    });
+
+    await expect(start(slow)).rejects.toThrow(/core was not ready within 0.1 s/);
+    expect(await isRunning(started)).toBe(false);
+  });
+
+  test('that takes long to start is named once, and may take its time', async () => {
+    let polls = 0;
+    const slow = node(keepRunning, { isReady: async () => (polls += 1) > 20 });
+
+    await start(slow, undefined, { longStartMs: 0 });
+
+    expect(warnings).toEqual([expect.stringMatching(/^core is still starting\. Its log: .*core\.log$/)]);
+  });
+
+  test('has the time that its recovery needs, although the clock is set forward', async () => {
+    const { now } = Date;
+    let polls = 0;
+    const recovering = node(keepRunning, {
+      isReady: async () => {
+        polls += 1;
+        if (polls === 1) Date.now = () => now() + 24 * 60 * 60_000;
+        return polls > 3;
+      },
+    });
+
+    await start(recovering).finally(() => (Date.now = now));
+
+    expect(polls).toBe(4);
+  });
+
   test('that exits before it is ready fails the start with the end of its log', async () => {
     const starting = start(node(`console.error('GATEHOUSE_X must be a port'); process.exitCode = 3;`));
     await expect(starting).rejects.toThrow(/core did not start \(exit code 3\).*GATEHOUSE_X must be a port/s);
