@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { runInSpan } from '../../platform/tracing/span.ts';
 import { beginWalletSpan, endWalletSpan, withTraceparent } from './wallet-span.ts';
@@ -48,6 +49,12 @@ export interface WalletHttpSettings {
   readonly extraCertificates?: string;
 }
 
+/**
+ * The most bytes that are read after a request, twice the longest answer. Informational responses, blank lines and chunk
+ * headers count towards no body. A wallet that sends them without end would keep a processor busy, and so delay all other wallets.
+ */
+const maxReadBytes = 2 * 1024 * 1024;
+
 /** Headers that describe a message and contain no credentials. */
 const keptHeaders: ReadonlySet<string> = new Set([
   'accept',
@@ -91,12 +98,15 @@ export class WalletHttp {
     this.#now = now;
     this.#agent = new Agent({
       connections: settings.maxConnections,
-      connect: {
-        timeout: settings.connectMs,
-        ...(settings.extraCertificates === undefined
-          ? {}
-          : { ca: [...rootCertificates, settings.extraCertificates] }),
-      },
+      connect: limitReading(
+        buildConnector({
+          timeout: settings.connectMs,
+          allowH2: false,
+          ...(settings.extraCertificates === undefined
+            ? {}
+            : { ca: [...rootCertificates, settings.extraCertificates] }),
+        }),
+      ),
       pipelining: 1,
       // HTTP/2 multiplexes requests, so the check whether a request was sent would differ there.
       allowH2: false,
@@ -151,6 +161,32 @@ export class WalletHttp {
       }
     });
   }
+}
+
+/** The wallet sent `maxReadBytes` after a request. */
+class EndlessAnswerError extends Error {}
+
+/** Connections that close when the wallet has sent too much since the latest request. */
+const limitReading =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (options, done) =>
+    connect(options, (...connected: Parameters<buildConnector.Callback>) => {
+      const [error, socket] = connected;
+      if (error === null) limitBytes(socket);
+      done(...connected);
+    });
+
+function limitBytes(socket: Socket): void {
+  let written = 0;
+  let readBefore = 0;
+  socket.on('readable', () => {
+    if (socket.bytesWritten !== written) {
+      written = socket.bytesWritten;
+      readBefore = socket.bytesRead;
+    }
+    if (socket.bytesRead - readBefore > maxReadBytes)
+      socket.destroy(new EndlessAnswerError(`the wallet sent more than ${maxReadBytes} bytes`));
+  });
 }
 
 /** Follows one request through undici, and calls `onEnd` once: with the answer, or with whether a part of the request was sent. */
@@ -230,6 +266,8 @@ const asError = (reason: unknown): Error => (reason instanceof Error ? reason : 
 
 function failure(begun: boolean, reason: unknown): WalletReply {
   const name = stringOf(reason, 'name');
+  if (reason instanceof EndlessAnswerError)
+    return { kind: 'lost', why: 'answer_too_large', detail: reason.message };
   const stopped = name === 'TimeoutError' ? 'timeout' : name === 'AbortError' ? 'aborted' : undefined;
   const detail = explain(reason);
   return begun

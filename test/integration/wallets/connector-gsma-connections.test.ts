@@ -6,6 +6,7 @@ import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
+import { relentless } from '../webhooks/receivers.ts';
 import { json } from './scripted-wallet.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
@@ -142,6 +143,21 @@ test.each([
 
   expect(result).toMatchObject({ kind: 'unknown', why: 'timeout' });
   expect(exchanges.at(-1)!.problem).toMatch(/^timeout: /);
+});
+
+test.each([
+  ['informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ['blank lines', '', '\r\n'],
+  ['the zeros of a chunk size', 'HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n', '0'],
+])('%s without end are read up to a limit', async (_what, begin, more) => {
+  const { connector, wallet } = await start();
+  await connector.recover(attemptId, options);
+  wallet.on(routes.initiate, relentless(begin, more, { bytes: 0 }));
+
+  const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+  expect(result).toMatchObject({ kind: 'unknown', why: 'answer_too_large' });
+  expect(exchanges.at(-1)!.problem).toMatch(/^answer_too_large: /);
 });
 
 test('connections are kept and reused', async () => {

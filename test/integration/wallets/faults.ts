@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { relentless } from '../webhooks/receivers.ts';
 import type { Behaviour } from './scripted-wallet.ts';
 import { answer, json, raw } from './scripted-wallet.ts';
 
@@ -117,6 +118,10 @@ export const faults: readonly Fault[] = [
       answer(status, 'application/json', `${'{"error":'.repeat(6_000)}1${'}'.repeat(6_000)}`),
   },
   { name: 'ten megabytes', behave: ({ status, body }) => tenMegabytes(status, body) },
+  {
+    name: 'informational responses without end',
+    behave: () => relentless('', 'HTTP/1.1 103 Early Hints\r\n\r\n', { bytes: 0 }),
+  },
   { name: 'a length of ten megabytes', behave: () => reset(headersOf(200, 'content-length: 10000000\r\n')) },
   { name: 'a reset instead of an answer', behave: () => reset('') },
   {

@@ -212,8 +212,8 @@ export const endless =
 
 /** Writes the start, and then `more` without end, as fast as it is read. `sent` counts the bytes. */
 export const relentless =
-  (start: string, more: string, sent: { bytes: number }): Behaviour =>
-  ({ socket }) => {
+  (start: string, more: string, sent: { bytes: number }) =>
+  ({ socket }: { readonly socket: Socket }): void => {
     const chunk = Buffer.from(more.repeat(Math.ceil((16 * 1024) / more.length)));
     socket.write(start);
     const pour = () => {
