@@ -14,30 +14,13 @@ import { hangMs, insist, waitUntil } from './wait-until.ts';
 
 const execute = promisify(execFile);
 
-/** A PostgreSQL whose WAL is archived, as docs/operating/backup.md describes it. */
-export interface ArchivedPostgres {
-  readonly url: string;
-  /** Copies the data folder while the server runs. */
-  readonly takeBaseBackup: () => Promise<void>;
-  /** Returns when everything that is committed now is in the archive. */
-  readonly archiveAll: () => Promise<void>;
-  /** The present time of the server's clock. */
-  readonly now: () => Promise<string>;
-  /** Stops the server and deletes its data folder. `crash` archives nothing more, `shutdown` archives the rest. */
-  readonly lose: (how: 'crash' | 'shutdown') => Promise<void>;
-  /** Starts the server from the base backup, up to a time or to the end of the archive. */
-  readonly restore: (until?: string) => Promise<void>;
-  /** Starts the server from the base backup as a standby, which replays the archive and is read-only until `promote`. */
-  readonly startStandby: () => Promise<void>;
-  readonly promote: () => Promise<void>;
-  readonly stop: () => Promise<void>;
-}
+export type ArchivedPostgres = Awaited<ReturnType<typeof startArchivedPostgres>>;
 
 /**
- * The copy of the data folder is made between two SQL functions, because the npm package has no pg_basebackup.
+ * A PostgreSQL whose WAL is archived, as docs/operating/backup.md describes it. The copy of the data folder is made between two SQL functions, because the npm package has no pg_basebackup.
  * GATEHOUSE_TEST_PG_BASEBACKUP names one of version 18, which then makes it.
  */
-export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}): Promise<ArchivedPostgres> {
+export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-archived-'));
   const archive = join(folder, 'archive');
   const base = join(folder, 'base');
@@ -113,19 +96,23 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
   await start({});
   return {
     url,
-    async takeBaseBackup() {
+    /** Copies the data folder while the server runs. */
+    takeBaseBackup: async () => {
       const program = process.env['GATEHOUSE_TEST_PG_BASEBACKUP'];
       if (program === undefined) await copyBetweenFunctions();
       else await execute(program, ['-d', url, '-D', base, '--wal-method=none', '--checkpoint=fast']);
     },
-    async archiveAll() {
+    /** Returns when everything that is committed now is in the archive. */
+    archiveAll: async () => {
       const switched = await query<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file');
       await waitUntil('the last segment is archived', async () =>
         (await readdir(archive)).includes(switched?.file ?? ''),
       );
     },
+    /** The present time of the server's clock. */
     now: async () => (await query<{ now: string }>('select clock_timestamp()::text as now'))?.now ?? '',
-    async lose(how) {
+    /** Stops the server and deletes its data folder. `crash` archives nothing more, `shutdown` archives the rest. */
+    lose: async (how: 'crash' | 'shutdown') => {
       // SIGQUIT ends the server at once. SIGINT lets it archive the segment that it was writing.
       stopSignal = how === 'crash' ? 'SIGQUIT' : 'SIGINT';
       await server?.stop();
@@ -133,7 +120,8 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
       server = undefined;
       await rm(home.data, { recursive: true });
     },
-    async restore(until) {
+    /** Starts the server from the base backup, up to a time or to the end of the archive. */
+    restore: async (until?: string) => {
       await copyBase('recovery.signal');
       const target =
         until === undefined ? {} : { recovery_target_time: until, recovery_target_action: 'promote' };
@@ -145,14 +133,15 @@ export async function startArchivedPostgres({ archiveTimeoutSeconds = 0 } = {}):
         }),
       );
     },
-    async startStandby() {
+    /** Starts the server from the base backup as a standby, which replays the archive and is read-only until `promote`. */
+    startStandby: async () => {
       await copyBase('standby.signal');
       await start(restoring);
     },
-    async promote() {
+    promote: async () => {
       await query('select pg_promote()');
     },
-    async stop() {
+    stop: async () => {
       await server?.stop();
       await rm(folder, { recursive: true });
     },

@@ -1,4 +1,3 @@
-import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from './ids.ts';
 import type { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -38,33 +37,17 @@ export interface Settlement {
   readonly declineReason?: string;
 }
 
-/** Orders at a checkout, with direct access to their rows in the database. */
-export interface CheckoutOrders {
-  readonly register: (own?: OwnOrder) => Promise<CheckoutOrder>;
-  /** Gives an order's running attempt, and the order, an outcome that only a wallet can give. */
-  readonly settle: (order: CheckoutOrder, settlement: Settlement) => Promise<void>;
-  /** Ends the order as if the wallet declined the last allowed attempt. */
-  readonly useUpAttempts: (order: CheckoutOrder) => Promise<void>;
-  /** Moves the end of the payment session. The order itself does not change. */
-  readonly endSessionIn: (order: CheckoutOrder, seconds: number) => Promise<void>;
-  /** Expires the order without a payment, as the sweep does. */
-  readonly expire: (order: CheckoutOrder) => Promise<void>;
-  /** Moves the time of the outcome into the past. */
-  readonly decidedAgo: (order: CheckoutOrder, seconds: number) => Promise<void>;
-  readonly attempts: (order: CheckoutOrder) => Promise<readonly AttemptRow[]>;
-  /** All rows about an order, for comparison with earlier ones. */
-  readonly rows: (order: CheckoutOrder) => Promise<unknown>;
-  readonly close: () => Promise<void>;
-}
-
 export interface AttemptRow {
   readonly status: string;
   readonly phone: string;
   readonly payment_option: string;
 }
 
-export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> {
-  const orders: Client<typeof OrderService> = stack.client(OrderService, 'writer');
+export type CheckoutOrders = Awaited<ReturnType<typeof openCheckoutOrders>>;
+
+/** Orders at a checkout, with direct access to their rows in the database. */
+export async function openCheckoutOrders(stack: Stack) {
+  const orders = stack.client(OrderService, 'writer');
   const merchants = stack.client(MerchantService, 'operator');
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
@@ -80,6 +63,7 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
     const { rows } = await database.query<R>(sql, [...keyOf(order), ...values]);
     return rows;
   };
+  /** Gives an order's running attempt, and the order, an outcome that only a wallet can give. */
   const settle = async (
     order: CheckoutOrder,
     { attempt, order: status = 'PENDING', declineReason }: Settlement,
@@ -103,7 +87,11 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
   };
   let orderNumbers = 0;
   return {
-    async register({ merchantName = 'Abeba Trading', contact, ...own } = {}) {
+    async register({
+      merchantName = 'Abeba Trading',
+      contact,
+      ...own
+    }: OwnOrder = {}): Promise<CheckoutOrder> {
       const { merchant } = await merchants.createMerchant({ name: merchantName, productionActivated: true });
       const merchantId = merchant?.merchantId ?? '';
       if (contact !== undefined) await merchants.updateMerchant({ merchantId, contact });
@@ -116,11 +104,13 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
       return { merchantId, orderId: order?.orderId ?? '', token, url };
     },
     settle,
-    async useUpAttempts(order) {
+    /** Ends the order as if the wallet declined the last allowed attempt. */
+    async useUpAttempts(order: CheckoutOrder) {
       await settle(order, { attempt: 'DECLINED', order: 'FAILED' });
       await query(order, 'update core.orders set attempt_count = 5 where merchant_id = $1 and id = $2');
     },
-    async endSessionIn(order, seconds) {
+    /** Moves the end of the payment session. The order itself does not change. */
+    async endSessionIn(order: CheckoutOrder, seconds: number) {
       await query(
         order,
         `update core.orders set expires_at = now() + make_interval(secs => $3), sweep_at = now() + interval '1 hour'
@@ -128,26 +118,29 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
         [seconds],
       );
     },
-    async decidedAgo(order, seconds) {
+    /** Moves the time of the outcome into the past. */
+    async decidedAgo(order: CheckoutOrder, seconds: number) {
       await query(
         order,
         `update core.orders set updated_at = now() - make_interval(secs => $3) where merchant_id = $1 and id = $2`,
         [seconds],
       );
     },
-    async expire(order) {
+    /** Expires the order without a payment, as the sweep does. */
+    async expire(order: CheckoutOrder) {
       await query(
         order,
         `update core.orders set status = 'EXPIRED', sweep_at = null where merchant_id = $1 and id = $2`,
       );
     },
-    attempts: (order) =>
+    attempts: (order: CheckoutOrder) =>
       query<AttemptRow>(
         order,
         `select status, phone, payment_option from core.payment_attempts
          where merchant_id = $1 and order_id = $2 order by created_at`,
       ),
-    async rows(order) {
+    /** All rows about an order, for comparison with earlier ones. */
+    async rows(order: CheckoutOrder) {
       const tables = {
         orders: 'select o.*, o.xmin from core.orders o where merchant_id = $1 and id = $2',
         attempts: `select a.*, a.xmin from core.payment_attempts a where merchant_id = $1 and order_id = $2 order by id`,

@@ -47,10 +47,7 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
     );
     return { userId, email, password };
   };
-  return {
-    member: (merchantId, role = MemberRole.OWNER) => make(merchantId, role),
-    operator: () => make(),
-  };
+  return { member: (merchantId, role = MemberRole.OWNER) => make(merchantId, role), operator: () => make() };
 }
 
 /**

@@ -45,10 +45,7 @@ export function checkOutPreviousRelease(): CheckedOut {
     execFileSync(
       'npm',
       ['install', '--prefix', outer, '--no-audit', '--no-fund', '--ignore-scripts', ...dropped],
-      {
-        cwd: root,
-        stdio: 'pipe',
-      },
+      { cwd: root, stdio: 'pipe' },
     );
   return { folder, remove: () => rmSync(outer, { recursive: true }) };
 }

@@ -134,11 +134,7 @@ describe('changing a password', () => {
   test('ends reset links, which others may have seen', async () => {
     const user = await addUser();
     const token = await startReset(user.email);
-    await accounts.changePassword({
-      userId: user.userId,
-      currentPassword: password,
-      newPassword,
-    });
+    await accounts.changePassword({ userId: user.userId, currentPassword: password, newPassword });
     const call = accounts.resetPassword({ token, password: `${newPassword} again` });
     expect(await refusalOf(call)).toBe('LINK_NOT_USABLE');
   });
@@ -146,11 +142,7 @@ describe('changing a password', () => {
   test('without the current password changes nothing, and attempts are limited', async () => {
     const user = await addUser();
     const change = () =>
-      accounts.changePassword({
-        userId: user.userId,
-        currentPassword: 'guess after guess',
-        newPassword,
-      });
+      accounts.changePassword({ userId: user.userId, currentPassword: 'guess after guess', newPassword });
     for (let count = 0; count < 5; count += 1) expect(await refusalOf(change())).toBe('WRONG_CREDENTIALS');
     expect(await refusalOf(change())).toBe('TOO_MANY_TRIES');
     await accounts.verifyPassword({ email: user.email, password, remoteAddress: '192.0.2.1' });

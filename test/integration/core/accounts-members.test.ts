@@ -397,11 +397,7 @@ describe('a role', () => {
   test('is changed at one merchant only', async () => {
     const [here, elsewhere] = [await newMerchant(), await newMerchant()];
     const user = await desk.addUser({ merchantId: here, role: VIEWER });
-    const { token } = await accounts.inviteUser({
-      email: user.email,
-      merchantId: elsewhere,
-      role: OWNER,
-    });
+    const { token } = await accounts.inviteUser({ email: user.email, merchantId: elsewhere, role: OWNER });
     await accounts.acceptInvitation({ token, password });
 
     const { user: changed } = await change(here, user, VIEWER, DEVELOPER);

@@ -32,12 +32,7 @@ const broker = shared(
 );
 const stack = shared(
   () =>
-    startStack({
-      ownProcesses: true,
-      cores: 2,
-      facades: 0,
-      settings: { GATEHOUSE_NATS_URL: broker.url },
-    }),
+    startStack({ ownProcesses: true, cores: 2, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } }),
   ({ stop }) => stop(),
 );
 const orders = sharedClient(stack, OrderService, 'writer');

@@ -1,39 +1,14 @@
-import type { PublicId } from '../../../src/contract/public-id.ts';
 import { randomFillSync, randomUUID } from 'node:crypto';
-import type { Database } from '../../../src/core/database/database.ts';
 import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
-import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
 import { createFindOrder } from '../../../src/core/payments/search/find-order.ts';
-import type { FindOrder } from '../../../src/core/payments/search/find-order.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
-import type { LeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
-import type { PhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 import { publicId } from '../../support/ids.ts';
 import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 
-/** Core's own code on a table that grows, and the number of blocks that PostgreSQL reads for it. */
-export interface GrowingTable {
-  readonly database: Database;
-  readonly changes: OrderChanges;
-  readonly findOrder: FindOrder;
-  readonly lease: LeaseAttempts;
-  readonly phoneLimit: PhoneLimit;
-  /**
-   * The shop that the calls are about, in the form of the contract. The other orders belong to other shops. Its five
-   * oldest orders have `rarePhone`.
-   */
-  readonly merchantId: PublicId<'mer'>;
-  /** Adds old orders up to this number, nearly all of them ended, with their payments and events. */
-  readonly growTo: (orders: number) => Promise<void>;
-  /** Adds orders that have something due now: the end of their session, or a query about their payment. */
-  readonly makeDue: (orders: number) => Promise<void>;
-  /** The number of blocks that are read during the work. */
-  readonly blocksOf: (work: () => Promise<unknown>) => Promise<number>;
-  readonly close: () => Promise<void>;
-}
+export type GrowingTable = Awaited<ReturnType<typeof openGrowingTable>>;
 
 /** Deterministic ids of twenty shops. */
 const shop = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
@@ -95,20 +70,15 @@ from made where n % 2 = 1`;
  */
 const growthTransactions = 200;
 
-export async function openGrowingTable(): Promise<GrowingTable> {
+/** Core's own code on a table that grows, and the number of blocks that PostgreSQL reads for it. */
+export async function openGrowingTable() {
   const { database, client, counted, close } = await openCountedDatabase('growing table');
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
   const phoneLimit = createPhoneLimit({ random: Math.random, promptsPerTenMinutes: 5 });
   const ignore = (): undefined => undefined;
-  const changes = createOrderChanges({
-    database,
-    phoneLimit,
-    newId,
-    now: () => new Date(),
-    onEvents: ignore,
-    onAttempts: ignore,
-    onRefunds: ignore,
-  });
+  const now = (): Date => new Date();
+  const listeners = { onEvents: ignore, onAttempts: ignore, onRefunds: ignore };
+  const changes = createOrderChanges({ database, phoneLimit, newId, now, ...listeners });
   let orders = 0;
   let due = 0;
   return {
@@ -117,8 +87,10 @@ export async function openGrowingTable(): Promise<GrowingTable> {
     findOrder: createFindOrder(database),
     lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID }),
     phoneLimit,
+    /** The shop that the calls are about. The other orders belong to other shops. Its five oldest orders have `rarePhone`. */
     merchantId: publicId('mer', shop(1)),
-    growTo: async (wanted) => {
+    /** Adds old orders up to this number, nearly all of them ended, with their payments and events. */
+    growTo: async (wanted: number) => {
       const each = Math.ceil((wanted - orders) / growthTransactions);
       for (; orders < wanted; orders = Math.min(wanted, orders + each))
         await client.query({
@@ -128,11 +100,13 @@ export async function openGrowingTable(): Promise<GrowingTable> {
         });
       await client.query('vacuum analyze core.orders, core.payment_attempts, core.order_events');
     },
-    makeDue: async (count) => {
+    /** Adds orders that have something due now: the end of their session, or a query about their payment. */
+    makeDue: async (count: number) => {
       await client.query(insertDue, [due + 1, due + count, shop(1)]);
       due += count;
     },
-    blocksOf: async (work) => (await counted(work)).blocks,
+    /** The number of blocks that are read during the work. */
+    blocksOf: async (work: () => Promise<unknown>) => (await counted(work)).blocks,
     close,
   };
 }

@@ -74,6 +74,8 @@ const blocksOfAPage = 600;
 /** 50,000 orders are in about 2,600 blocks, and the rest is for the descent of the index. */
 const blocksOfAWalk = 9_000;
 const name = (number: number): string => `SEED-${number}`;
+const rarely = (each: number, offset = 0): string[] =>
+  Array.from({ length: count / each }, (_, n) => name(n * each + offset)).reverse();
 const middle = new Date(until.getTime() - (days / 2) * 86_400_000);
 
 test('a list of the newest orders reads one page', async () => {
@@ -97,24 +99,9 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
     { orderNumberPrefix: name(11_111).slice(0, -1) },
     (found) => expect(new Set(found.map((number) => number.slice(0, 9)))).toEqual(new Set(['SEED-1111'])),
   ],
-  [
-    'a prefix of all orders',
-    { orderNumberPrefix: 'SEED-' },
-    (found) => expect(found[0]).toBe(name(count - 1)),
-  ],
-  [
-    'a phone',
-    { phone: '+251900000042' },
-    (found) =>
-      expect(found).toEqual(
-        Array.from({ length: count / 50_000 }, (_, n) => name(n * 50_000 + 42)).reverse(),
-      ),
-  ],
-  [
-    'a status that one order in ten has',
-    { statuses: ['EXPIRED'] },
-    (found) => expect(found).toHaveLength(50),
-  ],
+  ['a prefix of all', { orderNumberPrefix: 'SEED-' }, (found) => expect(found[0]).toBe(name(count - 1))],
+  ['a phone', { phone: '+251900000042' }, (found) => expect(found).toEqual(rarely(50_000, 42))],
+  ['a frequent status', { statuses: ['EXPIRED'] }, (found) => expect(found).toHaveLength(50)],
 ])('%s is found by reading one page', async (_name, own, check) => {
   const { numbers, blocks } = await read(own);
 
@@ -134,7 +121,7 @@ test('a rare amount is found over several calls, each within its limits, without
     beforeId = page.searchedTo;
   } while (beforeId !== undefined);
 
-  expect(seen).toEqual(Array.from({ length: count / 1_000 }, (_, n) => name(n * 1_000)).reverse());
+  expect(seen).toEqual(rarely(1_000));
 });
 
 test('a search without matches ends after one call for each limit of the scan', async () => {
@@ -170,12 +157,8 @@ test('payment links are found by reading one page, however many other orders are
 });
 
 test('a wallet’s transaction is found by reading one page', async () => {
-  const {
-    numbers,
-    providerTransactionIds,
-    orders: found,
-    blocks,
-  } = await read({ providerTransactionId: 'TXN-1' });
+  const page = await read({ providerTransactionId: 'TXN-1' });
+  const { numbers, providerTransactionIds, orders: found, blocks } = page;
 
   expect(numbers).toEqual([name(0)]);
   expect([...providerTransactionIds]).toEqual([[found[0]?.id, 'TXN-1']]);
@@ -206,12 +189,10 @@ test('a call scans several times to fill a page, within its limits', async () =>
   expect(await searchFor({})(last)).toMatchObject({ orders: [], searchedTo: undefined });
 });
 
+const idOf = async (orderNumber: string) => (await read({ orderNumber })).orders[0]?.id ?? '';
+
 test.each([
-  [
-    'an order id',
-    async (): Promise<string> => (await read({ orderNumber: name(0) })).orders[0]?.id ?? '',
-    'orderId',
-  ],
+  ['an order id', () => idOf(name(0)), 'orderId'],
   ['an order_number', (): string => name(0), 'orderNumber'],
   ['a wallet’s transaction', (): string => 'TXN-1', 'providerTransactionId'],
   ['the phone of a payer', (): string => '+251955000001', 'phone'],
@@ -242,5 +223,5 @@ test('a phone’s orders over all merchants are read page by page', async () => 
 
   expect(first.orders).toHaveLength(2);
   expect(rest.lastId).toBeUndefined();
-  expect(numbers).toEqual(Array.from({ length: count / 50_000 }, (_, n) => name(n * 50_000 + 42)).reverse());
+  expect(numbers).toEqual(rarely(50_000, 42));
 });

@@ -70,6 +70,7 @@ test.each([
   await desk.query('delete from core.order_events where merchant_id = $1 and order_id = $2', ids);
 });
 
+const refundDiffers = 'the refund is not as its event says';
 const decided = { case: 'done', value: {} } as const;
 
 /** An order of 100.50 ETB, of which 40.00 was refunded. */
@@ -110,9 +111,9 @@ test.each([
   [
     'amount of a refund',
     'update core.refunds set amount_minor_units = 4001 where order_id = $1',
-    'the refund is not as its event says',
+    refundDiffers,
   ],
-  ['deleted refund', 'delete from core.refunds where order_id = $1', 'the refund is not as its event says'],
+  ['deleted refund', 'delete from core.refunds where order_id = $1', refundDiffers],
   [
     'payment attempt',
     `update core.payment_attempts set status = 'TIMED_OUT' where order_id = $1 and status = 'SUCCEEDED'`,

@@ -182,11 +182,7 @@ describe('leasing an attempt', () => {
 
   test('returns attempts of the requested options and environment only', async () => {
     const a = await desk.startDirect({ merchantId, orderNumber: 'L-A' });
-    const b = await desk.startDirect({
-      merchantId,
-      orderNumber: 'L-B',
-      paymentOption: 'walletb_ussd',
-    });
+    const b = await desk.startDirect({ merchantId, orderNumber: 'L-B', paymentOption: 'walletb_ussd' });
     const live = await desk.startDirect({
       merchantId,
       orderNumber: 'L-A',
@@ -290,10 +286,7 @@ describe('an attempt that was not sent', () => {
 });
 
 const uuid = '01900000-0000-7000-8000-000000000000';
-const unknownIds = {
-  merchantId: publicId('mer', uuid),
-  paymentAttemptId: publicId('pat', uuid),
-};
+const unknownIds = { merchantId: publicId('mer', uuid), paymentAttemptId: publicId('pat', uuid) };
 const recordUnknown = (outcome: Outcome) =>
   desk.payments.recordPaymentOutcome({ ...unknownIds, leaseId: '1', outcome });
 

@@ -192,10 +192,7 @@ test('without a complete stream an operator is needed when all statements are re
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
   await addAccount('accountid 3002');
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
-  expect(await shown()).toMatchObject({
-    obstacle: 'own_accounts',
-    unread: ['accountid 3002 | READING | '],
-  });
+  expect(await shown()).toMatchObject({ obstacle: 'own_accounts', unread: ['accountid 3002 | READING | '] });
   await read('walleta/accountid 3002', completed);
   await step();
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: 'own_accounts', unread: [] });
@@ -293,10 +290,7 @@ test('an operator who has compared a wallet releases the merchants that wait for
 
 test('a complete stream leaves no question about accounts', async () => {
   await begin('COMPLETE');
-  expect(await store().accept(accounts, 'there were none', by)).toEqual({
-    ok: false,
-    error: 'not_waiting',
-  });
+  expect(await store().accept(accounts, 'there were none', by)).toEqual({ ok: false, error: 'not_waiting' });
 });
 
 test('an account that only the stream names is waited for until its credentials are entered again', async () => {

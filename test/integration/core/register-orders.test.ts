@@ -387,9 +387,7 @@ describe('repeating a direct payment', () => {
     await settle(merchantId, attempt, order);
 
     const again = await orders.startDirectPayment(directPayment({ merchantId }));
-    const { results } = await orders.batchStartDirectPayments({
-      requests: [directPayment({ merchantId })],
-    });
+    const { results } = await orders.batchStartDirectPayments({ requests: [directPayment({ merchantId })] });
 
     expect(again).toMatchObject({ repeated: true, order: { status: OrderStatus[order as 'EXPIRED'] } });
     expect(again.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
@@ -422,13 +420,7 @@ const dashboard = sharedClient(stack, OrderService, 'dashboard');
 
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const link = (own: object) =>
-  registration({
-    merchantId,
-    paymentType: PaymentType.LINK,
-    customerPhone: '',
-    returnUrl: '',
-    ...own,
-  });
+  registration({ merchantId, paymentType: PaymentType.LINK, customerPhone: '', returnUrl: '', ...own });
 
 describe('a payment link', () => {
   test('needs neither phone nor return_url, and has the requested lifetime', async () => {

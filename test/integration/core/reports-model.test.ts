@@ -249,12 +249,7 @@ test('events are counted again after a restore into a server with an earlier pos
   await countAll();
 
   const to = new Date(from.getTime() + hourMs);
-  const rows = await readReport(database.pool, {
-    merchantId,
-    environment: 'SANDBOX',
-    starts: [from],
-    to,
-  });
+  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts: [from], to });
   expect(rows.map(({ events }) => events)).toEqual(['1']);
 });
 

@@ -16,10 +16,7 @@ const stack = sharedStack({
     GATEHOUSE_CURRENCIES: 'ETB,USD,KES',
     GATEHOUSE_WALLETS: walletsOfCore({
       walleta: { currencies: [{ code: 'ETB', least_amount: '1', greatest_amount: '1000' }] },
-      walletb: {
-        currencies: [{ code: 'ETB', decimals: 0 }, { code: 'USD' }],
-        environments: ['sandbox'],
-      },
+      walletb: { currencies: [{ code: 'ETB', decimals: 0 }, { code: 'USD' }], environments: ['sandbox'] },
     }),
   },
 });

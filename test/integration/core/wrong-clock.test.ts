@@ -66,11 +66,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     const { order, paymentAttempt } = await orders.startDirectPayment(
       directPayment({ merchantId, orderNumber, phone }),
     );
-    return {
-      merchantId,
-      orderId: order?.orderId ?? '',
-      attemptId: paymentAttempt?.paymentAttemptId ?? '',
-    };
+    return { merchantId, orderId: order?.orderId ?? '', attemptId: paymentAttempt?.paymentAttemptId ?? '' };
   };
 
   test('really has such a clock', () => {

@@ -33,21 +33,23 @@ const event = (
 
 const declined = attempt('pat_1', PaymentAttemptStatus.DECLINED, 'insufficient_funds');
 
+const { PAYMENT_STARTED, PAYMENT_DECLINED, FAILED } = OrderEventType;
+const requested = (id: string) => ({ paymentAttempt: attempt(id, PaymentAttemptStatus.REQUESTED) });
+const timedOut = { paymentAttempt: attempt('pat_1', PaymentAttemptStatus.TIMED_OUT) };
+const ofDeclined = { paymentAttempt: declined };
+
 test.each([
   [event(OrderEventType.CREATED, 1), 'created  registered: 150.00 ETB, to be paid by 2026-01-31T08:30:59Z'],
   [
-    event(OrderEventType.PAYMENT_STARTED, 1, { paymentAttempt: declined }),
+    event(PAYMENT_STARTED, 1, ofDeclined),
     'payment_started  payment by walletb_ussd from +251911223344 started',
   ],
   [
-    event(OrderEventType.PAYMENT_DECLINED, 1, { paymentAttempt: declined }),
+    event(PAYMENT_DECLINED, 1, ofDeclined),
     'payment_declined  not paid: attempt declined: insufficient_funds',
   ],
   [event(OrderEventType.COMPLETED, 1), 'completed  paid: 149.50 ETB deducted'],
-  [
-    event(OrderEventType.FAILED, 1, { paymentAttempt: attempt('pat_1', PaymentAttemptStatus.TIMED_OUT) }),
-    'failed  failed: attempt timed_out',
-  ],
+  [event(FAILED, 1, timedOut), 'failed  failed: attempt timed_out'],
   [event(OrderEventType.FAILED, 1), 'failed  failed'],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
 ])('the timeline describes the events: %#', (happened, told) => {
@@ -73,13 +75,9 @@ test('the timeline says that the order has newer events than can be listed', () 
 test('each payment attempt is in the state of its latest event', () => {
   const attempts = attemptsOf([
     event(OrderEventType.CREATED, 1),
-    event(OrderEventType.PAYMENT_STARTED, 2, {
-      paymentAttempt: attempt('pat_1', PaymentAttemptStatus.REQUESTED),
-    }),
+    event(PAYMENT_STARTED, 2, requested('pat_1')),
     event(OrderEventType.PAYMENT_DECLINED, 3, { paymentAttempt: declined }),
-    event(OrderEventType.PAYMENT_STARTED, 4, {
-      paymentAttempt: attempt('pat_2', PaymentAttemptStatus.REQUESTED),
-    }),
+    event(PAYMENT_STARTED, 4, requested('pat_2')),
   ]);
 
   expect(attempts.map(({ paymentAttemptId, status }) => [paymentAttemptId, status])).toEqual([

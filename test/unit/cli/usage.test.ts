@@ -192,9 +192,7 @@ describe('invalid input ends with exit code 2 and the valid form', () => {
     const { exitCode, stderr } = await run('merchant', '--json');
 
     expect(exitCode).toBe(2);
-    expect(JSON.parse(stderr)).toMatchObject({
-      error: { exit_code: 2, message: 'the command is missing' },
-    });
+    expect(JSON.parse(stderr)).toMatchObject({ error: { exit_code: 2, message: 'the command is missing' } });
   });
 });
 

@@ -251,10 +251,7 @@ describe('with other records', () => {
     const { differences } = rehearse(events);
 
     expect(differences).toMatchObject([
-      {
-        sequence: 3,
-        fields: [{ field: 'order.status', recorded: 'failed', candidate: 'completed' }],
-      },
+      { sequence: 3, fields: [{ field: 'order.status', recorded: 'failed', candidate: 'completed' }] },
     ]);
   });
 

@@ -48,16 +48,18 @@ function shown(
 
 const { COMPLETED, FAILED, AWAITING_APPROVAL, UNKNOWN } = RefundStatus;
 
+const { ANY_PART, NONE, WHOLE } = WalletRefunds;
+const upTo = (amount: string) => `Up to ETB ${amount} can be returned to the payer.`;
+const asWhole = 'ETB 100.50 can be returned to the payer. This wallet returns a payment only as a whole.';
+const notHere =
+  'My Wallet cannot return payments through Gatehouse. Return the money to the customer in another way.';
+
 test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
-  [
-    'nothing is refunded yet',
-    shown(WalletRefunds.ANY_PART, [['100.50', FAILED]]),
-    ['', false, true, 'Up to ETB 100.50 can be returned to the payer.'],
-  ],
+  ['nothing is refunded yet', shown(ANY_PART, [['100.50', FAILED]]), ['', false, true, upTo('100.50')]],
   [
     'parts are refunded and pending',
     shown(
-      WalletRefunds.ANY_PART,
+      ANY_PART,
       [
         ['40', COMPLETED],
         ['10.25', UNKNOWN],
@@ -65,38 +67,15 @@ test.each<[string, ReturnType<typeof shown>, ReturnType<typeof shown>]>([
       ],
       '40.00',
     ),
-    [
-      'ETB 40.00 was refunded. Refunds of ETB 10.50 are pending.',
-      true,
-      true,
-      'Up to ETB 50.00 can be returned to the payer.',
-    ],
+    ['ETB 40.00 was refunded. Refunds of ETB 10.50 are pending.', true, true, upTo('50.00')],
   ],
   [
     'nothing is left',
-    shown(WalletRefunds.ANY_PART, [['100.50', COMPLETED]], '100.50'),
+    shown(ANY_PART, [['100.50', COMPLETED]], '100.50'),
     ['ETB 100.50 was refunded.', false, false, 'Refunds cover everything that was paid.'],
   ],
-  [
-    'the wallet returns only whole payments',
-    shown(WalletRefunds.WHOLE, []),
-    [
-      '',
-      false,
-      true,
-      'ETB 100.50 can be returned to the payer. This wallet returns a payment only as a whole.',
-    ],
-  ],
-  [
-    'the wallet returns nothing',
-    shown(WalletRefunds.NONE, []),
-    [
-      '',
-      false,
-      false,
-      'My Wallet cannot return payments through Gatehouse. Return the money to the customer in another way.',
-    ],
-  ],
+  ['only whole payments return', shown(WHOLE, []), ['', false, true, asWhole]],
+  ['the wallet returns nothing', shown(NONE, []), ['', false, false, notHere]],
 ])('the page of a paid order offers a refund, or says why not: %s', (_case, got, wanted) => {
   expect(got).toEqual(wanted);
 });

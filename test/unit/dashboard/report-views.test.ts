@@ -39,11 +39,7 @@ const view = reportView(report, 'hour', new Date(hour(6).getTime() + 1), {
 });
 
 test('the rate counts attempted payments as in the table, and abandoned orders are counted separately', () => {
-  expect(view).toMatchObject({
-    successRate: '75%',
-    successOf: '3 of 4 payment attempts',
-    abandoned: '10',
-  });
+  expect(view).toMatchObject({ successRate: '75%', successOf: '3 of 4 payment attempts', abandoned: '10' });
   expect(view.options.map(({ rate }) => rate)).toEqual(['75%']);
   expect(view.failures.map(({ reason, share }) => [reason, share])).toEqual([['Wrong PIN', 100]]);
   expect(view.abandonments.map(({ count, share }) => [count, share])).toEqual([

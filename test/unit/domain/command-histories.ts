@@ -51,12 +51,7 @@ function confirming(debited: Money): Move['commandFor'] {
 }
 
 function receiving(debited: Money): Move['commandFor'] {
-  return (_, attemptId) => ({
-    type: 'receive_payment',
-    attemptId,
-    paymentOption: 'walleta_ussd',
-    debited,
-  });
+  return (_, attemptId) => ({ type: 'receive_payment', attemptId, paymentOption: 'walleta_ussd', debited });
 }
 
 function declining(reason: 'wrong_pin' | 'declined_by_payer'): Move['commandFor'] {

@@ -6,7 +6,7 @@ import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import { decideOutcome } from '../../../src/core/domain/wallet-outcome.ts';
 import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
-import { buildFacts, phone, registeredAt } from './build-order.ts';
+import { buildFacts, buildWork, phone, registeredAt } from './build-order.ts';
 
 // Workers lease attempts and report every outcome of wallets, in any sequence and at any time.
 
@@ -100,16 +100,8 @@ function live(
       const paid = transition(order, { type: 'start_payment', ...command, phone: phone('0911223344') }, now);
       if (!paid.ok || paid.value.order.latestAttempt === null) continue;
       order = paid.value.order;
-      work = {
-        attempt: paid.value.order.latestAttempt,
-        dueAt: now,
-        leaseId: null,
-        leasedUntil: null,
-        leases: 0,
-        maybeSent: false,
-        promptUntil: new Date(time + 180_000),
-        providerTransactionId: null,
-      };
+      const promptUntil = new Date(time + 180_000);
+      work = buildWork({ attempt: paid.value.order.latestAttempt, dueAt: now, promptUntil });
     } else if (move.type === 'lease' && work !== undefined) {
       const decided = decideLease(order, work, 30_000, now);
       if (!decided.ok) continue;

@@ -73,6 +73,8 @@ const attempted = (status: PaymentAttemptStatus) => ({
   attemptCount: 1,
 });
 
+const heldMoney = { ...attempted('DECLINED'), strayMoney: [buildStrayMoney({ status: 'REVERSAL_DUE' })] };
+
 describe('before money moves, a payment is', () => {
   test.each<[string, Partial<OrderInFull>, typeof exact, boolean, Date, string]>([
     ['accepted for an open order of this amount', {}, exact, true, inTime, 'ACCEPT'],
@@ -86,11 +88,7 @@ describe('before money moves, a payment is', () => {
     ['refused when the merchant may not accept it', {}, exact, false, inTime, 'NOT_PAYABLE'],
     ['refused while an attempt is in progress', attempted('SENT'), exact, true, inTime, 'NOT_PAYABLE'],
     ['refused while an attempt is unknown', attempted('UNKNOWN'), exact, true, inTime, 'NOT_PAYABLE'],
-    [
-      'refused while money of an attempt is not returned',
-      { ...attempted('DECLINED'), strayMoney: [buildStrayMoney({ status: 'REVERSAL_DUE' })] },
-      ...([exact, true, inTime, 'NOT_PAYABLE'] as const),
-    ],
+    ['refused while money is not returned', heldMoney, exact, true, inTime, 'NOT_PAYABLE'],
     ['refused for a paid order', { status: 'COMPLETED' }, exact, true, inTime, 'NOT_PAYABLE'],
     ['refused for a failed order', { status: 'FAILED' }, exact, true, inTime, 'NOT_PAYABLE'],
     ['refused for an expired order', { status: 'EXPIRED' }, exact, true, inTime, 'NOT_PAYABLE'],

@@ -49,6 +49,7 @@ const knownPage = page('home', 'mine', true);
 const full = times(share, prompt(bad, 'COMMON', 400));
 const newMerchants = ['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300));
 const newNetworks = ['n1', 'n2'].map((id) => prompt(page(id), 'NEW_NETWORK', 300));
+const ofHome = prompt(page('home', 'x'), 'COMMON', 300);
 const confirmed = { ...prompt(bad, 'COMMON', 300), wasConfirmed: true };
 
 describe('a phone', () => {
@@ -80,6 +81,7 @@ describe('a phone', () => {
     ['allows a new network at the limit of the kind COMMON', page('n1'), full, allowed('NEW_NETWORK')],
     ['allows at most three prompts of new merchants', other, [...full, ...newMerchants], limit(200)],
     ['allows at most two prompts of new networks', page('n9'), [...full, ...newNetworks], limit(200)],
+    ['allows no prompt of its own to a network that has prompted', knownPage, [ofHome], allowed('COMMON')],
     [
       'blocks a network that has prompted',
       page('n1'),

@@ -159,11 +159,7 @@ describe("a wallet's answer about an attempt", () => {
   });
 
   test('cannot be "not reached" when an earlier worker may have reached it', () => {
-    const { order, work, now } = situation({
-      order: 'PENDING',
-      attempt: 'SENT',
-      work: { maybeSent: true },
-    });
+    const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', work: { maybeSent: true } });
     const notReached = report({ type: 'not_reached', detail: '' });
 
     expect(decideOutcome(order, work, notReached, false, now)).toEqual({ ok: false, error: 'sent_before' });

@@ -62,11 +62,7 @@ const walletsIn = (env: NodeJS.ProcessEnv): readonly object[] =>
   (JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as { wallets: readonly object[] }).wallets;
 
 test('an empty setting of the wallets counts as not set', () => {
-  const empty = {
-    GATEHOUSE_WALLETS: '',
-    GATEHOUSE_WALLET_CALLBACK_BASE_URL: '',
-    GATEHOUSE_CURRENCIES: '',
-  };
+  const empty = { GATEHOUSE_WALLETS: '', GATEHOUSE_WALLET_CALLBACK_BASE_URL: '', GATEHOUSE_CURRENCIES: '' };
 
   const { env } = walletsProcess(settings(empty));
 

@@ -108,9 +108,7 @@ describe('a process whose log is not read still stops', () => {
     const child = spawn(
       process.execPath,
       [resolve(import.meta.dirname, 'stopping-process.ts'), 'talkative'],
-      {
-        stdio: ['ignore', output, 'pipe'],
-      },
+      { stdio: ['ignore', output, 'pipe'] },
     );
     children.push(child);
     return child;

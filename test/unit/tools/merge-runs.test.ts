@@ -13,12 +13,7 @@ describe('the results of two runs', () => {
 
     const merged = mergeRuns(first, { testResults: [file('b', 'passed', 'passed')] });
 
-    expect(merged).toMatchObject({
-      success: true,
-      numPassedTests: 4,
-      numFailedTests: 0,
-      flaky: ['b'],
-    });
+    expect(merged).toMatchObject({ success: true, numPassedTests: 4, numFailedTests: 0, flaky: ['b'] });
   });
 
   test('are a failure when a file fails both times', () => {

@@ -91,9 +91,7 @@ describe('the answer to the query of a payment request', () => {
   test.each([500, 200])('is pending for "being processed" with status %p', (status) => {
     expect(
       readPushState(error(status, '500.001.1001', 'The transaction is being processed'), 'ws_CO_1'),
-    ).toEqual({
-      kind: 'pending',
-    });
+    ).toEqual({ kind: 'pending' });
   });
 
   test('is unknown when it is about another request', () => {
