@@ -31,217 +31,235 @@ const Pause = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 200 }
 
 const dayMs = 24 * 60 * 60_000;
 
+const path = '/m/:merchantId/:environment/webhooks/endpoints';
+
 /** The pages of a merchant's webhook endpoints. */
 export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard): void {
-  const { clients, sendPage, timeZone } = dashboard;
-  const { webhookEndpoints } = clients;
-  const path = '/m/:merchantId/:environment/webhooks/endpoints';
-  const listPath = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks/endpoints');
-  const writingOf = (request: FastifyRequest): EndpointWriting => ({
-    words: wordsFor(request, webhookWords),
-    endpointWords: wordsFor(request, webhookEndpointWords),
-    language: request.language,
-    timeZone,
-  });
-  const keyOf = (request: FastifyRequest) => ({
-    merchantId: pageMerchantOf(request).merchantId,
-    webhookEndpointId: (request.params as { readonly endpointId: string }).endpointId,
-  });
-  const pageOf = (request: FastifyRequest): string =>
-    `${listPath(request)}/${keyOf(request).webhookEndpointId}`;
-  /** An endpoint of the page's environment. One of the other environment is not found. */
-  const getEndpoint = async (request: FastifyRequest): Promise<WebhookEndpoint> => {
-    const { webhookEndpoint: found } = await webhookEndpoints.getWebhookEndpoint(
-      keyOf(request),
-      callOptions(request),
-    );
-    if (found?.environment !== scopeOf(request).environment) throw notFound('OTHER_ENVIRONMENT');
-    return found;
-  };
-  /** The endpoint that a form changes, as the page showed it. */
-  const seenEndpoint = async (request: FastifyRequest): Promise<WebhookEndpoint> => {
-    const endpoint = await getEndpoint(request);
-    requireSeen(request.body, seenOf(endpoint));
-    return endpoint;
-  };
-  /** The chosen types. None is chosen in the form when the endpoint receives every type. */
-  const typesIn = (request: FastifyRequest): string[] =>
-    fieldsOf(request.body)
-      .filter(([name]) => name === 'type')
-      .map(([, value]) => value);
-  const typeChoices = (chosen: readonly string[]) =>
-    eventTypes.map((type) => ({ type, isChosen: chosen.includes(type) }));
+  addList(app, dashboard);
+  addSettings(app, dashboard);
+  addState(app, dashboard);
+  addSecrets(app, dashboard);
+}
 
-  const showList = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { form = emptyForm(), types = [] }: { form?: FormState; types?: readonly string[] } = {},
-  ): Promise<FastifyReply> => {
-    const writing = writingOf(request);
-    const endpoints = await panel(request, async (options) => {
-      const { webhookEndpoints: listed } = await webhookEndpoints.listWebhookEndpoints(
-        scopeOf(request),
-        options,
-      );
-      return listed.map((endpoint) => webhookEndpointRow(endpoint, writing));
-    });
-    return sendPage(request, reply, {
-      template: 'developers/webhook-endpoints',
-      title: writing.endpointWords.title,
-      area: 'webhooks',
-      words: { ...writing.words, own: writing.endpointWords },
-      self: listPath(request),
-      view: {
-        path: pathIn(pageMerchantOf(request), 'webhooks'),
-        tab: 'endpoints',
-        endpoints,
-        form,
-        types: typeChoices(types),
-        mayChange: mayChangeWebhooks(request),
-      },
-    });
-  };
+const listPath = (request: FastifyRequest): string => pathIn(pageMerchantOf(request), 'webhooks/endpoints');
 
-  app.get(path, (request, reply) => showList(request, reply));
+const keyOf = (request: FastifyRequest) => ({
+  merchantId: pageMerchantOf(request).merchantId,
+  webhookEndpointId: (request.params as { readonly endpointId: string }).endpointId,
+});
 
-  const refusedForm = (answer: Answer<unknown>, form: FormState, words: typeof english): FormState => {
-    const reason = answer.ok ? '' : answer.refusal.reason;
-    if (reason === 'WEBHOOK_ENDPOINT_EXISTS') return { ...form, errors: { url: words.urlTaken } };
-    if (reason === 'TOO_MANY_WEBHOOK_ENDPOINTS') return { ...form, errors: { url: words.tooMany } };
-    return { ...form, errors: { url: words.urlRefused } };
-  };
+const pageOf = (request: FastifyRequest): string =>
+  `${listPath(request)}/${keyOf(request).webhookEndpointId}`;
+
+const writingOf = (request: FastifyRequest, { timeZone }: Dashboard): EndpointWriting => ({
+  words: wordsFor(request, webhookWords),
+  endpointWords: wordsFor(request, webhookEndpointWords),
+  language: request.language,
+  timeZone,
+});
+
+/** An endpoint of the page's environment. One of the other environment is not found. */
+async function getEndpoint(request: FastifyRequest, { clients }: Dashboard): Promise<WebhookEndpoint> {
+  const { webhookEndpoint: found } = await clients.webhookEndpoints.getWebhookEndpoint(
+    keyOf(request),
+    callOptions(request),
+  );
+  if (found?.environment !== scopeOf(request).environment) throw notFound('OTHER_ENVIRONMENT');
+  return found;
+}
+
+/** The endpoint that a form changes, as the page showed it. */
+async function seenEndpoint(request: FastifyRequest, dashboard: Dashboard): Promise<WebhookEndpoint> {
+  const endpoint = await getEndpoint(request, dashboard);
+  requireSeen(request.body, seenOf(endpoint));
+  return endpoint;
+}
+
+/** The chosen types. None is chosen in the form when the endpoint receives every type. */
+const typesIn = (request: FastifyRequest): string[] =>
+  fieldsOf(request.body)
+    .filter(([name]) => name === 'type')
+    .map(([, value]) => value);
+
+const typeChoices = (chosen: readonly string[]) =>
+  eventTypes.map((type) => ({ type, isChosen: chosen.includes(type) }));
+
+function refusedForm(answer: Answer<unknown>, form: FormState, words: typeof english): FormState {
+  const reason = answer.ok ? '' : answer.refusal.reason;
+  if (reason === 'WEBHOOK_ENDPOINT_EXISTS') return { ...form, errors: { url: words.urlTaken } };
+  if (reason === 'TOO_MANY_WEBHOOK_ENDPOINTS') return { ...form, errors: { url: words.tooMany } };
+  return { ...form, errors: { url: words.urlRefused } };
+}
+
+async function done(request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> {
+  flash(request, { tone: 'good', text });
+  return reply.redirect(pageOf(request), 303);
+}
+
+function addList(app: FastifyInstance, dashboard: Dashboard): void {
+  app.get(path, (request, reply) => showList(dashboard, request, reply));
 
   app.post(path, async (request, reply) => {
     const words = wordsFor(request, webhookEndpointWords);
     const types = typesIn(request);
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showList(request, reply.code(400), { form, types });
+    if (!form.ok) return showList(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
     const created = await ask(request, (options) =>
-      webhookEndpoints.createWebhookEndpoint(
+      dashboard.clients.webhookEndpoints.createWebhookEndpoint(
         { ...scopeOf(request), url, description, eventTypes: types },
         options,
       ),
     );
-    if (!created.ok)
-      return showList(request, reply.code(400), { form: refusedForm(created, form, words), types });
+    if (!created.ok) {
+      const refused = { form: refusedForm(created, form, words), types };
+      return showList(dashboard, request, reply.code(400), refused);
+    }
     const { webhookEndpoint, secret } = created.value;
-    return showSecret(request, reply, {
+    return showSecret(dashboard, request, reply, {
       secret,
       title: words.created,
       back: `${listPath(request)}/${webhookEndpoint?.webhookEndpointId ?? ''}`,
       when: words.secret.signsAll,
     });
   });
+}
 
-  const showSecret = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    shown: { readonly secret: string; readonly title: string; readonly back: string; readonly when: string },
-  ): Promise<FastifyReply> => {
-    const words = wordsFor(request, webhookWords);
-    const { secret, title, back, when } = shown;
-    return sendPage(request, reply, {
-      template: 'developers/secret-made',
-      title,
-      area: 'webhooks',
-      words: { ...words, secrets: { ...words.secrets, made: { ...words.secrets.made, title } } },
-      self: back,
-      view: { secret, path: back, when },
-    });
-  };
+async function showList(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { form = emptyForm(), types = [] }: { form?: FormState; types?: readonly string[] } = {},
+): Promise<FastifyReply> {
+  const writing = writingOf(request, dashboard);
+  const endpoints = await panel(request, async (options) => {
+    const { webhookEndpoints: listed } = await dashboard.clients.webhookEndpoints.listWebhookEndpoints(
+      scopeOf(request),
+      options,
+    );
+    return listed.map((endpoint) => webhookEndpointRow(endpoint, writing));
+  });
+  return dashboard.sendPage(request, reply, {
+    template: 'developers/webhook-endpoints',
+    title: writing.endpointWords.title,
+    area: 'webhooks',
+    words: { ...writing.words, own: writing.endpointWords },
+    self: listPath(request),
+    view: {
+      path: pathIn(pageMerchantOf(request), 'webhooks'),
+      tab: 'endpoints',
+      endpoints,
+      form,
+      types: typeChoices(types),
+      mayChange: mayChangeWebhooks(request),
+    },
+  });
+}
 
-  const showEndpoint = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    given?: { readonly form: FormState; readonly types: readonly string[] },
-  ): Promise<FastifyReply> => {
-    const writing = writingOf(request);
-    const endpoint = await panel(request, async () => {
-      const found = await getEndpoint(request);
-      return {
-        ...webhookEndpointRow(found, writing),
-        seen: seenOf(found),
-        isPaused: found.status?.state === EndpointState.PAUSED,
-        isOpen: found.status?.state === EndpointState.OPEN,
-        secrets: found.signingSecrets.map((secret) => secretRow(secret, writing)),
-        hasNext: found.signingSecrets.some(isNext),
-        form: given?.form ?? emptyForm({ url: found.url, description: found.description }),
-        choices: typeChoices(given?.types ?? found.eventTypes),
-      };
-    });
-    return sendPage(request, reply, {
-      template: 'developers/webhook-endpoint',
-      title: writing.endpointWords.one,
-      area: 'webhooks',
-      words: { ...writing.words, own: writing.endpointWords },
-      self: pageOf(request),
-      view: {
-        path: pathIn(pageMerchantOf(request), 'webhooks'),
-        self: pageOf(request),
-        endpoint,
-        mayChange: mayChangeWebhooks(request),
-      },
-    });
-  };
-
-  app.get(`${path}/:endpointId`, (request, reply) => showEndpoint(request, reply));
-
-  const done = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
-    flash(request, { tone: 'good', text });
-    return reply.redirect(pageOf(request), 303);
-  };
+function addSettings(app: FastifyInstance, dashboard: Dashboard): void {
+  app.get(`${path}/:endpointId`, (request, reply) => showEndpoint(dashboard, request, reply));
 
   app.post(`${path}/:endpointId`, async (request, reply) => {
     const words = wordsFor(request, webhookEndpointWords);
     const types = typesIn(request);
-    await seenEndpoint(request);
+    await seenEndpoint(request, dashboard);
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showEndpoint(request, reply.code(400), { form, types });
+    if (!form.ok) return showEndpoint(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
     const updated = await ask(request, (options) =>
-      webhookEndpoints.updateWebhookEndpoint(
+      dashboard.clients.webhookEndpoints.updateWebhookEndpoint(
         { ...keyOf(request), url, description, types: { eventTypes: types } },
         options,
       ),
     );
-    if (!updated.ok)
-      return showEndpoint(request, reply.code(400), { form: refusedForm(updated, form, words), types });
-    return done(request, reply, words.updated);
+    if (updated.ok) return done(request, reply, words.updated);
+    const refused = { form: refusedForm(updated, form, words), types };
+    return showEndpoint(dashboard, request, reply.code(400), refused);
   });
+}
+
+async function showEndpoint(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  given?: { readonly form: FormState; readonly types: readonly string[] },
+): Promise<FastifyReply> {
+  const writing = writingOf(request, dashboard);
+  const endpoint = await panel(request, async () => {
+    const found = await getEndpoint(request, dashboard);
+    return {
+      ...webhookEndpointRow(found, writing),
+      seen: seenOf(found),
+      isPaused: found.status?.state === EndpointState.PAUSED,
+      isOpen: found.status?.state === EndpointState.OPEN,
+      secrets: found.signingSecrets.map((secret) => secretRow(secret, writing)),
+      hasNext: found.signingSecrets.some(isNext),
+      form: given?.form ?? emptyForm({ url: found.url, description: found.description }),
+      choices: typeChoices(given?.types ?? found.eventTypes),
+    };
+  });
+  return dashboard.sendPage(request, reply, {
+    template: 'developers/webhook-endpoint',
+    title: writing.endpointWords.one,
+    area: 'webhooks',
+    words: { ...writing.words, own: writing.endpointWords },
+    self: pageOf(request),
+    view: {
+      path: pathIn(pageMerchantOf(request), 'webhooks'),
+      self: pageOf(request),
+      endpoint,
+      mayChange: mayChangeWebhooks(request),
+    },
+  });
+}
+
+/** Pauses, resumes, tests and deletes an endpoint. */
+function addState(app: FastifyInstance, dashboard: Dashboard): void {
+  const { webhookEndpoints } = dashboard.clients;
 
   app.post(`${path}/:endpointId/pause`, async (request, reply) => {
     const form = readForm(Pause, request.body, shellWords[request.language].forms);
     if (!form.ok) throw new PageProblem('badRequest', 'REASON_TOO_LONG');
-    await seenEndpoint(request);
+    await seenEndpoint(request, dashboard);
     const { reason = '' } = form.value;
     await webhookEndpoints.pauseWebhookEndpoint({ ...keyOf(request), reason }, callOptions(request));
     return done(request, reply, wordsFor(request, webhookEndpointWords).paused);
   });
 
   app.post(`${path}/:endpointId/resume`, async (request, reply) => {
-    await seenEndpoint(request);
+    await seenEndpoint(request, dashboard);
     await webhookEndpoints.resumeWebhookEndpoint(keyOf(request), callOptions(request));
     return done(request, reply, wordsFor(request, webhookEndpointWords).resumed);
   });
 
   app.post(`${path}/:endpointId/test`, async (request, reply) => {
-    await getEndpoint(request);
+    await getEndpoint(request, dashboard);
     const { delivery } = await webhookEndpoints.testWebhookEndpoint(keyOf(request), callOptions(request));
     flash(request, { tone: 'good', text: wordsFor(request, webhookWords).test.sent });
     const { deliveryId = '' } = delivery ?? {};
     return reply.redirect(pathIn(pageMerchantOf(request), `webhooks/deliveries/${deliveryId}`), 303);
   });
 
+  app.post(`${path}/:endpointId/delete`, async (request, reply) => {
+    const { url } = await seenEndpoint(request, dashboard);
+    await webhookEndpoints.deleteWebhookEndpoint(keyOf(request), callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, webhookEndpointWords).deleted(url) });
+    return reply.redirect(listPath(request), 303);
+  });
+}
+
+function addSecrets(app: FastifyInstance, dashboard: Dashboard): void {
+  const { webhookEndpoints } = dashboard.clients;
+
   app.post(`${path}/:endpointId/rotate-secret`, async (request, reply) => {
-    await seenEndpoint(request);
+    await seenEndpoint(request, dashboard);
     const { secret, signingSecret } = await webhookEndpoints.rotateWebhookEndpointSecret(
       { ...keyOf(request), promoteAfter: durationFromMs(dayMs) },
       callOptions(request),
     );
-    const promoted = momentOf(signingSecret?.promoteTime, request.language, timeZone);
+    const promoted = momentOf(signingSecret?.promoteTime, request.language, dashboard.timeZone);
     const { made } = wordsFor(request, webhookWords).secrets;
-    return showSecret(request, reply, {
+    return showSecret(dashboard, request, reply, {
       secret,
       title: made.title,
       back: pageOf(request),
@@ -253,15 +271,34 @@ export function addWebhookEndpoints(app: FastifyInstance, dashboard: Dashboard):
   });
 
   app.post(`${path}/:endpointId/promote-secret`, async (request, reply) => {
-    await seenEndpoint(request);
+    await seenEndpoint(request, dashboard);
     await webhookEndpoints.promoteWebhookEndpointSecret(keyOf(request), callOptions(request));
     return done(request, reply, wordsFor(request, webhookWords).secrets.promote.done);
   });
+}
 
-  app.post(`${path}/:endpointId/delete`, async (request, reply) => {
-    const { url } = await seenEndpoint(request);
-    await webhookEndpoints.deleteWebhookEndpoint(keyOf(request), callOptions(request));
-    flash(request, { tone: 'good', text: wordsFor(request, webhookEndpointWords).deleted(url) });
-    return reply.redirect(listPath(request), 303);
+interface ShownSecret {
+  readonly secret: string;
+  readonly title: string;
+  /** The page behind the button. */
+  readonly back: string;
+  /** When the secret signs. */
+  readonly when: string;
+}
+
+async function showSecret(
+  { sendPage }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { secret, title, back, when }: ShownSecret,
+): Promise<FastifyReply> {
+  const words = wordsFor(request, webhookWords);
+  return sendPage(request, reply, {
+    template: 'developers/secret-made',
+    title,
+    area: 'webhooks',
+    words: { ...words, secrets: { ...words.secrets, made: { ...words.secrets.made, title } } },
+    self: back,
+    view: { secret, path: back, when },
   });
 }

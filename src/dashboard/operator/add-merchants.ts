@@ -30,117 +30,134 @@ const NewMerchant = Type.Object({
 const Suspension = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 255 })) });
 
 /** The pages on which operators create merchants and set their terms. */
-export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
-  const { merchants } = clients;
+export function addMerchants(app: FastifyInstance, dashboard: Dashboard): void {
+  addList(app, dashboard);
+  app.get(`${path}/:merchantId`, (request, reply) => showOne(dashboard, request, reply));
+  addTerms(app, dashboard);
+  addStateChanges(app, dashboard);
+}
 
-  const showList = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    form: FormState = emptyForm(),
-    status = 200,
-  ): Promise<FastifyReply> => {
-    const writing = writingFor(request, timeZone);
-    const pageToken = textIn(request.query, 'page');
-    const list = await panel(request, async (options) => {
-      const answer = await merchants.listMerchants({ pageSize, pageToken }, options);
-      return {
-        rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
-        older: pageQuery({}, answer.nextPageToken),
-      };
-    });
-    reply.code(status);
-    return sendPage(request, reply, {
-      template: 'operator/merchants',
-      title: writing.words.merchants.title,
-      area: 'operatorMerchants',
-      words: writing.words,
-      self: path,
-      view: { path, list, form, isLaterPage: pageToken !== '' },
-    });
-  };
-
-  app.get(path, (request, reply) => showList(request, reply));
+function addList(app: FastifyInstance, dashboard: Dashboard): void {
+  app.get(path, (request, reply) => showList(dashboard, request, reply));
 
   app.post(path, async (request, reply) => {
-    const { words } = writingFor(request, timeZone);
+    const { create: words } = writingFor(request, dashboard.timeZone).words.merchants;
     const form = readForm(NewMerchant, request.body, shellWords[request.language].forms);
-    if (!form.ok) return showList(request, reply, form, 400);
+    if (!form.ok) return showList(dashboard, request, reply, form, 400);
     const { name, production } = form.value;
     const answer = await ask(request, (options) =>
-      merchants.createMerchant({ name, productionActivated: production === 'yes' }, options),
+      dashboard.clients.merchants.createMerchant(
+        { name, productionActivated: production === 'yes' },
+        options,
+      ),
     );
-    if (!answer.ok && answer.refusal.reason === 'CERTIFICATION_REQUIRED')
-      return showList(
-        request,
-        reply,
-        { ...form, errors: { production: words.merchants.create.uncertified } },
-        409,
-      );
-    if (!answer.ok && answer.refusal.reason === 'MERCHANTS_LOST')
-      return showList(request, reply, { ...form, errors: { name: words.merchants.create.mayBeLost } }, 409);
-    if (!answer.ok) {
-      const errors = { name: shellWords[request.language].forms.malformed };
-      return showList(request, reply, { ...form, errors }, 400);
+    if (answer.ok) {
+      flash(request, { tone: 'good', text: words.done(name) });
+      return reply.redirect(`${path}/${answer.value.merchant?.merchantId ?? ''}`, 303);
     }
-    flash(request, { tone: 'good', text: words.merchants.create.done(name) });
-    return reply.redirect(`${path}/${answer.value.merchant?.merchantId ?? ''}`, 303);
+    const again = (errors: FormState['errors'], status: number) =>
+      showList(dashboard, request, reply, { ...form, errors }, status);
+    const { reason } = answer.refusal;
+    if (reason === 'CERTIFICATION_REQUIRED') return again({ production: words.uncertified }, 409);
+    if (reason === 'MERCHANTS_LOST') return again({ name: words.mayBeLost }, 409);
+    return again({ name: shellWords[request.language].forms.malformed }, 400);
   });
+}
 
-  const idOf = (request: FastifyRequest): string => {
-    const { merchantId } = request.params as { readonly merchantId: string };
-    if (!/^mer_[0-9a-z]{26}$/.test(merchantId)) throw notFound('NO_MERCHANT_ID');
-    return merchantId;
-  };
-  const read = async (request: FastifyRequest): Promise<Merchant> => {
-    const { merchant } = await merchants.getMerchant({ merchantId: idOf(request) }, callOptions(request));
-    if (merchant === undefined) throw notFound('MERCHANT_NOT_FOUND');
-    return merchant;
-  };
+async function showList(
+  { clients, sendPage, timeZone }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: FormState = emptyForm(),
+  status = 200,
+): Promise<FastifyReply> {
+  const writing = writingFor(request, timeZone);
+  const pageToken = textIn(request.query, 'page');
+  const list = await panel(request, async (options) => {
+    const answer = await clients.merchants.listMerchants({ pageSize, pageToken }, options);
+    return {
+      rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
+      older: pageQuery({}, answer.nextPageToken),
+    };
+  });
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'operator/merchants',
+    title: writing.words.merchants.title,
+    area: 'operatorMerchants',
+    words: writing.words,
+    self: path,
+    view: { path, list, form, isLaterPage: pageToken !== '' },
+  });
+}
 
-  interface Filled {
-    readonly form: FormState;
-    readonly sandbox: readonly string[];
-    readonly production: readonly string[];
-    readonly status: number;
-    readonly isOverTaken?: boolean;
-  }
-  const showOne = async (request: FastifyRequest, reply: FastifyReply, filled?: Filled) => {
-    const writing = writingFor(request, timeZone);
-    const merchant = await read(request);
-    const { sandboxPaymentOptions = [], productionPaymentOptions = [] } = merchant.terms ?? {};
-    const { merchantId } = merchant;
-    const certifications = await merchants.getCertifications({ merchantId }, callOptions(request));
-    reply.code(filled?.status ?? 200);
-    return sendPage(request, reply, {
-      template: 'operator/merchant',
-      title: merchant.name,
-      area: 'operatorMerchants',
-      words: writing.words,
-      self: `${path}/${merchant.merchantId}`,
-      view: {
-        path,
-        merchant: merchantStory(merchant, writing),
-        certifications: certificationLines(certifications, writing),
-        form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
-        sandbox: filled?.sandbox ?? sandboxPaymentOptions,
-        production: filled?.production ?? productionPaymentOptions,
-        options: optionChoices(writing),
-        isOverTaken: filled?.isOverTaken ?? false,
-      },
-    });
-  };
+const idOf = (request: FastifyRequest): string => {
+  const { merchantId } = request.params as { readonly merchantId: string };
+  if (!/^mer_[0-9a-z]{26}$/.test(merchantId)) throw notFound('NO_MERCHANT_ID');
+  return merchantId;
+};
 
-  app.get(`${path}/:merchantId`, (request, reply) => showOne(request, reply));
+async function readMerchant({ clients }: Dashboard, request: FastifyRequest): Promise<Merchant> {
+  const { merchant } = await clients.merchants.getMerchant(
+    { merchantId: idOf(request) },
+    callOptions(request),
+  );
+  if (merchant === undefined) throw notFound('MERCHANT_NOT_FOUND');
+  return merchant;
+}
 
+interface Filled {
+  readonly form: FormState;
+  readonly sandbox: readonly string[];
+  readonly production: readonly string[];
+  readonly status: number;
+  readonly isOverTaken?: boolean;
+}
+
+async function showOne(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  filled?: Filled,
+): Promise<FastifyReply> {
+  const writing = writingFor(request, dashboard.timeZone);
+  const merchant = await readMerchant(dashboard, request);
+  const { sandboxPaymentOptions = [], productionPaymentOptions = [] } = merchant.terms ?? {};
+  const { merchantId } = merchant;
+  const certifications = await dashboard.clients.merchants.getCertifications(
+    { merchantId },
+    callOptions(request),
+  );
+  reply.code(filled?.status ?? 200);
+  return dashboard.sendPage(request, reply, {
+    template: 'operator/merchant',
+    title: merchant.name,
+    area: 'operatorMerchants',
+    words: writing.words,
+    self: `${path}/${merchant.merchantId}`,
+    view: {
+      path,
+      merchant: merchantStory(merchant, writing),
+      certifications: certificationLines(certifications, writing),
+      form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
+      sandbox: filled?.sandbox ?? sandboxPaymentOptions,
+      production: filled?.production ?? productionPaymentOptions,
+      options: optionChoices(writing),
+      isOverTaken: filled?.isOverTaken ?? false,
+    },
+  });
+}
+
+function addTerms(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:merchantId/terms`, async (request, reply) => {
-    const writing = writingFor(request, timeZone);
+    const writing = writingFor(request, dashboard.timeZone);
     const { terms: words } = writing.words.merchants;
     const merchantId = idOf(request);
     const form = readForm(TermsForm, request.body, shellWords[request.language].forms, words.malformed);
     const chosen = (name: string): string[] =>
       fieldsOf(request.body).flatMap(([key, value]) => (key === name ? [value] : []));
     const again = (state: FormState, status: number, isOverTaken = false) =>
-      showOne(request, reply, {
+      showOne(dashboard, request, reply, {
         form: state,
         sandbox: chosen('sandbox'),
         production: chosen('production'),
@@ -152,7 +169,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     if (Number.isNaN(seen.getTime())) return again(form, 409, true);
     const { name, minutes, phone = '', email = '' } = form.value;
     const answer = await ask(request, (options) =>
-      merchants.updateMerchant(
+      dashboard.clients.merchants.updateMerchant(
         {
           merchantId,
           expectedUpdateTime: timestampFromDate(seen),
@@ -172,6 +189,12 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     if (problem === 'changedMeanwhile') return again(form, 409, true);
     return again({ ...form, errors: termsErrors(fields, writing) }, 400);
   });
+}
+
+/** Suspends, resumes, and activates production. */
+function addStateChanges(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, timeZone } = dashboard;
+  const { merchants } = clients;
 
   /** A change of the merchant. Refused when the merchant has changed since the page was shown, or for the returned reason. */
   const change = (
@@ -180,7 +203,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
   ): void => {
     app.post(`${path}/:merchantId/${action}`, async (request, reply) => {
       const { words } = writingFor(request, timeZone);
-      const merchant = await read(request);
+      const merchant = await readMerchant(dashboard, request);
       requireSeen(request.body, updatedText(merchant));
       const refusal = await call(merchant.merchantId, request);
       flash(
