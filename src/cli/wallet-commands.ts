@@ -1,5 +1,3 @@
-import { durationMs } from '@bufbuild/protobuf/wkt';
-import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import { SettingsError } from '../platform/settings/read-settings.ts';
@@ -7,18 +5,13 @@ import { CliError, exitCodes } from './cli-error.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletSchema } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import type { Wallet, WalletCurrency } from '../gen/gatehouse/v1/wallet_service_pb.js';
-import {
-  ReportedWalletStatusSchema,
-  WalletBreakerState,
-  WalletHealthSchema,
-} from '../gen/gatehouse/v1/wallet_status_service_pb.js';
-import type { ReportedWalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import { ReportedWalletStatusSchema } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { environmentOption, showEnvironment } from './options.ts';
 import type { Output, Runner } from './output.ts';
-import { plainJson, wordOf } from './plain-json.ts';
+import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
-import { showDuration, showTime } from './time.ts';
+import { healthText, walletStatusTable } from './wallet-status-table.ts';
 
 interface StatusOptions {
   readonly environment?: Environment;
@@ -93,7 +86,7 @@ export function addWalletCommands(
     .command('status')
     .description('show the latest report about each wallet from the wallets processes')
     .addOption(environmentOption())
-    .action((options: StatusOptions) => run(({ walletStatuses }) => list(walletStatuses, options)));
+    .action((options: StatusOptions) => run(({ walletStatuses }) => listStatuses(walletStatuses, options)));
 }
 
 async function listWallets(clients: CoreClients['wallets']): Promise<Output> {
@@ -152,7 +145,7 @@ function checkOutput(checked: readonly CheckedWallet[]): Output {
     wallet,
     environment.toUpperCase(),
     credentials,
-    health === 'untold' ? 'not reported' : health,
+    healthText(health),
     each.payer_started,
     detail,
   ]);
@@ -214,66 +207,13 @@ function takes({ currency, leastAmount: least, greatestAmount: greatest, decimal
   return `${currency}${range}${decimals === 0 ? ', whole units' : ''}`;
 }
 
-async function list(
+async function listStatuses(
   walletStatuses: CoreClients['walletStatuses'],
   { environment = Environment.UNSPECIFIED }: StatusOptions,
 ): Promise<Output> {
   const { statuses } = await walletStatuses.listWalletStatuses({ environment });
-  const columns = [
-    { head: 'WALLET' },
-    { head: 'ENVIRONMENT' },
-    { head: 'HEALTH' },
-    { head: 'REQUESTS' },
-    { head: 'CALLS', right: true },
-    { head: 'FAILED', right: true },
-    { head: 'P50', right: true },
-    { head: 'P99', right: true },
-    { head: 'IN FLIGHT', right: true },
-    { head: 'REPORTED', wraps: true },
-  ];
-  const [first] = statuses;
-  const noReports =
-    'No wallets process has sent a report in the last 24 hours. Start one, or run: gatehouse doctor';
   return {
     json: { statuses: statuses.map((each) => plainJson(ReportedWalletStatusSchema, each)) },
-    text: (width) =>
-      first === undefined
-        ? noReports
-        : `${table(columns, statuses.flatMap(rowsOf), width)}\n\nCalls and durations are from the last ${showDuration(first.window)}.`,
+    text: (width) => walletStatusTable(statuses, width),
   };
 }
-
-function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): string[][] {
-  if (status === undefined) return [];
-  const wallet = [status.wallet, showEnvironment(status.environment)];
-  // The process may have stopped. Its old report must not appear as the wallet's present state.
-  if (stale)
-    return [
-      [...wallet, 'unknown', '', '', '', '', '', '', `${showTime(reportTime)}\nout of date\nby ${instance}`],
-    ];
-  return [
-    [
-      ...wallet,
-      [wordOf(WalletHealthSchema, status.health) ?? 'not checked yet', status.healthDetail]
-        .filter((part) => part !== '')
-        .join(': '),
-      workWords[status.breaker],
-      String(status.calls),
-      String(status.failures),
-      showMs(status.latencyP50),
-      showMs(status.latencyP99),
-      `${status.inFlight} of ${status.places}`,
-      `${showTime(reportTime)}\nby ${instance}`,
-    ],
-  ];
-}
-
-const workWords: Readonly<Record<WalletBreakerState, string>> = {
-  [WalletBreakerState.UNSPECIFIED]: '',
-  [WalletBreakerState.CLOSED]: 'all',
-  [WalletBreakerState.OPEN]: 'none sent: circuit open',
-  [WalletBreakerState.TRYING]: 'one sent as a trial',
-};
-
-const showMs = (latency: Duration | undefined): string =>
-  latency === undefined ? '' : `${Math.round(durationMs(latency))} ms`;

@@ -1,0 +1,46 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, test } from '@jest/globals';
+import { walletStatusTable } from '../../../src/cli/wallet-status-table.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  ReportedWalletStatusSchema,
+  WalletBreakerState,
+  WalletHealth,
+} from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+
+const tableOf = (health: WalletHealth, healthDetail: string): string =>
+  walletStatusTable(
+    [
+      create(ReportedWalletStatusSchema, {
+        instance: 'wallets-1',
+        status: {
+          wallet: 'walleta',
+          environment: Environment.SANDBOX,
+          breaker: WalletBreakerState.CLOSED,
+          health,
+          healthDetail,
+        },
+      }),
+    ],
+    200,
+  );
+
+test.each([
+  [
+    'of a wallet without a health check is not reported',
+    WalletHealth.UNTOLD,
+    'no heartbeat',
+    'not reported: no heartbeat',
+  ],
+  ['that is bad comes with its reason', WalletHealth.DOWN, 'ECONNREFUSED', 'down: ECONNREFUSED'],
+  ['of a wallet that was not asked yet', WalletHealth.UNSPECIFIED, '', 'not checked yet'],
+])('the health %s', (_name, health, detail, shown) => {
+  const text = tableOf(health, detail);
+
+  expect(text).toContain(shown);
+  expect(text).not.toContain('untold');
+});
+
+test('without reports, the table says what to do', () => {
+  expect(walletStatusTable([], 80)).toContain('run: gatehouse doctor');
+});
