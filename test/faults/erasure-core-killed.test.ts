@@ -11,8 +11,9 @@ import { storedId } from '../support/ids.ts';
 import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });

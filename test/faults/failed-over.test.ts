@@ -3,10 +3,11 @@ import { OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startArchivedPostgres } from '../support/archived-postgres.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill } from './restore-drill.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /* The failover to an older standby of docs/operating/backup.md, while all processes run on. */
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

@@ -8,8 +8,9 @@ import { publicId } from '../support/ids.ts';
 import { startInline } from '../support/inline-process.ts';
 import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
-const cleanUps: (() => unknown)[] = [];
+const cleanUps = closersOfEachTest();
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });

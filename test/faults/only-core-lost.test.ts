@@ -1,5 +1,5 @@
 import { createClient } from '@connectrpc/connect';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -8,7 +8,7 @@ import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startInline } from '../support/inline-process.ts';
 import { registration } from '../support/order-requests.ts';
-import { shared, sharedStack } from '../support/shared-stack.ts';
+import { closersOfEachTest, shared, sharedStack } from '../support/shared-stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 
 /*
@@ -23,12 +23,8 @@ const replacements = shared(
   () => Promise.resolve<GatehouseProcess[]>([]),
   (cores) => Promise.all(cores.map((core) => core.stop())),
 );
-const cleanUps: (() => unknown)[] = [];
+const cleanUps = closersOfEachTest();
 const environment = Environment.SANDBOX;
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 async function replaceCore(start: typeof startProcess): Promise<GatehouseProcess> {
   const port = stack.addresses[0]?.split(':').at(-1) ?? '';

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { request } from 'undici';
 import { runCli } from '../../src/cli/program.ts';
@@ -17,19 +17,16 @@ import { openNetworkLink } from '../../src/main/prove/network-link.ts';
 import { proveTools } from '../../src/main/prove/prove-tools.ts';
 import { listenLocally } from '../support/listen-locally.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps = closersOfEachTest();
 let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-prove-'));
   // PostgreSQL runs as another user.
   await chmod(folder, 0o711);
-});
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
 afterAll(() => rm(folder, { recursive: true }));

@@ -10,6 +10,7 @@ import { startLoggingReceiver } from './logging-receiver.ts';
 import type { LoggingReceiver } from './logging-receiver.ts';
 import { openPaymentSite } from './payment-site.ts';
 import type { Part, PaymentSite } from './payment-site.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /*
  * Each round puts one refund at each step, kills one part of Gatehouse, releases everything, and starts the part
@@ -24,7 +25,7 @@ const oddPayers = ['22', '23', '26', '28'];
 /** The amount of each order is 100.50. The last part is more than is left unless an earlier part failed. */
 const oddAmounts = ['40.00', '', '0.01'];
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps = closersOfEachTest();
 
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();

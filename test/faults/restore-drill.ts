@@ -89,7 +89,7 @@ export interface DatabaseOfDrill {
 }
 
 /** A gateway whose database will be lost. It is closed by the functions that `closers` gets. */
-export async function openDrill(closers: (() => Promise<unknown>)[], other?: DatabaseOfDrill) {
+export async function openDrill(closers: (() => unknown)[], other?: DatabaseOfDrill) {
   const stack = await startStack({
     wallets: 1,
     webhooks: 1,
@@ -210,7 +210,7 @@ export async function openDrill(closers: (() => Promise<unknown>)[], other?: Dat
 }
 
 /** Gatehouse's own backup of a database, in a folder of its own. */
-async function backupFolder(url: string, closers: (() => Promise<unknown>)[]): Promise<DatabaseOfDrill> {
+async function backupFolder(url: string, closers: (() => unknown)[]): Promise<DatabaseOfDrill> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'));
   closers.push(() => rm(folder, { recursive: true }));
   const urls = { core: url, webhooks: url };

@@ -9,10 +9,11 @@ import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { refusalOf } from '../support/rpc-failure.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill, Shop } from './restore-drill.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /* The drill of docs/operating/backup.md with a merchant that was created after the backup. */
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

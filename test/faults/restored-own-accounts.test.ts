@@ -10,10 +10,6 @@ import {
   RecoveryStream,
 } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import {
-  ReconciliationService,
-  ReconciliationStatus,
-} from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
-import {
   MerchantWalletService,
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
@@ -24,17 +20,17 @@ import { storedId } from '../support/ids.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill, Shop } from './restore-drill.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /* The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. */
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
 const environment = Environment.SANDBOX;
-const payee = 'accountid 3001';
 
 /** The drill with two merchants who share a payee account. */
 async function openOwnDrill() {
@@ -80,13 +76,6 @@ async function openOwnDrill() {
     ...drill,
     first,
     second,
-    /** The recovery, once the sandbox is open and no merchant waits for its own accounts. */
-    isOpenForAll: async () => {
-      const open = await drill.isOpen();
-      return open?.heldMerchants.some((each) => each.environment === environment) === false
-        ? open
-        : undefined;
-    },
     /** The merchants that wait in the sandbox, sorted. */
     held: async (): Promise<string[]> =>
       ((await drill.recovery())?.heldMerchants ?? [])
@@ -145,39 +134,6 @@ async function accountsOf(databaseUrl: string, { id }: TestMerchant) {
     await client.end();
   }
 }
-
-test('a gateway that was restored with its broker reads the statements of own accounts too, and opens by itself', async () => {
-  const { stack, first, second, ...drill } = await openOwnDrill();
-  const before = numbers('B', 1, 1);
-  await first.pay(before);
-  await drill.backUp();
-  const after = numbers('A', 201, 3);
-  const others = numbers('S', 301, 1);
-  await first.pay(after);
-  await second.pay(others);
-  const charged = await drill.charges();
-  await drill.loseAndRestore();
-  await drill.startCore();
-
-  const open = await waitUntil('the sandbox is open for all', drill.isOpenForAll);
-  expect(open.stream).toBe(RecoveryStream.COMPLETE);
-  expect(await drill.walletaOf()).toMatchObject({
-    state: RecoveredWalletState.READ,
-    problem: RecoveredWalletProblem.UNSPECIFIED,
-    unreadStatements: [],
-  });
-  const { reconciliations } = await stack
-    .client(ReconciliationService, 'reader')
-    .listReconciliations({ wallet: 'walleta', environment });
-  const own = reconciliations.filter((each) => each.payee === payee);
-  expect(own.length).toBeGreaterThan(0);
-  for (const { status, startedBy } of own)
-    expect({ status, startedBy }).toEqual({ status: ReconciliationStatus.COMPLETED, startedBy: 'recovery' });
-  await first.pay([...before, ...after]);
-  await second.pay(others);
-  expect(await drill.charges()).toEqual(charged);
-  await drill.nothingWasChanged();
-});
 
 test('a gateway that was restored without its broker finds lost payments at own accounts, and charges no customer again', async () => {
   const { stack, first, second, ...drill } = await openOwnDrill();
@@ -371,33 +327,3 @@ async function forgetAccountChanges(natsUrl: string, { id }: TestMerchant): Prom
   expect(purged).toBeGreaterThan(0);
   await connection.close();
 }
-
-test('a gateway that was restored without its broker asks for accounts of the lost time, and finds the payments of those that are added again', async () => {
-  const { stack, first, added, ...drill } = await changeAccountsInTheLostTime();
-  const charged = await drill.charges();
-  await drill.loseAndRestore();
-  const broker = await startTemporaryNats();
-  closers.push(broker.stop);
-  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
-
-  const waiting = await waitUntil('the statements are read', async () => {
-    const now = await drill.recovery();
-    const open = now?.wallets.filter((each) => each.environment === environment) ?? [];
-    const isAsked = open.every(({ problem }) => problem === RecoveredWalletProblem.OWN_ACCOUNTS);
-    return open.length > 0 && isAsked ? now : undefined;
-  });
-  expect(waiting).toMatchObject({ stream: RecoveryStream.LOST, accountsAcceptedBy: '' });
-  expect(waiting.wallets.flatMap(({ missingAccounts }) => missingAccounts)).toEqual([]);
-  // An account counts when its credentials are accepted.
-  await drill.promote(first.merchant, await drill.addAccount(first.merchant, '3002'));
-  await drill.promote(added.merchant, await drill.addAccount(added.merchant, '3003'));
-  const reason = 'asked all merchants; two accounts were added again';
-  const subject = { case: 'accounts', value: true } as const;
-  const recoveries = stack.client(RecoveryService, 'operator');
-  const { recovery } = await recoveries.acceptRecovery({ subject, reason });
-  expect(recovery?.accountsAcceptedBy).not.toBe('');
-
-  await waitUntil('the sandbox is open for all', drill.isOpenForAll);
-  await drill.repeatAll(charged);
-  await drill.nothingWasChanged();
-});

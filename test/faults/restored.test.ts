@@ -5,10 +5,11 @@ import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill } from './restore-drill.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /* The drill of docs/operating/backup.md: a backup, payments after it, the loss of the database, the restore. */
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

@@ -1,18 +1,18 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   RecoveredWalletState,
   RecoveryCause,
   RecoveryStream,
 } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
-import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startArchivedPostgres } from '../support/archived-postgres.ts';
 import { numbers, openDrill } from './restore-drill.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
 
 /* The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. */
 
-const closers: (() => Promise<unknown>)[] = [];
+const closers = closersOfEachTest();
 
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -86,30 +86,4 @@ test('a restore of all WAL loses nothing, one to an earlier time gets lost order
   expect(await drill.charges()).toEqual(chargedAfter);
   await drill.paid(numbers('D', 301, 2));
   await drill.nothingWasChanged();
-});
-
-test('payments that were not archived before a crash are found in statements, and not charged again', async () => {
-  const drill = await openArchivedDrill();
-  const { postgres, shop } = drill;
-  await drill.backUp();
-  const archived = numbers('A', 101, 3);
-  await drill.paid(archived);
-  await postgres.archiveAll();
-  const lost = numbers('L', 201, 3);
-  await drill.paid(lost);
-  const charged = await drill.charges();
-  await drill.loseAndRestore();
-  const broker = await startTemporaryNats();
-  closers.push(broker.stop);
-  await drill.startCore({ GATEHOUSE_NATS_URL: broker.url });
-
-  const open = await drill.recovered();
-  expect(open).toMatchObject({ cause: RecoveryCause.NEW_HOME, stream: RecoveryStream.LOST });
-  await drill.allCompleted(archived);
-  await waitUntil('core knows that it is open', async () => (await shop.verify('N-0999')).status === 404);
-  for (const number of lost) expect((await shop.pay(number)).status).toBe(201);
-  await drill.allCompleted(lost);
-  expect(await drill.charges()).toEqual(charged);
-  await drill.paid(numbers('D', 301, 2));
-  expect(await drill.statusOf(archived[0]!)).toBe(OrderStatus.COMPLETED);
 });

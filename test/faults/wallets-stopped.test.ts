@@ -5,11 +5,11 @@ import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import { completed, startMany } from '../integration/wallets/many-payments.ts';
 import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
 import { storedId } from '../support/ids.ts';
-import { sharedStack } from '../support/shared-stack.ts';
+import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps = closersOfEachTest();
 
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
