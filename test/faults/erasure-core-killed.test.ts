@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
 import { openEventBus } from '../../src/contract/event-bus.ts';
@@ -14,10 +14,6 @@ import { waitUntil } from '../support/wait-until.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 
 const closers = closersOfEachTest();
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
-
 const digits = '911775533';
 
 /** How many messages of the broker contain the customer's number. */

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startArchivedPostgres } from '../support/archived-postgres.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -8,10 +8,6 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 /* The failover to an older standby of docs/operating/backup.md, while all processes run on. */
 
 const closers = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 test('a failover to a standby that lacks orders makes unknown orders wait before and after its promotion, and charges no customer again', async () => {
   const postgres = await startArchivedPostgres();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import { publicId } from '../support/ids.ts';
@@ -11,10 +11,6 @@ import { waitUntil } from '../support/wait-until.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 
 const cleanUps = closersOfEachTest();
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
 /** A part of PostgreSQL's message Bind: the empty name of a portal, and the name of the prepared statement `commit`. */
 const commit = '\0commit\0';
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -26,10 +26,6 @@ const oddPayers = ['22', '23', '26', '28'];
 const oddAmounts = ['40.00', '', '0.01'];
 
 const cleanUps = closersOfEachTest();
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 const count = async ({ query }: PaymentDesk, sql: string, values: unknown[] = []): Promise<number> =>
   (await query<{ count: number }>(`select count(*)::int as count ${sql}`, values))[0]?.count ?? 0;

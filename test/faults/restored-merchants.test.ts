@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { v7 } from 'uuid';
 import { publicId } from '../../src/contract/public-id.ts';
@@ -14,10 +14,6 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 /* The drill of docs/operating/backup.md with a merchant that was created after the backup. */
 
 const closers = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 const orders = numbers('A', 201, 3);
 

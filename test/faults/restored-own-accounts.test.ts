@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { CheckFinding } from '../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
@@ -25,10 +25,6 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 /* The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. */
 
 const closers = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 const environment = Environment.SANDBOX;
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RecoveredWalletState, RecoveryStream } from '../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
@@ -10,10 +10,6 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 /* The drill of docs/operating/backup.md: a backup, payments after it, the loss of the database, the restore. */
 
 const closers = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** The webhooks that have arrived for the first time, by the event's id, with the order and the exact body. */
 const eventsAt = ({ webhooks }: Receiver): Map<string, { orderNumber: string; body: string }> =>

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   RecoveredWalletState,
@@ -13,10 +13,6 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 /* The drill of docs/operating/backup.md with PostgreSQL's own backup: a base backup, and the archived WAL after it. */
 
 const closers = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 async function openArchivedDrill() {
   const postgres = await startArchivedPostgres();

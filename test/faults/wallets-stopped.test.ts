@@ -1,4 +1,4 @@
-import { afterEach, expect, test, beforeEach } from '@jest/globals';
+import { expect, test, beforeEach } from '@jest/globals';
 import { startInline } from '../support/inline-process.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
@@ -10,10 +10,6 @@ import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 
 const cleanUps = closersOfEachTest();
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedPaymentDesk(stack);

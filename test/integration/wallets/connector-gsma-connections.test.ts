@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { FaultySubject } from './faulty-subject.ts';
@@ -12,10 +12,6 @@ import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const options = { signal: new AbortController().signal };
 const closing = closersOfEachTest();
-
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 async function start(over: Partial<GsmaSettings> = {}): Promise<FaultySubject> {
   const subject = await startGsma(over);

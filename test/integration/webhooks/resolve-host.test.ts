@@ -1,17 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { Resolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
 
 const closing = closersOfEachTest();
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
 const types = { A: 1, AAAA: 28 };
 type RecordType = keyof typeof types;
 const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
