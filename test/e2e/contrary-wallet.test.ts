@@ -129,12 +129,12 @@ const strays = async (transactionId = '') => {
 const queriesAbout = ({ id }: WalletPayment): number =>
   wallet.requestsTo(new RegExp(`GET .*/requeststates/${id}`)).length;
 
-/** Sends ten callbacks at once, and waits until Gatehouse has queried the wallet again. */
+/** Sends four callbacks at once, and waits until Gatehouse has queried the wallet again. After twenty, it queries only every ten seconds. */
 async function callBack(payment: WalletPayment): Promise<readonly number[]> {
   const before = queriesAbout(payment);
   const body = JSON.stringify({ transactionStatus: 'completed', amount: '1', currency: 'ETB' });
   const statuses = await Promise.all(
-    Array.from({ length: 10 }, async () => {
+    Array.from({ length: 4 }, async () => {
       const headers = { 'content-type': 'application/json', 'x-api-key': payment.apiKey };
       return (await fetch(payment.callbackUrl, { method: 'PUT', headers, body })).status;
     }),
@@ -145,9 +145,7 @@ async function callBack(payment: WalletPayment): Promise<readonly number[]> {
 
 test.each<[what: string, money: Money]>([
   ['the amount of the order', { amount: '100.5', currency: 'ETB' }],
-  ['another amount', { amount: '90', currency: 'ETB' }],
   ['more decimals than the currency has', { amount: '100.123', currency: 'ETB' }],
-  ['another currency', { amount: '100.5', currency: 'USD' }],
   ['a currency that the wallet was not configured for', { amount: '100.5', currency: 'KES' }],
 ])(
   '%s, paid after the order has failed, is returned once, and the order stays FAILED',
