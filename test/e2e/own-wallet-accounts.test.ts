@@ -132,17 +132,6 @@ test('money goes to the account of each merchant, and reversals are paid from th
   expect(await balanceOf('accountid@2999')).toBe(before + 10);
 });
 
-test('credentials that the provider refuses are never promoted', async () => {
-  const { id: merchantId } = await stack.createMerchant();
-  const account = await addAccount(merchantId, {
-    ...ownClients[0],
-    client_secret: 'another-secret-than-theirs',
-  });
-
-  expect(await checked(account)).toMatchObject({ check: WalletAccountCheck.REFUSED });
-  await expect(owners.promoteWalletAccount(account)).rejects.toThrow('has not accepted the credentials');
-});
-
 test('a rotation under load fails no payment, and each goes to one of the two accounts', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const payees = ['3002', '3003'] as const;

@@ -290,20 +290,19 @@ test("the quick start in each language has the merchant's own key and the enviro
 });
 
 describe('webhook endpoints', () => {
-  async function atNewMerchant() {
-    const { id: merchantId } = await stack.createMerchant();
-    const visitor = await desk.signedIn(await desk.users.member(merchantId, MemberRole.DEVELOPER));
-    const at = (path: string) => `/m/${merchantId}/sandbox/${path}`;
+  async function atDeveloper() {
+    const { merchant, ...site } = await atNewMerchant(MemberRole.DEVELOPER);
+    const { id: merchantId } = merchant;
     const endpoints = async (): Promise<readonly WebhookEndpoint[]> =>
       (await stack.webhookEndpointClient('operator').listWebhookEndpoints({ merchantId })).webhookEndpoints;
-    return { merchantId, visitor, at, endpoints };
+    return { ...site, merchantId, endpoints };
   }
 
   const url = 'http://127.0.0.1:9/hook?key=1';
 
   test('an endpoint is created with its secret shown once, and its page changes, pauses, tests and deletes it', async () => {
     const receiver = await startReceiver();
-    const { visitor, at, endpoints } = await atNewMerchant();
+    const { visitor, at, endpoints } = await atDeveloper();
     const empty = await visitor.get(at('webhooks/endpoints'));
 
     const created = await visitor.post(at('webhooks/endpoints'), {
@@ -351,7 +350,7 @@ describe('webhook endpoints', () => {
   });
 
   test('a refused value is reported at its field, and the input is kept', async () => {
-    const { visitor, at } = await atNewMerchant();
+    const { visitor, at } = await atDeveloper();
     await visitor.post(at('webhooks/endpoints'), { url });
 
     const answers = [
@@ -367,7 +366,7 @@ describe('webhook endpoints', () => {
   });
 
   test('the page shows webhooks that wait, until the secret is created', async () => {
-    const { merchantId, visitor, at, endpoints } = await atNewMerchant();
+    const { merchantId, visitor, at, endpoints } = await atDeveloper();
     const client = stack.webhookEndpointClient('operator');
     const { webhookEndpoint } = await client.createWebhookEndpoint({
       ...{ merchantId, environment: Environment.SANDBOX, url, withoutSecret: true },

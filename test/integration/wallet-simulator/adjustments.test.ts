@@ -121,16 +121,6 @@ test('a refund of a payment to another payee is refused', async () => {
   expect(await outcome(await ofPayment(other))).toBe('404 identifierError');
 });
 
-test('requests with one correlation id give the money back once', async () => {
-  const headers = { 'x-correlationid': randomUUID() };
-
-  const answers = await Promise.all(Array.from({ length: 9 }, () => ofPayment({ amount: '1' }, headers)));
-  simulator.time.pass(1_000);
-
-  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
-  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '1' }]);
-});
-
 describe('the number of the payer selects the outcome of a refund', () => {
   test.each([
     ['22', '400', 'undefined'],

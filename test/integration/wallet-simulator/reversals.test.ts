@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { shared } from '../../support/shared-stack.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
@@ -59,18 +58,6 @@ test('reversals can return a part, then the rest, and no more', async () => {
   expect(tooMuch).toMatchObject({ status: 400, json: { errorCode: 'greaterThanTransactionMaxValue' } });
   expect(nothingLeft).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
   expect(await simulator.charges(payer)).toMatchObject([{ reversed: '100.5' }]);
-});
-
-test('twenty concurrent reversals with one correlation id give the money back once', async () => {
-  const correlationId = randomUUID();
-
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => reverse({ amount: '1' }, { 'x-correlationid': correlationId })),
-  );
-  simulator.time.pass(1_000);
-
-  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
-  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '1' }]);
 });
 
 test.each([
