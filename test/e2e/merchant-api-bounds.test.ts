@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import {
@@ -6,9 +6,9 @@ import {
   directPayment,
   issuesOf,
   registration,
-  startMerchantApi,
+  sharedMerchantApi,
+  sharedShop,
 } from './merchant-api-harness.ts';
-import type { MerchantApi, Shop } from './merchant-api-harness.ts';
 
 // The server treats a field as the published document says, on both sides of each bound.
 
@@ -19,20 +19,16 @@ interface FieldSchema {
   readonly examples: readonly string[];
 }
 
-let api: MerchantApi;
-let shop: Shop;
+// CLF has four decimals, as many as the document knows.
+const api = sharedMerchantApi({ settings: { GATEHOUSE_CURRENCIES: 'ETB,USD,CLF' } });
+const shop = sharedShop(api);
 let schemas: Record<string, { readonly properties: Readonly<Record<string, FieldSchema>> }>;
-
 beforeAll(async () => {
-  // CLF has four decimals, as many as the document knows.
-  api = await startMerchantApi({ settings: { GATEHOUSE_CURRENCIES: 'ETB,USD,CLF' } });
-  shop = await api.newShop();
   const document = (await (await fetch(`${api.rest.sandbox}/openapi.json`)).json()) as {
     components: { schemas: typeof schemas };
   };
   ({ schemas } = document.components);
 });
-afterAll(() => api.stop());
 
 const bodies = {
   RegisterRequest: ['/api/v1/register', registration({ currency: 'CLF', business_name: 'Tea' })],

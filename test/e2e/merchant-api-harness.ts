@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { startStack } from '../support/stack.ts';
 import type { Stack, StackOptions } from '../support/stack.ts';
+import { shared } from '../support/shared-stack.ts';
 
 export type EnvironmentName = 'sandbox' | 'production';
 
@@ -69,6 +70,17 @@ export async function startMerchantApi(options: StackOptions = {}): Promise<Merc
     stop: stack.stop,
   };
 }
+
+/** The merchant API for all tests of a file. */
+export const sharedMerchantApi = (options: StackOptions = {}): MerchantApi =>
+  shared(
+    () => startMerchantApi(options),
+    ({ stop }) => stop(),
+  );
+
+/** A shop for all tests of a file. */
+export const sharedShop = (api: MerchantApi, open = (): Promise<Shop> => api.newShop()): Shop =>
+  shared(open, () => undefined);
 
 /** Checks an answer against what the published OpenAPI document says of its path and status. */
 type Contract = (path: string, status: number, json: unknown) => void;

@@ -1,11 +1,7 @@
-import { beforeAll, afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { sweepExpired } from '../../src/core/database/sweep-expired.ts';
-import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
-import type { PaymentDesk } from '../integration/core/payment-desk.ts';
-import { publicId } from '../support/ids.ts';
+import { openPaymentDesk, outcomes, latestPayment } from '../integration/core/payment-desk.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   directPath,
@@ -13,27 +9,19 @@ import {
   issuesOf,
   newOrderNumber,
   registration,
-  startMerchantApi,
+  sharedMerchantApi,
+  sharedShop,
 } from './merchant-api-harness.ts';
-import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+import type { Answer, Shop } from './merchant-api-harness.ts';
+import { shared } from '../support/shared-stack.ts';
+import { shopThatRefunds } from './trading-shop.ts';
 
-let api: MerchantApi;
-let desk: PaymentDesk;
-let shop: Shop;
-beforeAll(async () => {
-  api = await startMerchantApi({ cores: 2, facades: 2 });
-  desk = await openPaymentDesk(api.stack);
-  shop = await api.newShop();
-  const keys = api.stack.client(ApiKeyService, 'operator');
-  const { merchantId } = shop;
-  for (const { apiKeyId, environment } of (await keys.listApiKeys({ merchantId })).apiKeys)
-    if (environment === Environment.SANDBOX)
-      await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-});
-afterAll(async () => {
-  await desk.close();
-  await api.stop();
-});
+const api = sharedMerchantApi({ cores: 2, facades: 2 });
+const desk = shared(
+  () => openPaymentDesk(api.stack),
+  (opened) => opened.close(),
+);
+const shop = sharedShop(api, () => shopThatRefunds(api));
 
 let phones = 0;
 const newPhone = (): string => `09116${String((phones += 1)).padStart(5, '0')}`;
@@ -45,18 +33,7 @@ const post = (path: string, body: object, key: string, by: Shop = shop): Promise
 const register = (body: object, key: string, by?: Shop) => post('/api/v1/register', body, key, by);
 const pay = (body: object, key: string) => post(directPath, body, key);
 
-async function paymentOf(orderNumber: string) {
-  const [order] = await desk.query<{ id: string; latest_attempt_id: string }>(
-    'select id, latest_attempt_id from core.orders where order_number = $1',
-    [orderNumber],
-  );
-  if (order === undefined) throw new Error(`there is no order ${orderNumber}`);
-  return {
-    merchantId: shop.merchantId,
-    orderId: publicId('ord', order.id),
-    attemptId: publicId('pat', order.latest_attempt_id),
-  };
-}
+const paymentOf = (orderNumber: string) => latestPayment(desk, shop.merchantId, orderNumber);
 const complete = async (orderNumber: string): Promise<void> => {
   await desk.settle(await paymentOf(orderNumber), outcomes.completed(`t-${orderNumber}`));
   await waitUntil('the order is paid', async () => {

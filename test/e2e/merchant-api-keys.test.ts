@@ -1,24 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { waitUntil } from '../support/wait-until.ts';
-import { directPath, directPayment, registration, startMerchantApi } from './merchant-api-harness.ts';
-import type { EnvironmentName, MerchantApi, Shop } from './merchant-api-harness.ts';
+import {
+  directPath,
+  directPayment,
+  registration,
+  sharedMerchantApi,
+  sharedShop,
+} from './merchant-api-harness.ts';
+import type { EnvironmentName, Shop } from './merchant-api-harness.ts';
 import { refusedKeyHint } from '../../src/rest-facade/key-hint.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let api: MerchantApi;
-let shop: Shop;
-let other: Shop;
-let apiKeys: Client<typeof ApiKeyService>;
-beforeAll(async () => {
-  api = await startMerchantApi();
-  apiKeys = api.stack.client(ApiKeyService, 'operator');
-  shop = await api.newShop();
-  other = await api.newShop();
-});
-afterAll(() => api.stop());
+const api = sharedMerchantApi();
+const shop = sharedShop(api);
+const other = sharedShop(api);
+const apiKeys = shared(
+  () => Promise.resolve(api.stack.client(ApiKeyService, 'operator')),
+  () => undefined,
+);
 
 const environments: readonly EnvironmentName[] = ['sandbox', 'production'];
 const elsewhere = { sandbox: 'production', production: 'sandbox' } as const;

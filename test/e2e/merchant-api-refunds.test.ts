@@ -1,36 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
 import {
   directPath,
   directPayment,
   issuesOf,
   newOrderNumber,
-  startMerchantApi,
+  sharedMerchantApi,
+  sharedShop,
 } from './merchant-api-harness.ts';
-import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+import type { Answer, Shop } from './merchant-api-harness.ts';
+import { shopThatRefunds } from './trading-shop.ts';
 
-let api: MerchantApi;
-let shop: Shop;
-beforeAll(async () => {
-  api = await startMerchantApi({ wallets: 1 });
-  shop = await shopThatRefunds();
-});
-afterAll(() => api.stop());
-
-/** A shop whose key for the sandbox has the scope for refunds. */
-async function shopThatRefunds(): Promise<Shop> {
-  const created = await api.newShop();
-  const { merchantId } = created;
-  const keys = api.stack.client(ApiKeyService, 'operator');
-  const { apiKeys } = await keys.listApiKeys({ merchantId });
-  for (const { apiKeyId, environment } of apiKeys) {
-    if (environment !== Environment.SANDBOX) continue;
-    await keys.setApiKeyScopes({ merchantId, apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
-  }
-  return created;
-}
+const api = sharedMerchantApi({ wallets: 1 });
+const shop = sharedShop(api, () => shopThatRefunds(api));
 
 const refund = (body: object, by: Shop = shop) =>
   api.post(by, '/api/v1/refund', { refund_number: newOrderNumber(), reason: 'Shoes came back', ...body });
@@ -120,7 +102,7 @@ test('an unknown order, an unpaid one and another merchant’s cannot be refunde
   const open = directPayment({ phone: '+251900000020' });
   await api.post(shop, directPath, open);
   const theirs = await refund({ order_number: orderNumber });
-  const stranger = await shopThatRefunds();
+  const stranger = await shopThatRefunds(api);
   const withoutScope = await api.newShop();
 
   const pending = await refund({ order_number: open.order_number });

@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
+import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
 import { newOrderNumber } from './merchant-api-harness.ts';
+import { sharedMerchant, sharedPool, sharedStack } from '../support/shared-stack.ts';
 
 // Two facades that each call both cores. Whichever facade a balancer chooses, the result is the same.
 
-let stack: Stack;
-let database: pg.Pool;
-let apiKey: string;
-
-beforeAll(async () => {
-  const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
-  stack = await startStack({ cores: 2, facades: 2, wallets: 1, settings });
-  ({ testKey: apiKey } = await stack.createMerchant());
-  database = new pg.Pool({ connectionString: stack.databaseUrl, max: 2 });
-});
-
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
-});
+const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
+const stack = sharedStack({ cores: 2, facades: 2, wallets: 1, settings });
+const merchant = sharedMerchant(stack);
+const database = sharedPool(() => stack.databaseUrl, 2);
 
 interface Answer {
   readonly status: number;
@@ -33,7 +20,7 @@ const post = (facade: number, path: string, body: object): Promise<Answer> =>
   waitUntil(`${path} is answered`, async () => {
     const response = await fetch(`${stack.facades[facade % 2]?.sandbox}${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', apiKey },
+      headers: { 'content-type': 'application/json', apiKey: merchant.testKey },
       body: JSON.stringify(body),
     });
     const text = await response.text();

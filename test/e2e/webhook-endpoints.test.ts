@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from '@jest/globals';
-import { Webhook } from 'standardwebhooks';
-import { ApiKeyScope, ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { beforeEach, expect, test } from '@jest/globals';
 import { Environment, PaymentType } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { WebhookEndpoint } from '../../src/gen/gatehouse/v1/webhook_endpoint_service_pb.js';
@@ -8,25 +6,19 @@ import { DeliveryCause, DeliveryState } from '../../src/gen/gatehouse/v1/webhook
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { directPath, directPayment, newOrderNumber, startMerchantApi } from './merchant-api-harness.ts';
-import type { MerchantApi, Shop } from './merchant-api-harness.ts';
+import { newOrderNumber, sharedMerchantApi, registration } from './merchant-api-harness.ts';
+import type { Shop } from './merchant-api-harness.ts';
+import { closersOfEachTest } from '../support/shared-stack.ts';
+import { eventOf, pay, refund, shopThatRefunds } from './trading-shop.ts';
 
 // Webhook endpoints through every process, from a merchant's request to the receivers.
 
-let api: MerchantApi;
+const api = sharedMerchantApi({ wallets: 1, webhooks: 2 });
+const closers = closersOfEachTest();
 let shop: Shop;
-const receivers: Receiver[] = [];
-
-beforeAll(async () => {
-  api = await startMerchantApi({ wallets: 1, webhooks: 2 });
-});
 beforeEach(async () => {
-  shop = await api.newShop();
+  shop = await shopThatRefunds(api);
 });
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
-afterAll(() => api.stop());
 
 const endpoints = () => api.stack.webhookEndpointClient('operator');
 const webhooks = () => api.stack.webhookClient('operator');
@@ -35,7 +27,7 @@ const keyOf = ({ merchantId, webhookEndpointId }: WebhookEndpoint) => ({ merchan
 
 async function openReceiver(): Promise<Receiver> {
   const receiver = await startReceiver();
-  receivers.push(receiver);
+  closers.push(receiver.close);
   return receiver;
 }
 
@@ -46,53 +38,22 @@ async function createEndpoint(url: string, own: { eventTypes?: string[]; without
   return { endpoint: webhookEndpoint, key: keyOf(webhookEndpoint), secret };
 }
 
-/** A direct payment, which has no webhook_url. Gives its order number. */
-async function pay(): Promise<string> {
-  const payment = directPayment({ phone: '+251900000000' });
-  expect((await api.post(shop, directPath, payment)).status).toBe(201);
-  await waitUntil('the order is paid', async () => {
-    const { json } = await api.post(shop, '/api/v1/verify', { order_number: payment.order_number });
-    return (json['data'] as { status: string }).status === 'COMPLETED';
-  });
-  return payment.order_number;
-}
+const phone = '+251900000000';
 
-async function refund(orderNumber: string, amount: string): Promise<void> {
-  const request = {
-    order_number: orderNumber,
-    refund_number: newOrderNumber(),
-    amount,
-    reason: 'A book came back',
-  };
-  expect((await api.post(shop, '/api/v1/refund', request)).status).toBe(201);
-}
-
-async function allowRefunds(): Promise<void> {
-  const keys = api.stack.client(ApiKeyService, 'operator');
-  const { apiKeys } = await keys.listApiKeys(merchant());
-  for (const { apiKeyId } of apiKeys)
-    await keys.setApiKeyScopes({ ...merchant(), apiKeyId, scopes: [ApiKeyScope.REFUNDS] });
+/** Pays an order with this webhook_url. Gives its order number. */
+async function payOrder(webhook_url: string): Promise<string> {
+  const order = registration({ webhook_url });
+  expect((await api.post(shop, '/api/v1/register', order)).status).toBe(201);
+  return pay(api, shop, { order_number: order.order_number, phone });
 }
 
 const received = (receiver: Receiver, count: number): Promise<readonly ReceivedWebhook[]> =>
   waitUntil(`${count} webhooks have arrived`, () => receiver.webhooks.length >= count && receiver.webhooks);
 
-/** The type of a webhook, once its signature of this secret is verified. */
-function typeOf(webhook: ReceivedWebhook, secret: string): string {
-  const { headers, body } = webhook;
-  const verified = new Webhook(secret).verify(body, {
-    'webhook-id': String(headers['webhook-id']),
-    'webhook-timestamp': String(headers['webhook-timestamp']),
-    'webhook-signature': String(headers['webhook-signature']),
-  });
-  return (verified as { type: string }).type;
-}
-
 const typesAt = ({ webhooks: arrived }: Receiver, secret: string): string[] =>
-  arrived.map((webhook) => typeOf(webhook, secret));
+  arrived.map((webhook) => eventOf(webhook, secret).type);
 
 test('a direct payment and its refund reach each endpoint that receives their types, signed with its own secret, beside the webhook_url', async () => {
-  await allowRefunds();
   const [all, refunds, own] = [await openReceiver(), await openReceiver(), await openReceiver()];
   const first = await createEndpoint(`${all.origin}/hook`);
   const second = await createEndpoint(refunds.origin, { eventTypes: ['refund.completed'] });
@@ -101,18 +62,11 @@ test('a direct payment and its refund reach each endpoint that receives their ty
     environment: Environment.SANDBOX,
   });
 
-  const orderNumber = await pay();
+  const orderNumber = await pay(api, shop, { phone });
   await received(all, 1);
-  await refund(orderNumber, '10');
+  await refund(api, shop, orderNumber, '10');
   await Promise.all([received(all, 2), received(refunds, 1)]);
-  const payment = directPayment({ phone: '+251900000000' });
-  const order = {
-    ...{ order_number: payment.order_number, amount: payment.amount, currency: payment.currency },
-    ...{ reason: 'Books', customer_phone: '0911223344' },
-    ...{ return_url: 'https://shop.example/thanks', webhook_url: own.origin },
-  };
-  expect((await api.post(shop, '/api/v1/register', order)).status).toBe(201);
-  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  await payOrder(own.origin);
   await Promise.all([received(all, 3), received(own, 1)]);
 
   expect(typesAt(all, first.secret)).toEqual(['order.completed', 'refund.completed', 'order.completed']);
@@ -120,7 +74,7 @@ test('a direct payment and its refund reach each endpoint that receives their ty
   expect(typesAt(own, secret)).toEqual(['order.completed']);
   expect(own.webhooks[0]?.body).toEqual(all.webhooks[2]?.body);
   expect(refunds.webhooks[0]?.body).toEqual(all.webhooks[1]?.body);
-  expect(() => typeOf(all.webhooks[0]!, second.secret)).toThrow();
+  expect(() => eventOf(all.webhooks[0]!, second.secret)).toThrow();
   const { deliveries } = await webhooks().listDeliveries({
     ...merchant(),
     webhookEndpointId: first.key.webhookEndpointId,
@@ -150,20 +104,15 @@ test('payment links notify of their creation and their end, each event once at e
   const paidId = await register(paidNumber, PaymentType.LINK);
   const orderId = await register(cancelledNumber, PaymentType.QR);
   await client.cancelOrder({ ...scope, orderId });
-  const payment = {
-    ...directPayment({ phone: '+251900000000' }),
-    order_number: paidNumber,
-    amount: '100.50',
-  };
-  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  await pay(api, shop, { order_number: paidNumber, phone });
   // An order that is not a payment link.
-  const plainNumber = await pay();
+  const plainNumber = await pay(api, shop, { phone });
   await Promise.all([received(links, 4), received(orders, 3), received(all, 5)]);
 
   const typesOf = ({ webhooks: arrived }: Receiver, secret: string, number: string): string[] =>
     arrived
       .filter(({ body }) => body.includes(`"order_number":"${number}"`))
-      .map((webhook) => typeOf(webhook, secret));
+      .map((webhook) => eventOf(webhook, secret).type);
   const numbers = [paidNumber, cancelledNumber, plainNumber];
   expect(numbers.map((number) => typesOf(links, ofLinks.secret, number))).toEqual([
     ['payment_link.created', 'payment_link.completed'],
@@ -193,17 +142,9 @@ test('payment links notify of their creation and their end, each event once at e
 });
 
 test('deliveries wait until a secret is shown, for an endpoint and for a webhook_url, and the dashboard shows that', async () => {
-  await allowRefunds();
   const [receiver, own] = [await openReceiver(), await openReceiver()];
   const { key } = await createEndpoint(receiver.origin, { withoutSecret: true });
-  const payment = directPayment({ phone: '+251900000000' });
-  const order = {
-    ...{ order_number: payment.order_number, amount: payment.amount, currency: payment.currency },
-    ...{ reason: 'Books', customer_phone: '0911223344' },
-    ...{ return_url: 'https://shop.example/thanks', webhook_url: own.origin },
-  };
-  expect((await api.post(shop, '/api/v1/register', order)).status).toBe(201);
-  expect((await api.post(shop, directPath, payment)).status).toBe(201);
+  const orderNumber = await payOrder(own.origin);
   const list = () => endpoints().listWebhookEndpoints(merchant());
   const waiting = await waitUntil('both wait', async () => {
     const { awaitedSecrets } = await list();
@@ -223,7 +164,7 @@ test('deliveries wait until a secret is shown, for an endpoint and for a webhook
     expect(explanation?.cause).toBe(DeliveryCause.SIGNING_SECRET_NOT_SHOWN);
   }
   expect((await webhooks().getPipelineStatus({})).awaitedSecretCount).toBe(2n);
-  await refund(payment.order_number, '10');
+  await refund(api, shop, orderNumber, '10');
   const shown = await endpoints().rotateWebhookEndpointSecret(key);
   await received(receiver, 2);
   expect(own.webhooks).toHaveLength(0);
@@ -252,7 +193,10 @@ test('a test event reaches an endpoint whatever types it receives, and both secr
     return String(arrived.at(-1)?.headers['webhook-signature']).split(' ').length === 2;
   });
 
-  expect(typeOf(receiver.webhooks[0]!, secret)).toBe('webhook.test');
+  expect(eventOf(receiver.webhooks[0]!, secret).type).toBe('webhook.test');
   const latest = receiver.webhooks.at(-1)!;
-  expect([typeOf(latest, secret), typeOf(latest, rotated.secret)]).toEqual(['webhook.test', 'webhook.test']);
+  expect([eventOf(latest, secret).type, eventOf(latest, rotated.secret).type]).toEqual([
+    'webhook.test',
+    'webhook.test',
+  ]);
 });

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { DeliveryAttemptResult, DeliveryState } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
@@ -9,44 +8,32 @@ import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
 import { createCustomer } from '../support/customer.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { startMerchantApi } from './merchant-api-harness.ts';
-import type { EnvironmentName, MerchantApi, Shop } from './merchant-api-harness.ts';
+import { sharedMerchantApi, sharedShop } from './merchant-api-harness.ts';
+import type { EnvironmentName } from './merchant-api-harness.ts';
+import { closersOfEachTest, sharedConnection } from '../support/shared-stack.ts';
 
 // The way from a merchant's request to the webhook, through every process, with two `webhooks` processes.
 
-let api: MerchantApi;
-let shop: Shop;
+const api = sharedMerchantApi({ wallets: 1, checkouts: 1, webhooks: 2 });
+const shop = sharedShop(api);
+const database = sharedConnection(() => api.stack.databaseUrl);
+const closers = closersOfEachTest();
 let secrets: Readonly<Record<EnvironmentName, string>>;
-let database: pg.Client;
-const receivers: Receiver[] = [];
-
 beforeAll(async () => {
-  api = await startMerchantApi({ wallets: 1, checkouts: 1, webhooks: 2 });
-  shop = await api.newShop();
-  const webhooks = api.stack.webhookClient('operator');
-  const secretOf = async (environment: Environment): Promise<string> =>
-    (await webhooks.rotateSigningSecret({ merchantId: shop.merchantId, environment })).secret;
+  const secretOf = async (environment: Environment): Promise<string> => {
+    const request = { merchantId: shop.merchantId, environment };
+    return (await api.stack.webhookClient('operator').rotateSigningSecret(request)).secret;
+  };
   secrets = {
     sandbox: await secretOf(Environment.SANDBOX),
     production: await secretOf(Environment.PRODUCTION),
   };
-  database = new pg.Client({ connectionString: api.stack.databaseUrl });
-  await database.connect();
-});
-
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
-
-afterAll(async () => {
-  await database.end();
-  await api.stop();
 });
 
 /** A merchant's own server. Its origin is a separate lane, so that no test sees another's webhooks. */
 async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
   const receiver = await startReceiver(behaviour);
-  receivers.push(receiver);
+  closers.push(receiver.close);
   return receiver;
 }
 

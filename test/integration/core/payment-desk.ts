@@ -162,6 +162,20 @@ export async function openPaymentDesk(stack: Stack) {
 }
 export type PaymentDesk = Awaited<ReturnType<typeof openPaymentDesk>>;
 
+/** The latest payment of an order. */
+export async function latestPayment(
+  { query }: PaymentDesk,
+  merchantId: string,
+  orderNumber: string,
+): Promise<Payment> {
+  const [order] = await query<{ id: string; attempt: string }>(
+    'select id, latest_attempt_id as attempt from core.orders where order_number = $1',
+    [orderNumber],
+  );
+  if (order === undefined) throw new Error(`there is no order ${orderNumber}`);
+  return { merchantId, orderId: publicId('ord', order.id), attemptId: publicId('pat', order.attempt) };
+}
+
 /** The desk of all tests of a file. */
 export const sharedPaymentDesk = (stack: Stack): PaymentDesk =>
   shared(
