@@ -30,11 +30,7 @@ afterAll(async () => {
 describe('gatehouse certify', () => {
   test('certifies a correct receiver with nothing but its URL and a file with its secret', async () => {
     const { exitCode, stdout } = await cli.run(
-      'certify',
-      '--webhook-url',
-      good.url,
-      '--secret-file',
-      secretFile,
+      ...['certify', '--webhook-url', good.url, '--secret-file', secretFile],
     );
 
     expect(exitCode).toBe(0);

@@ -1,28 +1,37 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { openCore } from '../../src/cli/core-clients.ts';
-import { backupTools } from '../../src/main/backup-tools.ts';
-import { createRehearsal } from '../../src/core/rehearsal/create-rehearsal.ts';
-import { proveTools } from '../../src/main/prove/prove-tools.ts';
-import { walletTools } from '../../src/main/wallet-tools.ts';
-import { runCli } from '../../src/cli/program.ts';
-import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
-import { readCliSettings } from '../../src/cli/settings.ts';
 import { startStack } from '../support/stack.ts';
-import type { Facade, Stack } from '../support/stack.ts';
+import type { Facade } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { deadAddress, openCommandLine, widthOf } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
+import { shared, sharedStack } from '../support/shared-stack.ts';
 
-let postgres: TemporaryServer;
-let stack: Stack;
+// The PostgreSQL of the test run has no durability, which doctor warns of.
+const postgres = shared(
+  () => startTemporaryPostgres({ durable: true }),
+  ({ stop }) => stop(),
+);
+const stack = sharedStack({
+  settings: {
+    get GATEHOUSE_DATABASE_URL() {
+      return postgres.url;
+    },
+    // No wallets process runs here, which doctor would find fault with.
+    GATEHOUSE_WALLETS: '{"wallets":[]}',
+  },
+  checkouts: 1,
+  webhooks: 1,
+});
+const cli = shared(
+  () => openCommandLine({}),
+  ({ stop }) => stop(),
+);
 let facade: Facade;
-let cli: CommandLine;
 
 /** What `npm start` writes, with the differences of a test. */
 async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>): Promise<void> {
@@ -38,27 +47,12 @@ async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>
 const webhooksAddress = (): string => String(stack.webhooks[0]?.ready['grpc']);
 
 beforeAll(async () => {
-  // The PostgreSQL of the test run has no durability, which doctor warns of.
-  postgres = await startTemporaryPostgres({ durable: true });
-  stack = await startStack({
-    // No wallets process runs here, which doctor would find fault with.
-    settings: { GATEHOUSE_DATABASE_URL: postgres.url, GATEHOUSE_WALLETS: '{"wallets":[]}' },
-    checkouts: 1,
-    webhooks: 1,
-  });
   facade = stack.facades[0]!;
-  cli = await openCommandLine({});
   await writeDemo(cli, { checkout: stack.checkouts[0]!.origin, webhooks: { grpc: webhooksAddress() } });
   await waitUntil('events are taken in', async () => {
     const { isTakingIn } = await stack.webhookClient('reader').getPipelineStatus({});
     return isTakingIn;
   });
-});
-
-afterAll(async () => {
-  await cli.stop();
-  await stack.stop();
-  await postgres.stop();
 });
 
 describe('when all processes run', () => {
@@ -108,25 +102,13 @@ describe('when all processes run', () => {
   });
 
   test('a clock that is off by more than two seconds is a warning, and no failure', async () => {
-    let stdout = '';
+    const ahead = await openCommandLine(
+      { GATEHOUSE_DATA_DIR: cli.dataFolder },
+      { now: () => new Date(Date.now() + 60_000), nodeVersion: 'v22.18.0' },
+    );
 
-    const exitCode = await runCli(['doctor'], {
-      readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
-      openCore: (addresses, token) =>
-        openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
-      openWebhooks: (addresses, token) =>
-        openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
-      walletTools: walletTools({}),
-      backupTools,
-      proveTools: proveTools({}, '/nowhere'),
-      beginRehearsal: () => Promise.resolve(createRehearsal()),
-      readInput: () => Promise.resolve('{}'),
-      stdout: (text) => (stdout += text),
-      stderr: () => undefined,
-      now: () => new Date(Date.now() + 60_000),
-      interruption: () => new AbortController().signal,
-      nodeVersion: 'v22.18.0',
-    });
+    const { exitCode, stdout } = await ahead.run('doctor');
+    await ahead.stop();
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(

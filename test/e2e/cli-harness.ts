@@ -17,6 +17,7 @@ import type { ProcessEnvironment } from '../../src/platform/settings/read-settin
 import { compileCache } from '../support/servers.ts';
 import { shared } from '../support/shared-stack.ts';
 import type { Stack } from '../support/stack.ts';
+import type { Surroundings } from '../../src/cli/program.ts';
 
 /** The result of a command. */
 export interface Outcome {
@@ -64,11 +65,15 @@ export const sharedCommandLine = (
     ({ stop }) => stop(),
   );
 
-export async function openCommandLine(settings: Readonly<Record<string, string>>): Promise<CommandLine> {
+/** `own` are parts of the machine that differ from this one. */
+export async function openCommandLine(
+  settings: Readonly<Record<string, string>>,
+  own: Partial<Surroundings> = {},
+): Promise<CommandLine> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
   const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder, ...settings };
   const running: RunningCommand[] = [];
-  const run = (...args: readonly string[]): Promise<Outcome> => runInline(args, env);
+  const run = (...args: readonly string[]): Promise<Outcome> => runInline(args, env, own);
   return {
     run,
     start(...args) {
@@ -90,7 +95,11 @@ export async function openCommandLine(settings: Readonly<Record<string, string>>
 }
 
 /** Does what `src/main/cli.ts` does, with these arguments and settings. */
-async function runInline(args: readonly string[], settings: ProcessEnvironment): Promise<Outcome> {
+async function runInline(
+  args: readonly string[],
+  settings: ProcessEnvironment,
+  own: Partial<Surroundings>,
+): Promise<Outcome> {
   let stdout = '';
   let stderr = '';
   const identity = { actor: userInfo().username, newRequestId: randomUUID };
@@ -108,6 +117,7 @@ async function runInline(args: readonly string[], settings: ProcessEnvironment):
     now: () => new Date(),
     interruption: () => new AbortController().signal,
     nodeVersion: process.version,
+    ...own,
   });
   return { exitCode, stdout, stderr };
 }

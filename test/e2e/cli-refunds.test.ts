@@ -131,11 +131,7 @@ describe('refund show and list', () => {
 describe('refund approve and decline', () => {
   test("need another person above the merchant's limit, and the holders of one token are one person", async () => {
     const updated = await cli.run(
-      'merchant',
-      'update',
-      merchantId,
-      '--refund-approval-above',
-      'ETB=20,developer:ETB=5',
+      ...['merchant', 'update', merchantId, '--refund-approval-above', 'ETB=20,developer:ETB=5'],
     );
     const order = await cli.json('order', 'show', merchantId, 'D-1');
     const orderId = String(order['order_id']);
@@ -176,21 +172,11 @@ test('a key has no scope for refunds unless it is requested, and the scope is sh
   const plain = await cli.json('key', 'issue', merchantId);
   const scoped = await cli.run('key', 'issue', merchantId, '--scopes', 'refunds');
   const changed = await cli.run(
-    'key',
-    'set-scopes',
-    merchantId,
-    String(plain['api_key_id']),
-    '--scopes',
-    'refunds',
+    ...['key', 'set-scopes', merchantId, String(plain['api_key_id']), '--scopes', 'refunds'],
   );
   const listed = await cli.run('key', 'list', merchantId);
   const removed = await cli.json(
-    'key',
-    'set-scopes',
-    merchantId,
-    String(plain['api_key_id']),
-    '--scopes',
-    'none',
+    ...['key', 'set-scopes', merchantId, String(plain['api_key_id']), '--scopes', 'none'],
   );
 
   expect(plain['scopes']).toEqual([]);

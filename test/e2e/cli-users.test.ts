@@ -139,14 +139,7 @@ describe('user list, disable, enable and remove', () => {
 
 test('audit list names the author of each change, and has filters', async () => {
   const { entries } = await cli.json(
-    'audit',
-    'list',
-    '--merchant',
-    merchant.id,
-    '--kind',
-    'user',
-    '--limit',
-    '1',
+    ...['audit', 'list', '--merchant', merchant.id, '--kind', 'user', '--limit', '1'],
   );
   expect(entries).toMatchObject([{ action: expect.stringMatching(/^user\./) }]);
   const { stdout } = await cli.run('audit', 'list', '--kind', 'user', '--from', '2020-01-01');

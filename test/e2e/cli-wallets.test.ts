@@ -1,32 +1,30 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   MerchantWalletService,
   WalletAccountCheck,
 } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
-import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
-import { sharedStack } from '../support/shared-stack.ts';
+import { sharedStack, shared } from '../support/shared-stack.ts';
 import { openCommandLine, operatorSettings } from './cli-harness.ts';
 import type { CommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
-let side: WalletSide;
-let cli: CommandLine;
-
-const withVariables = async (own: Readonly<Record<string, string>>): Promise<CommandLine> =>
+const side = shared(
+  async () => {
+    const opened = openWalletSide(stack);
+    await opened.startSimulator();
+    return opened;
+  },
+  ({ stop }) => stop(),
+);
+const withVariables = (own: Readonly<Record<string, string>>): Promise<CommandLine> =>
   openCommandLine({ ...operatorSettings(stack), ...own });
-
-beforeAll(async () => {
-  side = openWalletSide(stack);
-  await side.startSimulator();
-  cli = await withVariables(side.walletVariables());
-});
-afterAll(async () => {
-  await cli.stop();
-  await side.stop();
-});
+const cli = shared(
+  () => withVariables(side.walletVariables()),
+  ({ stop }) => stop(),
+);
 
 test('wallet list shows the wallets that core has', async () => {
   const { stdout, exitCode } = await cli.run('wallet', 'list');

@@ -5,10 +5,7 @@ import { openCommandLine, widthOf } from './cli-harness.ts';
 import { nobody, openWebhookCommandDesk } from './cli-webhook-desk.ts';
 import { shared } from '../support/shared-stack.ts';
 
-const desk = shared(
-  () => openWebhookCommandDesk(),
-  ({ stop }) => stop(),
-);
+const desk = shared(openWebhookCommandDesk, ({ stop }) => stop());
 
 afterEach(() => desk.closeReceivers());
 
@@ -71,25 +68,12 @@ describe('webhook redeliver', () => {
     const own = await desk.stack.createMerchant({ signsWebhooks: true });
 
     const { exitCode, stdout } = await desk.cli.run(
-      'webhook',
-      'redeliver',
-      own.id,
-      '--since',
-      '1h',
-      '-e',
-      'live',
+      ...['webhook', 'redeliver', own.id, '--since', '1h', '-e', 'live'],
     );
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain('No delivery was sent again.');
     expect(stdout).toContain('abandoned deliveries in PRODUCTION since');
-  });
-
-  test('an unknown redelivery exits with code 3', async () => {
-    const { exitCode, stderr } = await desk.cli.run('webhook', 'redelivery', desk.merchant.id, nobody('whr'));
-
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('webhook redeliver <merchant_id> --since <time>');
   });
 });
 
@@ -143,19 +127,6 @@ describe('webhook hosts, pause and resume', () => {
     expect(stdout).toContain('answered 410');
     expect(exitCode).toBe(0);
     expect(resumed).toContain(receiver.origin);
-  });
-
-  test('an unknown host exits with code 3, and the advice names the environment', async () => {
-    const { exitCode, stderr } = await desk.cli.run(
-      'webhook',
-      'resume',
-      desk.merchant.id,
-      'https://shop.example',
-    );
-
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('SANDBOX unless you add --environment production');
-    expect(stderr).toContain('webhook hosts <merchant_id>');
   });
 
   test('an unknown merchant has no hosts', async () => {
@@ -222,11 +193,20 @@ describe('webhook secret', () => {
     });
     expect(listed['signing_secrets']).toEqual([expect.objectContaining({ shown: true })]);
   });
+});
 
-  test('an unknown merchant exits with code 3', async () => {
-    const { exitCode, stderr } = await desk.cli.run('webhook', 'secret', 'rotate', nobody('mer'));
+test.each([
+  [['redelivery', 'MERCHANT', nobody('whr')], ['webhook redeliver <merchant_id> --since <time>']],
+  [
+    ['resume', 'MERCHANT', 'https://shop.example'],
+    ['SANDBOX unless you add --environment production', 'webhook hosts <merchant_id>'],
+  ],
+  [['secret', 'rotate', nobody('mer')], ['merchant list']],
+])('webhook %j names something unknown: exit code 3, with advice', async (words, advice) => {
+  const named = words.map((word) => (word === 'MERCHANT' ? desk.merchant.id : word));
 
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('merchant list');
-  });
+  const { exitCode, stderr } = await desk.cli.run('webhook', ...named);
+
+  expect(exitCode).toBe(3);
+  for (const text of advice) expect(stderr).toContain(text);
 });

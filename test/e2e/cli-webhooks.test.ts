@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { answer, closedPort } from '../integration/webhooks/receivers.ts';
 import { deadAddress, openCommandLine, widthOf } from './cli-harness.ts';
 import { nobody, openWebhookCommandDesk } from './cli-webhook-desk.ts';
-import type { ListedDelivery, WebhookCommandDesk } from './cli-webhook-desk.ts';
+import type { ListedDelivery } from './cli-webhook-desk.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let desk: WebhookCommandDesk;
-
-beforeAll(async () => {
-  desk = await openWebhookCommandDesk();
-});
-
+const desk = shared(openWebhookCommandDesk, ({ stop }) => stop());
 afterEach(() => desk.closeReceivers());
-
-afterAll(() => desk.stop());
 
 describe('webhook deliveries, show and explain', () => {
   test('deliveries are listed, filtered, and shown with body and attempts', async () => {
@@ -21,29 +15,13 @@ describe('webhook deliveries, show and explain', () => {
     const { delivery_id: id } = await desk.tried(receiver);
 
     const listed = await desk.cli.run(
-      'webhook',
-      'deliveries',
-      desk.merchant.id,
-      '--order-number',
-      'listed-1',
+      ...['webhook', 'deliveries', desk.merchant.id, '--order-number', 'listed-1'],
     );
     const given = await desk.cli.run(
-      'webhook',
-      'deliveries',
-      desk.merchant.id,
-      '--state',
-      'given_up',
-      '--since',
-      '1h',
+      ...['webhook', 'deliveries', desk.merchant.id, '--state', 'given_up', '--since', '1h'],
     );
     const earlier = await desk.cli.run(
-      'webhook',
-      'deliveries',
-      desk.merchant.id,
-      '--until',
-      '1h',
-      '-e',
-      'live',
+      ...['webhook', 'deliveries', desk.merchant.id, '--until', '1h', '-e', 'live'],
     );
     const shown = await desk.cli.run('webhook', 'show', desk.merchant.id, id);
     const json = await desk.cli.json('webhook', 'show', desk.merchant.id, id);
@@ -171,12 +149,7 @@ describe('webhook test', () => {
     const url = `http://127.0.0.1:${await closedPort()}/hook`;
 
     const { exitCode, stdout, stderr } = await desk.cli.run(
-      'webhook',
-      'test',
-      desk.merchant.id,
-      '--url',
-      url,
-      '--json',
+      ...['webhook', 'test', desk.merchant.id, '--url', url, '--json'],
     );
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });

@@ -100,12 +100,7 @@ describe('merchant', () => {
     const text = await cli.run('merchant', 'list', '--limit', '2');
     const page = await cli.json('merchant', 'list', '--limit', '2');
     const next = await cli.json(
-      'merchant',
-      'list',
-      '--limit',
-      '1',
-      '--page-token',
-      String(page['next_page_token']),
+      ...['merchant', 'list', '--limit', '1', '--page-token', String(page['next_page_token'])],
     );
 
     expect(text.stdout).toContain('There are more entries. Raise --limit');

@@ -123,11 +123,7 @@ describe('the command line', () => {
     const certified = await cli.run('certify', '--webhook-url', good.url, '--record', merchantId, '--json');
     const shown = await cli.run('merchant', 'show', merchantId);
     const unknown = await cli.run(
-      'certify',
-      '--webhook-url',
-      good.url,
-      '--record',
-      'mer_01h455vb4pex5vsknk084sn02q',
+      ...['certify', '--webhook-url', good.url, '--record', 'mer_01h455vb4pex5vsknk084sn02q'],
     );
 
     expect(refused.exitCode).toBe(4);
