@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { waitUntil } from '../support/wait-until.ts';
 import {
@@ -7,19 +7,14 @@ import {
   issuesOf,
   newOrderNumber,
   registration,
-  startMerchantApi,
+  sharedMerchantApi,
 } from './merchant-api-harness.ts';
-import type { MerchantApi } from './merchant-api-harness.ts';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 
-let api: MerchantApi | undefined;
-afterEach(async () => {
-  await api?.stop();
-  api = undefined;
-});
+const api = sharedMerchantApi();
 
 describe('States', () => {
   test('EXPIRED: the order expires when its payment session ends, and its order number remains in use', async () => {
-    api = await startMerchantApi();
     const { post, stack } = api;
     const shop = await api.newShop();
     const sent = registration();
@@ -48,34 +43,8 @@ describe('States', () => {
   });
 });
 
-describe('when core is unavailable', () => {
-  test('each endpoint answers 500 with its documented message, /readyz answers 503, and /healthz answers 200', async () => {
-    api = await startMerchantApi();
-    const { post, stack, rest } = api;
-    const shop = await api.newShop();
-    const sent = registration();
-    expect((await post(shop, '/api/v1/register', sent)).status).toBe(201);
-    await stack.cores[0]!.stop();
-
-    const internal = { code: 500, message: 'Internal server error' };
-    expect((await post(shop, '/api/v1/register', registration())).json).toEqual(internal);
-    expect((await post(shop, '/api/v1/verify', sent)).json).toEqual(internal);
-    expect((await post(shop, directPath, directPayment())).json).toEqual({
-      code: 500,
-      message: 'The payment could not be processed',
-    });
-    expect((await fetch(`${rest.sandbox}/healthz`)).status).toBe(200);
-    const ready = await waitUntil('readyz says 503', async () => {
-      const response = await fetch(`${rest.sandbox}/readyz`);
-      return response.status === 503 && response;
-    });
-    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not ready' });
-  });
-});
-
 describe('logs', () => {
   test('each process logs a request in one line with the same request id, and no line has a key or a phone number', async () => {
-    api = await startMerchantApi();
     const { post, stack } = api;
     const shop = await api.newShop();
     const phones = ['0911777301', '+251911777302', '911777303'];
@@ -125,13 +94,40 @@ describe('logs', () => {
 });
 
 test('requests above the limit per second get the documented 429 with Retry-After', async () => {
-  api = await startMerchantApi({ settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '5' } });
-  const { post } = api;
+  const { post, stack } = api;
   const shop = await api.newShop();
+  await stack
+    .client(MerchantService, 'operator')
+    .updateMerchant({ merchantId: shop.merchantId, terms: { requestsPerSecond: 5 } });
   const answers = await Promise.all(
     Array.from({ length: 15 }, () => post(shop, '/api/v1/verify', { order_number: 'x' })),
   );
   const limited = answers.find(({ status }) => status === 429);
   expect(limited?.json).toEqual({ code: 429, message: 'Too many requests' });
   expect(limited?.headers.get('retry-after')).toBe('1');
+});
+
+// The last test, because core does not start again.
+describe('when core is unavailable', () => {
+  test('each endpoint answers 500 with its documented message, /readyz answers 503, and /healthz answers 200', async () => {
+    const { post, stack, rest } = api;
+    const shop = await api.newShop();
+    const sent = registration();
+    expect((await post(shop, '/api/v1/register', sent)).status).toBe(201);
+    await stack.cores[0]!.stop();
+
+    const internal = { code: 500, message: 'Internal server error' };
+    expect((await post(shop, '/api/v1/register', registration())).json).toEqual(internal);
+    expect((await post(shop, '/api/v1/verify', sent)).json).toEqual(internal);
+    expect((await post(shop, directPath, directPayment())).json).toEqual({
+      code: 500,
+      message: 'The payment could not be processed',
+    });
+    expect((await fetch(`${rest.sandbox}/healthz`)).status).toBe(200);
+    const ready = await waitUntil('readyz says 503', async () => {
+      const response = await fetch(`${rest.sandbox}/readyz`);
+      return response.status === 503 && response;
+    });
+    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not ready' });
+  });
 });
