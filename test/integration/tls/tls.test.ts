@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, copyFile, cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -189,6 +189,12 @@ async function overConnect(
   });
 }
 
+/** The settings of a connection to the database with these parameters in its URL. */
+function databaseOf(parameters: string, files: CertificateFiles | undefined): pg.ClientConfig {
+  const { ssl } = databaseTls(`${postgresUrl.href}?${parameters}`, files, logger, () => new Date());
+  return { connectionString: postgresUrl.href, ssl: ssl ?? false };
+}
+
 const list = (transport: Transport) =>
   createClient(MerchantService, transport).listMerchants({ pageSize: 1 });
 
@@ -215,13 +221,7 @@ describe('with certificates of one authority', () => {
     await waitUntil('core is connected to the broker', () =>
       core.log.some(({ msg }) => msg === 'connected to the broker'),
     );
-    const { ssl } = databaseTls(
-      `${postgresUrl.href}?sslmode=verify-full`,
-      filesOf(operator),
-      logger,
-      () => new Date(),
-    );
-    const client = new pg.Client({ connectionString: postgresUrl.href, ssl: ssl ?? false });
+    const client = new pg.Client(databaseOf('sslmode=verify-full', filesOf(operator)));
     await client.connect();
     const { rows } = await client.query<{ ssl: boolean; client: string | null }>(
       `select ssl, client_dn as client from pg_stat_ssl join pg_stat_activity using (pid)
@@ -395,8 +395,7 @@ describe('a server is refused, and both sides log why,', () => {
   ];
   test.each(databases)('when it is a database %s', async (_what, parameters, name, reason) => {
     const files = name === '' ? undefined : filesOf(certificate(name));
-    const { ssl } = databaseTls(`${postgresUrl.href}?${parameters}`, files, logger, () => new Date());
-    const client = new pg.Client({ connectionString: postgresUrl.href, ssl: ssl ?? false });
+    const client = new pg.Client(databaseOf(parameters, files));
     client.on('error', () => undefined);
     expect(await failureOf(client.connect())).toMatch(reason);
   });
@@ -404,12 +403,8 @@ describe('a server is refused, and both sides log why,', () => {
   test('and a weak mode of the database is always logged', () => {
     for (const mode of ['require', 'prefer', 'disable']) {
       lines.length = 0;
-      databaseTls(
-        `postgres://user:word@db.internal/gatehouse?sslmode=${mode}`,
-        undefined,
-        logger,
-        () => new Date(),
-      );
+      const url = `postgres://user:word@db.internal/gatehouse?sslmode=${mode}`;
+      databaseTls(url, undefined, logger, () => new Date());
       expect(lines.join('')).toContain('sslmode=verify-full');
     }
   });
@@ -431,6 +426,20 @@ describe('renewed certificates', () => {
     const draft = join(authority.folder, `draft.${name}`);
     await writeFile(draft, content);
     await rename(draft, join(authority.folder, `live-server.${name}`));
+  };
+
+  /** A certificate and its key that are replaced while they are used. */
+  const replaceable = (name: string) => {
+    const own = {
+      certificate: join(authority.folder, `${name}.crt`),
+      key: join(authority.folder, `${name}.key`),
+    };
+    const put = async (issued: string): Promise<Buffer> => {
+      await copyFile(certificate(issued).own.certificate, own.certificate);
+      await copyFile(certificate(issued).own.key, own.key);
+      return readFile(own.certificate);
+    };
+    return { paths: { ca: authority.ca, own }, put };
   };
 
   test('are used for new connections without a failed call, and a pair that does not match is ignored', async () => {
@@ -467,14 +476,7 @@ describe('renewed certificates', () => {
   });
 
   test('are used by clients too', async () => {
-    const paths = {
-      ca: authority.ca,
-      own: { certificate: join(authority.folder, 'c.crt'), key: join(authority.folder, 'c.key') },
-    };
-    const put = async (name: string): Promise<void> => {
-      await copyFile(certificate(name).own.certificate, paths.own.certificate);
-      await copyFile(certificate(name).own.key, paths.own.key);
-    };
+    const { paths, put } = replaceable('c');
     await put('reader');
     const files = filesOf(paths);
     const client = (): Transport => {
@@ -493,19 +495,12 @@ describe('renewed certificates', () => {
   });
 
   test('are used as soon as they are valid, and the previous ones until then', async () => {
-    const folder = join(authority.folder, 'early');
-    await mkdir(folder);
-    const own = { certificate: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
-    const put = async (name: string): Promise<Buffer> => {
-      await copyFile(certificate(name).own.certificate, own.certificate);
-      await copyFile(certificate(name).own.key, own.key);
-      return readFile(own.certificate);
-    };
+    const { paths, put } = replaceable('early');
     const issuedMs = Date.now();
     let nowMs = issuedMs;
     const first = await put('server');
     const files = openCertificateFiles({
-      paths: { ca: authority.ca, own },
+      paths,
       logger,
       now: () => new Date(nowMs),
       everyMs: 3_600_000,
@@ -520,23 +515,15 @@ describe('renewed certificates', () => {
     await files.reload();
 
     expect(early).toEqual(first);
-    expect(said(`${own.certificate} is not valid before `)()).toBe(true);
+    expect(said(`${paths.own.certificate} is not valid before `)()).toBe(true);
     expect(files.current().own?.certificate).toEqual(next);
   });
 
   test('are used for new connections to PostgreSQL, while open ones stay', async () => {
-    const paths = {
-      ca: authority.ca,
-      own: { certificate: join(authority.folder, 'd.crt'), key: join(authority.folder, 'd.key') },
-    };
-    const put = async (name: string): Promise<void> => {
-      await copyFile(certificate(name).own.certificate, paths.own.certificate);
-      await copyFile(certificate(name).own.key, paths.own.key);
-    };
+    const { paths, put } = replaceable('d');
     await put('reader');
     const files = filesOf(paths);
-    const { ssl } = databaseTls(`${postgresUrl.href}?sslmode=verify-full`, files, logger, () => new Date());
-    const pool = new pg.Pool({ connectionString: postgresUrl.href, ssl: ssl ?? false, max: 2 });
+    const pool = new pg.Pool({ ...databaseOf('sslmode=verify-full', files), max: 2 });
     closers.push(() => pool.end());
     const nameOf = async (client: pg.PoolClient): Promise<string> => {
       const { rows } = await client.query<{ client_dn: string }>(

@@ -8,8 +8,9 @@ import type { PaymentDesk } from '../core/payment-desk.ts';
 import { completed, startMany } from './many-payments.ts';
 import { freePort, openWalletSide, startSilentServer } from './wallet-processes.ts';
 import type { WalletSide } from './wallet-processes.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps = closersOfEachTest();
 
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();

@@ -21,8 +21,9 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { bufCurl } from '../core/rpc-clients.ts';
 import { answer, startReceiver } from './receivers.ts';
 import type { Behaviour, Receiver } from './receivers.ts';
+import { closersOfEachTest } from '../../support/shared-stack.ts';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps = closersOfEachTest();
 
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
