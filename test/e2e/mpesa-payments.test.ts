@@ -1,77 +1,45 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { WalletAccountCheck } from '../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { startInline } from '../support/inline-process.ts';
-import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
+import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
+import { credentials, mpesaOfProcess, sharedMpesaSimulator } from '../integration/wallets/mpesa-subject.ts';
 import { addAccount, createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
+import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
 // M-Pesa reports the outcome by callbacks. The notes and the replaced references must pass through core unchanged.
 
-let simulator: GatehouseProcess;
-let stack: Stack;
-let merchant: TestMerchant;
+const simulator = sharedMpesaSimulator();
+const { variables } = mpesaOfProcess('');
 
-const secret = (name: string) => ({ secret: name });
 /** A wallet at one of the simulated ones. Without credentials of the operator, only merchants' own accounts work. */
-const walletOf = (id: string, connector: string, currency: string, simulated = id) => ({
-  id,
-  names: { en: id, am: id },
-  connector,
-  channels: ['ussd'],
-  currencies: [{ code: currency, decimals: 0 }],
-  reconcile: false,
-  environments: {
-    sandbox: {
-      settings: {
-        ...credentials,
-        base_url: `${String(simulator.ready['origin'])}/${simulated}`,
-        certificate_pem: certificate,
-        consumer_secret: secret(simulated === id ? 'MPESA_CONSUMER_SECRET' : 'NO_CONSUMER_SECRET'),
-        passkey: secret('MPESA_PASSKEY'),
-        initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
-      },
-      call_timeout_ms: 1_000,
+const walletOf = (id: string, connector: string, currency: string, simulated = id) => {
+  const { settings } = mpesaOfProcess(`${String(simulator.ready['origin'])}/${simulated}`);
+  const refused = simulated === id ? {} : { consumer_secret: { secret: 'NO_CONSUMER_SECRET' } };
+  return {
+    ...{ id, connector, names: { en: id, am: id }, channels: ['ussd'], reconcile: false },
+    currencies: [{ code: currency, decimals: 0 }],
+    environments: { sandbox: { settings: { ...settings, ...refused }, call_timeout_ms: 1_000 } },
+  };
+};
+
+const stack = sharedStack({
+  wallets: 1,
+  settings: {
+    get GATEHOUSE_WALLETS() {
+      const wallets = [
+        walletOf('mpesa', 'mpesa-daraja', 'KES'),
+        walletOf('mpesaet', 'mpesa-ethiopia', 'ETB'),
+        walletOf('ownmpesa', 'mpesa-daraja', 'KES', 'mpesa'),
+        walletOf('ownmpesaet', 'mpesa-ethiopia', 'ETB', 'mpesaet'),
+      ];
+      return JSON.stringify({ wallets });
     },
+    GATEHOUSE_CURRENCIES: 'ETB,KES',
+    NO_CONSUMER_SECRET: 'refused-by-the-provider',
+    ...variables,
   },
 });
-
-beforeAll(async () => {
-  simulator = await startInline('wallet-simulator', {
-    GATEHOUSE_SIMULATOR_PORT: '0',
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
-      mpesa: { protocol: 'mpesa-daraja', ...credentials, security_key: securityKey },
-      mpesaet: { protocol: 'mpesa-ethiopia', ...credentials, security_key: securityKey },
-    }),
-  });
-  stack = await startStack({
-    wallets: 1,
-    settings: {
-      GATEHOUSE_WALLETS: JSON.stringify({
-        wallets: [
-          walletOf('mpesa', 'mpesa-daraja', 'KES'),
-          walletOf('mpesaet', 'mpesa-ethiopia', 'ETB'),
-          walletOf('ownmpesa', 'mpesa-daraja', 'KES', 'mpesa'),
-          walletOf('ownmpesaet', 'mpesa-ethiopia', 'ETB', 'mpesaet'),
-        ],
-      }),
-      GATEHOUSE_CURRENCIES: 'ETB,KES',
-      MPESA_CONSUMER_SECRET: credentials.consumer_secret,
-      NO_CONSUMER_SECRET: 'refused-by-the-provider',
-      MPESA_PASSKEY: credentials.passkey,
-      MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
-    },
-  });
-  merchant = await stack.createMerchant();
-});
-
-afterAll(async () => {
-  await stack.stop();
-  await simulator.stop();
-});
+const merchant = sharedMerchant(stack);
 
 const chargesTo = (payer: string) => ledgerOf(String(simulator.ready['origin']), payer);
 

@@ -1,96 +1,72 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { settings as mtnSettings } from '../integration/wallets/mtn-momo-subject.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { settings as mtnSettings, mtnOfProcess } from '../integration/wallets/mtn-momo-subject.ts';
 import {
   settings as telebirrSettings,
   simulatorCredentials,
+  telebirrOfProcess,
 } from '../integration/wallets/telebirr-subject.ts';
 import { createCustomer } from '../support/customer.ts';
 import { startInline } from '../support/inline-process.ts';
-import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
+import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { createMerchantWithAccount, ledgerOf, postAs, refundAs } from './own-account.ts';
+import { shared, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
 // MTN finds a lost request by its X-Reference-Id. At telebirr the payer pays on the wallet's page, whose link must
 // pass unchanged from the connector to checkout.
 
-let simulator: GatehouseProcess;
-let stack: Stack;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  const { base_url: _url, ...mtn } = mtnSettings('');
-  simulator = await startInline('wallet-simulator', {
-    GATEHOUSE_SIMULATOR_PORT: '0',
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
-      mtn: { protocol: 'mtn-momo', ...mtn },
-      telebirr: simulatorCredentials,
+const { base_url: _url, ...mtn } = mtnSettings('');
+const simulator = shared(
+  () =>
+    startInline('wallet-simulator', {
+      GATEHOUSE_SIMULATOR_PORT: '0',
+      GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
+      GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
+        mtn: { protocol: 'mtn-momo', ...mtn },
+        telebirr: simulatorCredentials,
+      }),
     }),
-  });
+  (process) => process.stop(),
+);
+
+/** The wallets. The operator has no valid credentials at those that begin with \`own\`: only merchants' own accounts work. */
+function wallets() {
   const origin = String(simulator.ready['origin']);
-  const secret = (name: string) => ({ secret: name });
   const walletOf = (id: string, connector: string, channel: string, currency: string, settings: object) => ({
-    id,
-    names: { en: id, am: id },
-    connector,
-    channels: [channel],
+    ...{ id, connector, names: { en: id, am: id }, channels: [channel], reconcile: false },
     currencies: [{ code: currency }],
-    reconcile: false,
     environments: { sandbox: { settings, call_timeout_ms: 1_000 } },
   });
-  const telebirr = telebirrSettings(origin);
-  stack = await startStack({
-    wallets: 1,
-    checkouts: 1,
-    settings: {
-      GATEHOUSE_WALLETS: JSON.stringify({
-        wallets: [
-          walletOf('mtn', 'mtn-momo', 'ussd', 'EUR', {
-            ...mtnSettings(`${origin}/mtn`),
-            collection_subscription_key: secret('MTN_COLLECTION_KEY'),
-            collection_api_key: secret('MTN_COLLECTION_API_KEY'),
-            disbursement_subscription_key: secret('MTN_DISBURSEMENT_KEY'),
-            disbursement_api_key: secret('MTN_DISBURSEMENT_API_KEY'),
-          }),
-          walletOf('telebirr', 'telebirr', 'wallet', 'ETB', {
-            ...telebirr,
-            app_secret: secret('TELEBIRR_APP_SECRET'),
-            private_key: secret('TELEBIRR_PRIVATE_KEY'),
-          }),
-          // The operator has no valid credentials here, so only merchants' own accounts work.
-          walletOf('ownmtn', 'mtn-momo', 'ussd', 'EUR', {
-            ...mtnSettings(`${origin}/mtn`),
-            collection_subscription_key: secret('REFUSED_BY_THE_PROVIDER'),
-            collection_api_key: secret('REFUSED_BY_THE_PROVIDER'),
-            disbursement_subscription_key: secret('REFUSED_BY_THE_PROVIDER'),
-            disbursement_api_key: secret('REFUSED_BY_THE_PROVIDER'),
-          }),
-          walletOf('owntelebirr', 'telebirr', 'wallet', 'ETB', {
-            ...telebirr,
-            app_secret: secret('REFUSED_BY_THE_PROVIDER'),
-            private_key: secret('TELEBIRR_PRIVATE_KEY'),
-          }),
-        ],
-      }),
-      GATEHOUSE_CURRENCIES: 'ETB,EUR',
-      REFUSED_BY_THE_PROVIDER: 'refused-by-the-provider',
-      MTN_COLLECTION_KEY: mtn.collection_subscription_key,
-      MTN_COLLECTION_API_KEY: mtn.collection_api_key,
-      MTN_DISBURSEMENT_KEY: String(mtn.disbursement_subscription_key),
-      MTN_DISBURSEMENT_API_KEY: String(mtn.disbursement_api_key),
-      TELEBIRR_APP_SECRET: telebirr.app_secret,
-      TELEBIRR_PRIVATE_KEY: telebirr.private_key,
-    },
-  });
-  merchant = await stack.createMerchant();
-});
+  const refused = (...fields: string[]) =>
+    Object.fromEntries(fields.map((field) => [field, { secret: 'REFUSED_BY_THE_PROVIDER' }]));
+  const { settings: ofMtn } = mtnOfProcess(`${origin}/mtn`);
+  const { settings: ofTelebirr } = telebirrOfProcess(origin);
+  const keys = refused(
+    ...['collection_subscription_key', 'collection_api_key'],
+    ...['disbursement_subscription_key', 'disbursement_api_key'],
+  );
+  return [
+    walletOf('mtn', 'mtn-momo', 'ussd', 'EUR', ofMtn),
+    walletOf('telebirr', 'telebirr', 'wallet', 'ETB', ofTelebirr),
+    walletOf('ownmtn', 'mtn-momo', 'ussd', 'EUR', { ...ofMtn, ...keys }),
+    walletOf('owntelebirr', 'telebirr', 'wallet', 'ETB', { ...ofTelebirr, ...refused('app_secret') }),
+  ];
+}
 
-afterAll(async () => {
-  await stack.stop();
-  await simulator.stop();
+const stack = sharedStack({
+  wallets: 1,
+  checkouts: 1,
+  settings: {
+    get GATEHOUSE_WALLETS() {
+      return JSON.stringify({ wallets: wallets() });
+    },
+    GATEHOUSE_CURRENCIES: 'ETB,EUR',
+    REFUSED_BY_THE_PROVIDER: 'refused-by-the-provider',
+    ...mtnOfProcess('').variables,
+    ...telebirrOfProcess('').variables,
+  },
 });
+const merchant = sharedMerchant(stack);
 
 const ended = (orderNumber: string, by = merchant): Promise<string> =>
   waitUntil('the order has ended', async () => {

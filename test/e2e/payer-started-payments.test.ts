@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { noMerchantId } from '../../src/contract/public-id.ts';
 import {
@@ -19,30 +15,20 @@ import {
 import { createCallbackTokens } from '../../src/wallets/callback-token.ts';
 import { withoutRefusedWords } from '../../src/wallets/mpesa-daraja/callback-url.ts';
 import { payerStartedUrls } from '../../src/wallets/payer-started.ts';
-import { certificate, credentials, securityKey } from '../integration/wallets/mpesa-subject.ts';
-import { startInline } from '../support/inline-process.ts';
+import { credentials, mpesaOfProcess, sharedMpesaSimulator } from '../integration/wallets/mpesa-subject.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
-import type { GatehouseProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { startReceiver } from '../integration/webhooks/receivers.ts';
+import { shared, sharedClient, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 
-const secret = (name: string) => ({ secret: name });
 const callbackKey = randomBytes(32);
-const walletSecrets = {
-  MPESA_CONSUMER_SECRET: credentials.consumer_secret,
-  MPESA_PASSKEY: credentials.passkey,
-  MPESA_INITIATOR_PASSWORD: credentials.initiator_password,
-};
-
-let simulator: GatehouseProcess;
-let stack: Stack;
-let merchant: TestMerchant;
-let payers: Client<typeof PayerPaymentService>;
-let strays: Client<typeof StrayPaymentService>;
-let receiver: Server;
-const webhooks: { readonly event?: string; readonly data?: { readonly order_number?: string } }[] = [];
+const simulator = sharedMpesaSimulator();
+const { variables } = mpesaOfProcess('');
+const receiver = shared(
+  () => startReceiver(),
+  ({ close }) => close(),
+);
 
 const countries = {
   mpesa: {
@@ -57,67 +43,31 @@ const countries = {
 } as const;
 type Wallet = keyof typeof countries;
 
-const walletOf = (id: Wallet) => ({
-  id,
-  names: { en: id, am: id },
-  connector: countries[id].connector,
-  channels: ['ussd'],
-  currencies: [{ code: countries[id].currency, decimals: 0 }],
-  environments: {
-    sandbox: {
-      settings: {
-        ...credentials,
-        base_url: `${String(simulator.ready['origin'])}/${id}`,
-        certificate_pem: certificate,
-        consumer_secret: secret('MPESA_CONSUMER_SECRET'),
-        passkey: secret('MPESA_PASSKEY'),
-        initiator_password: secret('MPESA_INITIATOR_PASSWORD'),
-      },
-      call_timeout_ms: 1_000,
-      payer_started: {},
+const walletOf = (id: Wallet) => {
+  const { settings } = mpesaOfProcess(`${String(simulator.ready['origin'])}/${id}`);
+  const { connector, currency } = countries[id];
+  return {
+    ...{ id, connector, names: { en: id, am: id }, channels: ['ussd'] },
+    currencies: [{ code: currency, decimals: 0 }],
+    environments: { sandbox: { settings, call_timeout_ms: 1_000, payer_started: {} } },
+  };
+};
+
+const stack = sharedStack({
+  wallets: 1,
+  webhooks: 1,
+  settings: {
+    get GATEHOUSE_WALLETS() {
+      return JSON.stringify({ wallets: [walletOf('mpesa'), walletOf('mpesaet')] });
     },
+    GATEHOUSE_CURRENCIES: 'ETB,KES',
+    GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
+    ...variables,
   },
 });
-
-beforeAll(async () => {
-  simulator = await startInline('wallet-simulator', {
-    GATEHOUSE_SIMULATOR_PORT: '0',
-    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
-      mpesa: { protocol: 'mpesa-daraja', ...credentials, security_key: securityKey },
-      mpesaet: { protocol: 'mpesa-ethiopia', ...credentials, security_key: securityKey },
-    }),
-  });
-  receiver = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      webhooks.push(JSON.parse(Buffer.concat(parts).toString()) as (typeof webhooks)[number]);
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  stack = await startStack({
-    wallets: 1,
-    webhooks: 1,
-    settings: {
-      GATEHOUSE_WALLETS: JSON.stringify({ wallets: [walletOf('mpesa'), walletOf('mpesaet')] }),
-      GATEHOUSE_CURRENCIES: 'ETB,KES',
-      GATEHOUSE_WALLET_CALLBACK_KEY: callbackKey.toString('hex'),
-      ...walletSecrets,
-    },
-  });
-  merchant = await stack.createMerchant({ signsWebhooks: true });
-  payers = stack.client(PayerPaymentService, 'operator');
-  strays = stack.client(StrayPaymentService, 'operator');
-});
-
-afterAll(async () => {
-  await stack.stop();
-  await simulator.stop();
-  receiver.closeAllConnections();
-  await new Promise((resolve) => receiver.close(resolve));
-});
+const merchant = sharedMerchant(stack, { signsWebhooks: true });
+const payers = sharedClient(stack, PayerPaymentService, 'operator');
+const strays = sharedClient(stack, StrayPaymentService, 'operator');
 
 const ourUrls = (wallet: Wallet, process = stack.wallets[0]) => {
   const name = `${wallet}-sandbox`;
@@ -175,7 +125,6 @@ async function merchantApi(path: string, body: object): Promise<Record<string, u
 }
 
 async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'): Promise<void> {
-  const { port } = receiver.address() as AddressInfo;
   const registered = await merchantApi('/api/v1/register', {
     order_number: orderNumber,
     amount,
@@ -183,7 +132,7 @@ async function registerOrder(wallet: Wallet, orderNumber: string, amount = '250'
     payment_type: 'API',
     customer_phone: `+${countries[wallet].code}711111111`,
     reason: 'shoes',
-    webhook_url: `http://127.0.0.1:${port}/`,
+    webhook_url: `${receiver.origin}/`,
     return_url: 'https://shop.example/thanks',
   });
   expect(registered['http_status']).toBe(201);
@@ -252,7 +201,7 @@ describe.each(['mpesa', 'mpesaet'] as const)('at %s', (wallet) => {
     });
     expect(payment).toMatchObject({ amount: '250', merchantId: merchant.id });
     await waitUntil('the webhook arrives', () =>
-      webhooks.find(({ data }) => data?.order_number === number('PAID')),
+      receiver.webhooks.some(({ body }) => body.includes(`"order_number":"${number('PAID')}"`)),
     );
     // The same confirmation again is the same payment.
     const repeated = await send(
@@ -373,7 +322,7 @@ test('after a kill -9 between the record of a confirmation and its answer, the r
   await database.connect();
   const { GATEHOUSE_NATS_URL: natsUrl, GATEHOUSE_WALLETS: wallets } = stack.coreSettings;
   const killed = await startProcess('wallets', {
-    ...walletSecrets,
+    ...variables,
     GATEHOUSE_CORE_ADDRESSES: `127.0.0.1:${proxy.port}`,
     GATEHOUSE_SERVICE_TOKEN: stack.tokens.wallets,
     GATEHOUSE_NATS_URL: String(natsUrl),

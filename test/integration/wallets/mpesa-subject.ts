@@ -2,6 +2,10 @@ import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/
 import type { ConnectorOptions } from '../../../src/wallets/connector/connector-kind.ts';
 import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
+import { secretVariables } from './secret-variables.ts';
+import { startInline } from '../../support/inline-process.ts';
+import { shared } from '../../support/shared-stack.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 
 /** One key for all tests of a file, because creating one takes a moment. */
 export const securityKey = createSecurityKey();
@@ -29,6 +33,27 @@ export const mpesaSettings = (baseUrl: string) => ({
   base_url: baseUrl,
   certificate_pem: certificate,
 });
+
+/** For a wallets process. */
+export const mpesaOfProcess = (baseUrl: string) =>
+  secretVariables('MPESA', mpesaSettings(baseUrl), ['consumer_secret', 'passkey', 'initiator_password']);
+
+/** M-Pesa of Kenya as \`mpesa\` and of Ethiopia as \`mpesaet\`, for all tests of a file. */
+export const sharedMpesaSimulator = (): GatehouseProcess =>
+  shared(
+    () => {
+      const simulated = { ...credentials, security_key: securityKey };
+      return startInline('wallet-simulator', {
+        GATEHOUSE_SIMULATOR_PORT: '0',
+        GATEHOUSE_SIMULATOR_TIME_SCALE: '0.02',
+        GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
+          mpesa: { protocol: 'mpesa-daraja', ...simulated },
+          mpesaet: { protocol: 'mpesa-ethiopia', ...simulated },
+        }),
+      });
+    },
+    (process) => process.stop(),
+  );
 
 export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOptions => ({
   callbackBaseUrl: () => 'https://gatehouse.example/callbacks/wallet',

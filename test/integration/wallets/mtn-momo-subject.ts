@@ -6,6 +6,7 @@ import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { buildPayment } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
+import { secretVariables } from './secret-variables.ts';
 
 export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
 export const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
@@ -23,6 +24,13 @@ export const settings = (baseUrl: string, over: Partial<MtnMomoSettings> = {}): 
   disbursement_api_key: 'the-other-api-key',
   ...over,
 });
+
+/** For a wallets process. */
+export const mtnOfProcess = (baseUrl: string) =>
+  secretVariables('MTN', settings(baseUrl), [
+    ...(['collection_subscription_key', 'collection_api_key'] as const),
+    ...(['disbursement_subscription_key', 'disbursement_api_key'] as const),
+  ]);
 
 const create = await mtnMomo.load();
 

@@ -227,35 +227,6 @@ describe('an authentic callback', () => {
     expect(JSON.stringify(wallets.log)).not.toContain(secret);
   });
 
-  test.each<[string, RequestInit]>([
-    ['nothing', { body: '', headers: {} }],
-    ['HTML', { body: '<html>oops</html>', headers: { 'content-type': 'text/html' } }],
-    ['bytes that are not a text', { body: new Uint8Array([0, 255, 254, 0]), headers: {} }],
-    ['deeply nested JSON', { body: '['.repeat(30_000) }],
-    ['an unknown content type', { headers: { 'content-type': 'x/y; charset=klingon' } }],
-    ['a POST', { method: 'POST' }],
-  ])('of %s causes a query, and nothing more', async (_name, init) => {
-    const before = await callbacksHeard(another);
-
-    const response = await send(url(another.attemptId, tokenOf(another)), init);
-
-    expect(response.status).toBe(204);
-    expect(await callbacksHeard(another)).toBe(before + 1);
-    expect((await desk.story(another)).order?.status).toBe(OrderStatus.PENDING);
-  });
-
-  test('sent thirty times at once changes nothing', async () => {
-    const path = url(another.attemptId, tokenOf(another));
-
-    const answers = await Promise.all(Array.from({ length: 30 }, () => send(path)));
-
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
-    const { order, paymentAttempt } = await desk.story(another);
-    expect(order?.status).toBe(OrderStatus.PENDING);
-    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
-    expect(await side.charges()).toEqual([]);
-  });
-
   test.each([
     ['a payment that is not on record', 'pat_01m7xnstxmevpaa4ekcx5f30ma'],
     ['a reversal, by any name it ever had,', 'stp_01m7xnstxmevpaa4ekcx5f30ma'],

@@ -6,6 +6,7 @@ import { telebirr } from '../../../src/wallets/telebirr/telebirr.ts';
 import { startFaultySubject } from './faulty-subject.ts';
 import type { FaultySubject } from './faulty-subject.ts';
 import { attemptId, buildPayment } from './gsma-subject.ts';
+import { secretVariables } from './secret-variables.ts';
 
 const newKeys = () =>
   generateKeyPairSync('rsa', {
@@ -19,6 +20,10 @@ export const telebirrKeys = newKeys();
 
 /** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
 const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
+
+/** For a wallets process. */
+export const telebirrOfProcess = (baseUrl: string) =>
+  secretVariables('TELEBIRR', settings(baseUrl), ['app_secret', 'private_key']);
 
 const create = await telebirr.load();
 type TelebirrSettings = Parameters<typeof create>[0];

@@ -69,6 +69,7 @@ export interface DispatchDesk {
   readonly untilAttempts: (id: string, count: number) => Promise<StoredDelivery>;
   /** Waits until no lane is leased. */
   readonly untilIdle: () => Promise<unknown>;
+  readonly untilAllDelivered: () => Promise<unknown>;
   readonly resume: (endpoint: string) => Promise<unknown>;
   /** Makes everything in the database older by this time, except leases, and wakes the dispatchers. */
   readonly letTimePass: (ms: number) => Promise<void>;
@@ -128,6 +129,7 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
     if (row === undefined) throw new Error(`no delivery ${id}`);
     return row;
   };
+  const deliveries = (): Promise<StoredDelivery[]> => rows('select * from webhooks.deliveries order by id');
   const lanes = (): Promise<StoredLane[]> =>
     rows('select * from webhooks.lanes order by merchant_id, endpoint');
   const receivers: Receiver[] = [];
@@ -139,14 +141,14 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
   return {
     database,
     url: testDatabase.url,
-    async add(...deliveries) {
-      const made = deliveries.map(newDelivery);
+    async add(...given) {
+      const made = given.map(newDelivery);
       await insertDeliveries(pool, made);
       ring();
       return made;
     },
-    addBeside: ({ claims }, ...deliveries) =>
-      claims.during((lease) => insertWithLease(pool, deliveries.map(newDelivery), undefined, lease)),
+    addBeside: ({ claims }, ...given) =>
+      claims.during((lease) => insertWithLease(pool, given.map(newDelivery), undefined, lease)),
     async startDispatcher(options) {
       const started = await startDispatcher(testDatabase.url, options);
       const stop = async (): Promise<void> => {
@@ -156,7 +158,7 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       dispatchers.add(dispatcher);
       return dispatcher;
     },
-    deliveries: () => rows('select * from webhooks.deliveries order by id'),
+    deliveries,
     delivery,
     lanes,
     async receive(behaviour = answer(204)) {
@@ -174,6 +176,10 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
         const found = await delivery(id);
         return found.attempt_count >= count && found;
       }),
+    untilAllDelivered: () =>
+      waitUntil('all are delivered', async () =>
+        (await deliveries()).every(({ state }) => state === 'DELIVERED'),
+      ),
     untilIdle: () =>
       waitUntil('no lane is held', async () =>
         (await lanes()).every(({ lease_id: lease }) => lease === null),

@@ -26,10 +26,6 @@ const onDemand = () => {
   const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
   return { held, behaviour, release: () => held.splice(0).forEach((each) => each()) };
 };
-const untilDelivered = () =>
-  waitUntil('all are delivered', async () =>
-    (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-  );
 const storedAttempts = async (): Promise<number> => {
   const { rows } = await desk.database.pool.query<{ count: number }>(
     'select count(*)::int as count from webhooks.delivery_attempts',
@@ -50,7 +46,7 @@ test('a lane with attempts in progress renews its lease', async () => {
   await waitUntil('the lease is renewed', async () => (await desk.lanes())[0]!.leased_until! > leasedUntil);
 
   release();
-  await untilDelivered();
+  await desk.untilAllDelivered();
   expect(shop.webhooks).toHaveLength(1);
   await first.stop();
 });
@@ -87,7 +83,7 @@ test('a lane whose row was deleted does not stop the other lanes', async () => {
     dispatcher.log.find(({ msg, not_recorded: isLost }) => msg === 'webhook attempt' && isLost === true),
   );
   await desk.add({ url: shop.origin });
-  await untilDelivered();
+  await desk.untilAllDelivered();
 });
 
 test('an attempt whose database connections are ended is still recorded', async () => {
@@ -103,7 +99,7 @@ test('an attempt whose database connections are ended is still recorded', async 
   );
   release();
 
-  await untilDelivered();
+  await desk.untilAllDelivered();
   expect(shop.webhooks).toHaveLength(2);
   expect(await storedAttempts()).toBe(2);
 });
@@ -127,7 +123,7 @@ test('a response that arrives while PostgreSQL is down is recorded afterwards, a
   await waitUntil('it notices', () => dispatcher.log.some(({ msg }) => msg === away));
   await postgres.start();
 
-  await untilDelivered();
+  await desk.untilAllDelivered();
   const ids = shop.webhooks.map(({ headers }) => headers['webhook-id']);
   expect(new Set(ids).size).toBe(4);
   expect(ids).toHaveLength(4);
@@ -162,7 +158,7 @@ test('a stop interrupts an attempt without a response and records nothing, and a
   expect(await desk.lanes()).toMatchObject([{ lease_id: null, consecutive_failures: 0 }]);
   shop.behave(answer(200));
   await desk.startDispatcher();
-  await untilDelivered();
+  await desk.untilAllDelivered();
 });
 
 test.each([-86_400_000, 86_400_000])(

@@ -38,9 +38,7 @@ describe('lanes', () => {
       })),
     );
 
-    await waitUntil('all are delivered', async () =>
-      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    );
+    await desk.untilAllDelivered();
     await desk.untilIdle();
     expect(most).toBe(1);
     expect(shop.webhooks).toHaveLength(200);
@@ -84,9 +82,7 @@ describe('lanes', () => {
 
     shop.behave(answer(200));
     await desk.letTimePass(60_000);
-    await waitUntil('everything flowed', async () =>
-      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    );
+    await desk.untilAllDelivered();
     expect(
       await waitUntil('it is well', async () => {
         const [lane] = await desk.lanes();
@@ -214,9 +210,7 @@ describe('lanes', () => {
     await desk.letTimePass(100 * hour);
     expect(await desk.resume(shop.origin)).toBe(true);
     dispatcher.ring();
-    await waitUntil('all are delivered', async () =>
-      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    );
+    await desk.untilAllDelivered();
     expect(shop.webhooks).toHaveLength(10);
   });
 
@@ -275,9 +269,7 @@ describe('new deliveries', () => {
 
     expect([created.length, unclaimed]).toEqual([13, 0]);
     expect(claimed.lanes[0]?.heads).toHaveLength(8);
-    await waitUntil('all are delivered', async () =>
-      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    );
+    await desk.untilAllDelivered();
     await desk.untilIdle();
     const ids = shop.webhooks.map(({ headers }) => String(headers['webhook-id']));
     expect(ids.filter((id) => id.startsWith('evt_ord_1_'))).toEqual([
@@ -342,9 +334,7 @@ describe('new deliveries', () => {
     );
 
     expect(claimed.lanes).toHaveLength(1);
-    await waitUntil('all are delivered', async () =>
-      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    );
+    await desk.untilAllDelivered();
     expect(shop.webhooks).toHaveLength(2);
   });
 });
