@@ -12,7 +12,9 @@ const streamWaitMs = 5 * 60_000;
 const brokerStartMs = 2_000;
 
 export interface CoreRecoveryParts
-  extends Omit<RecoveryParts, 'newUuid' | 'streamWaitMs'>, Omit<RecoveryStoreParts, 'newUuid'> {
+  extends
+    Omit<RecoveryParts, 'newUuid' | 'streamWaitMs' | 'onRecovering'>,
+    Omit<RecoveryStoreParts, 'newUuid'> {
   readonly gate: Pick<PaymentGate, 'refresh'>;
   readonly now: () => Date;
 }
@@ -20,14 +22,22 @@ export interface CoreRecoveryParts
 export interface CoreRecovery {
   /** Notices a restore, carries a recovery on, and refreshes the gate. */
   readonly lookAfterDatabase: () => Promise<void>;
-  /** The first look, before any call is answered. It does not wait long for a broker that is unavailable. */
+  /**
+   * The first look, before any call is answered. It does not wait long for a broker that is unavailable, nor for a recovery: once the gate
+   * is closed, calls are answered as in a recovery that begins later.
+   */
   readonly lookAtStart: (isBrokerConnected: () => boolean) => Promise<void>;
   readonly service: RpcService;
 }
 
 /** What core does when its database was restored. */
 export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
-  const own = { ...parts, newUuid: v7, streamWaitMs };
+  const closed = Promise.withResolvers<undefined>();
+  const onRecovering = async (): Promise<void> => {
+    await parts.gate.refresh();
+    closed.resolve(undefined);
+  };
+  const own = { ...parts, newUuid: v7, streamWaitMs, onRecovering };
   const step = createRecoveryStep(own);
   const lookAfterDatabase = async (): Promise<void> => {
     // First, because a step may read a long stream, and may fail: unknown orders wait from now on.
@@ -40,7 +50,8 @@ export function createCoreRecovery(parts: CoreRecoveryParts): CoreRecovery {
     lookAfterDatabase,
     async lookAtStart(isBrokerConnected) {
       await waitForBroker(isBrokerConnected, brokerStartMs);
-      await lookAfterDatabase();
+      // If the rest of the step fails, the next one repeats it and logs why.
+      await Promise.race([lookAfterDatabase(), closed.promise]);
     },
     service: recoveryService({
       store,

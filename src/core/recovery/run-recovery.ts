@@ -30,6 +30,8 @@ export interface RecoveryParts {
   /** Gives lost payments to the PENDING orders that they belong to. */
   readonly claimAll: (environment: Environment) => Promise<number>;
   readonly newUuid: () => string;
+  /** Called in each step of a recovery, before the stream is read. The database says by then that no payments are taken. */
+  readonly onRecovering: () => Promise<void>;
   /** Called after the first steps that make orders or attempts due. */
   readonly onChange: () => void;
   readonly logger: Logger;
@@ -79,8 +81,9 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
     const stream = await readStream();
     lost.throwIfAborted();
     const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
-    if ((life.isRecovering && !isRestoredAgain) || (await begin(parts, life, stream)))
-      await continueRecovery(parts, life.lineage, stream, lost);
+    if (!((life.isRecovering && !isRestoredAgain) || (await begin(parts, life, stream)))) return;
+    await parts.onRecovering();
+    await continueRecovery(parts, life.lineage, stream, lost);
   };
   return async () => {
     const { home, knownHome, isRecovering, seenAt, now } = await readLife(database.pool);
