@@ -15,8 +15,8 @@ const holder = sharedConnection(() => stack.databaseUrl);
 let core: GatehouseProcess | undefined;
 
 afterEach(async () => {
-  await holder.query('rollback');
   await core?.stop();
+  await holder.query('rollback');
 });
 
 test('a core whose recovery takes long answers calls, takes no payments, and goes on with it', async () => {
