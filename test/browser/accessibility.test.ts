@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { waitUntil } from '../support/wait-until.ts';
 import { expectAccessible, languages } from './accessible.ts';
 import type { Language } from './accessible.ts';
 import { openCheckoutSite } from './checkout-site.ts';
-import type { CheckoutSite } from './checkout-site.ts';
 import { everyPage } from './every-page.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let site: CheckoutSite;
-beforeAll(async () => {
-  site = await openCheckoutSite();
-});
-afterAll(() => site.close());
+const site = shared(openCheckoutSite, ({ close }) => close());
 
 interface OpenedPage {
   readonly context: BrowserContext;

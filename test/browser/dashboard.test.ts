@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { openDashboardUsers } from '../support/dashboard-users.ts';
 import type { TestUser } from '../support/dashboard-users.ts';
@@ -6,13 +6,9 @@ import { expectAccessible, keepPicture, languages, problemsOf } from './accessib
 import type { Language } from './accessible.ts';
 import { merchantPages, operatorPages, publicPages, toRequest } from './dashboard-pages.ts';
 import { openDashboardSite } from './dashboard-site.ts';
-import type { DashboardSite } from './dashboard-site.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let site: DashboardSite;
-beforeAll(async () => {
-  site = await openDashboardSite();
-});
-afterAll(() => site.close());
+const site = shared(openDashboardSite, ({ close }) => close());
 
 /** The opened pages by user and language, because opening one takes longer than visiting it. */
 const openedPages = new Map<string, OpenedPage>();

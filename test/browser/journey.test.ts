@@ -63,17 +63,6 @@ describe('a customer', () => {
     expect(visit?.headers.referer).toBeUndefined();
   });
 
-  test('goes back to the shop by the link', async () => {
-    const order = await orders.register({ returnUrl: `${shop.origin}/by-link` });
-    await orders.expire(order);
-    await page.goto(`${order.url}?stay=1`);
-
-    await page.getByRole('link', { name: 'Back to Shoes & Co' }).click();
-
-    await heading('Thank you');
-    expect(visitsTo('/by-link')).toHaveLength(1);
-  });
-
   test('stops the automatic return, prints the receipt, and stays when the page is opened again', async () => {
     const order = await orders.register({ returnUrl: `${shop.origin}/not-yet` });
     await page.goto(order.url);
@@ -136,30 +125,6 @@ describe('a customer', () => {
     ]);
   });
 
-  test('who presses the button several times pays once', async () => {
-    const order = await orders.register();
-    await page.goto(order.url);
-    await page.getByRole('radio', { name: 'Wallet A app' }).check();
-
-    await payButton().dblclick();
-    await heading('Confirm on your phone');
-
-    expect(await orders.attempts(order)).toHaveLength(1);
-  });
-
-  test('cancels the payment after a confirmation', async () => {
-    const order = await orders.register();
-    await page.goto(order.url);
-    const sure = page.getByRole('button', { name: 'Yes, cancel the payment' });
-    expect(await sure.isVisible()).toBe(false);
-
-    await page.getByText('Cancel this payment').click();
-    await sure.click();
-
-    await heading('Payment cancelled');
-    expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
-  });
-
   test('sees the outcome when another browser pays', async () => {
     const order = await orders.register();
     await page.goto(order.url);
@@ -194,21 +159,6 @@ describe('a customer', () => {
     await context.setOffline(false);
 
     await heading('Payment received');
-  });
-
-  test('reads Amharic if the browser prefers it, and English after a click', async () => {
-    const amharic = await site.browser.newContext({ locale: 'am-ET' });
-    const tab = await amharic.newPage();
-    await tab.goto((await orders.register({ amount: '1250.5' })).url);
-    expect(await tab.locator('html').getAttribute('lang')).toBe('am');
-    expect(await tab.title()).toBe('ለShoes & Co ብር\u00a01,250.50 ይክፈሉ');
-
-    await tab.getByRole('link', { name: 'English' }).click();
-    await tab.getByRole('radio', { name: 'Wallet A app' }).check();
-    await tab.getByRole('button', { name: /^Pay / }).click();
-
-    await tab.getByRole('heading', { name: 'Confirm on your phone' }).waitFor();
-    await amharic.close();
   });
 
   test('who continues on another device opens the same page with the QR code', async () => {
@@ -332,7 +282,6 @@ describe('pages of other origins', () => {
   }
 
   test.each([
-    ['on another site', 'localhost', '127.0.0.1', ''],
     ['on another port of our host', '127.0.0.1', '127.0.0.1', ''],
     [
       'on another site, where the browser does not say which',
