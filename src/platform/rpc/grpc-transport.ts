@@ -17,6 +17,7 @@ import { activeTraceparent, inChildSpan } from '../tracing/span.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { channelCredentials } from './grpc-credentials.ts';
 import { encodeMessage } from './message-bytes.ts';
+import { renewClient } from './renewed-client.ts';
 import { fromStatus } from './rpc-error.ts';
 import { untilDrained } from './until-drained.ts';
 
@@ -29,7 +30,11 @@ export interface GrpcTransportOptions {
   readonly tls?: CertificateFiles | undefined;
   /** Methods that create an object at each call. A retry after a lost answer could create it twice. */
   readonly notRepeatable: readonly DescMethod[];
+  /** The interval in which the name of the servers is resolved again. Servers that were added get calls within two of them. */
+  readonly renewAfterMs?: number;
 }
+
+const defaultRenewAfterMs = 15_000;
 
 export interface GrpcTransport extends Transport {
   /** Accepts no new calls, and closes the connections when the running calls have ended. */
@@ -64,8 +69,11 @@ export function createGrpcTransport({
   token,
   tls,
   notRepeatable,
+  renewAfterMs = defaultRenewAfterMs,
 }: GrpcTransportOptions): GrpcTransport {
-  const client = new Client(targetOf(addresses), channelCredentials(tls), {
+  const target = targetOf(addresses);
+  const credentials = channelCredentials(tls);
+  const options = {
     'grpc.service_config': serviceConfig(notRepeatable),
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
@@ -77,7 +85,8 @@ export function createGrpcTransport({
     // The connection to a core that hangs, or whose machine is lost, stays open. So a core must answer pings during calls.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
-  });
+  };
+  const clients = renewClient(() => new Client(target, credentials, options), renewAfterMs);
   const metadataOf = (header: unknown): Metadata => {
     const metadata = new Metadata();
     new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
@@ -88,10 +97,12 @@ export function createGrpcTransport({
   };
   return {
     unary: (method, signal, timeoutMs, header, input) =>
-      inCallSpan(method, () => unary(client, method, signal, timeoutMs, metadataOf(header), input)),
+      inCallSpan(method, () =>
+        unary(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
+      ),
     stream: (method, signal, timeoutMs, header, input) =>
-      stream(client, method, signal, timeoutMs, metadataOf(header), input),
-    close: () => client.close(),
+      stream(clients.current(), method, signal, timeoutMs, metadataOf(header), input),
+    close: clients.close,
   };
 }
 
