@@ -13,6 +13,11 @@ const admin = sharedConnection(() => sharedServers().postgresUrl);
 const advice =
   /^PostgreSQL refuses the connections of this process; check the user, .* in its GATEHOUSE_DATABASE_URL/;
 
+/** A connection that PostgreSQL ends meanwhile is an error of the pool. */
+function openPool(options: pg.PoolConfig): pg.Pool {
+  return new pg.Pool(options).on('error', () => undefined);
+}
+
 let role: string;
 let database: string;
 let pool: pg.Pool;
@@ -24,7 +29,7 @@ beforeEach(async () => {
   database = url.pathname.slice(1);
   url.username = role;
   url.password = 'first';
-  pool = new pg.Pool({ connectionString: url.href, max: 1 });
+  pool = openPool({ connectionString: url.href, max: 1 });
   await pool.query('select 1');
 });
 
@@ -58,7 +63,7 @@ test.each(Object.keys(changes))(
     const lines: string[] = [];
     const tell = (_state: unknown, message?: string): void => void lines.push(message ?? '');
     await pool.end();
-    pool = new pg.Pool(pool.options);
+    pool = openPool(pool.options);
     await admin.query(change);
     let skippedMs = 0;
     let readings = 0;
