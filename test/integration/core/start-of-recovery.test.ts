@@ -24,6 +24,12 @@ test('a core whose recovery takes long answers calls, takes no payments, and goe
   await stack
     .client(OrderService, 'writer')
     .registerOrder(registration({ merchantId, orderNumber: 'known' }));
+  await waitUntil('the event is in the stream', async () => {
+    const { rowCount } = await connection.query(
+      'select from core.order_events e, core.event_relay r where (e.xid, e.position) <= (r.xid, r.position)',
+    );
+    return rowCount === 1;
+  });
   await stack.cores[0]?.stop();
   await connection.query("update core.database_life set home = 'another server'");
   // Stands for a long stream: the recovery waits here after it has read the first events.
