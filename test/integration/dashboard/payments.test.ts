@@ -289,7 +289,7 @@ describe('one order', () => {
 
     expect(await page()).toMatch(/Held by<.*>the customer</);
     await developer.post(at(`orders/${orderId}/cancel`));
-    expect(await page()).not.toContain('Held by');
+    await waitUntil('the order waits for nothing', async () => !(await page()).includes('Held by'));
   });
 });
 
