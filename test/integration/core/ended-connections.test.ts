@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { checkText } from '../../../src/contract/check-text.ts';
-import { runChecks } from '../../../src/core/diagnostics/run-checks.ts';
 import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
@@ -9,6 +8,7 @@ import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { CuttingProxy, CutMoment } from '../../support/cutting-proxy.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { checkOfDatabase } from './doctor-checks.ts';
 
 const poolSize = 2;
 const moments: readonly CutMoment[] = ['before the server', 'before the answer'];
@@ -68,17 +68,7 @@ describe.each(moments)('a transaction whose connection is cut %s', (moment) => {
 });
 
 /** The first check of doctor, as its text. */
-async function checkDatabase() {
-  const parts = {
-    database,
-    hasMasterKey: () => Promise.resolve(true),
-    isBrokerConnected: () => true,
-    stream: 'ORDERS',
-    now: () => new Date(),
-  };
-  const [check] = await runChecks(parts);
-  return checkText(check!);
-}
+const checkDatabase = async () => checkText(await checkOfDatabase(database));
 
 describe('a connection', () => {
   const takeAll = () => Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));

@@ -1,22 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { openDatabase } from '../../../src/core/database/database.ts';
-import { runChecks } from '../../../src/core/diagnostics/run-checks.ts';
 import { CheckFinding } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { createTestDatabase } from '../../support/test-database.ts';
+import { checksOfCore } from './doctor-checks.ts';
 
 test('doctor says in words that a database has no tables of Gatehouse, and what to do', async () => {
   const { url, drop } = await createTestDatabase({ migrated: false });
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize: 2, applicationName: 'no tables', logger });
 
-  const checks = await runChecks({
-    database,
-    hasMasterKey: () => Promise.resolve(true),
-    isBrokerConnected: () => true,
-    stream: 'ORDERS',
-    now: () => new Date(),
-  });
+  const checks = await checksOfCore(database);
   await database.close();
   await drop();
 

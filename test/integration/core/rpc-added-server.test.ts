@@ -91,7 +91,8 @@ async function startServer(host: string, port: number) {
   return counted;
 }
 
-test('a server that is added behind a name gets calls, and running streams continue', async () => {
+/** A client of core.example, whose only address is 127.0.0.1 at first. The name is resolved again all the time. */
+async function openNamedServers() {
   const first = await startServer('127.0.0.1', 0);
   const addresses = ['127.0.0.1'];
   const nameServer = await startNameServer(addresses);
@@ -102,7 +103,11 @@ test('a server that is added behind a name gets calls, and running streams conti
     renewAfterMs: 50,
   });
   stops.push(transport.close);
-  const health = createClient(Health, transport);
+  return { first, addresses, nameServer, health: createClient(Health, transport) };
+}
+
+test('a server that is added behind a name gets calls, and running streams continue', async () => {
+  const { first, addresses, health } = await openNamedServers();
   const stream = health.watch({})[Symbol.asyncIterator]();
   await stream.next();
 
@@ -119,17 +124,7 @@ test('a server that is added behind a name gets calls, and running streams conti
 });
 
 test('a name that is not known for a while keeps the connections that it had', async () => {
-  const server = await startServer('127.0.0.1', 0);
-  const addresses = ['127.0.0.1'];
-  const nameServer = await startNameServer(addresses);
-  const transport = createGrpcTransport({
-    addresses: [`dns://127.0.0.1:${nameServer.port}/core.example:${server.port}`],
-    token: '',
-    notRepeatable: [],
-    renewAfterMs: 20,
-  });
-  stops.push(transport.close);
-  const health = createClient(Health, transport);
+  const { addresses, nameServer, health } = await openNamedServers();
   await health.check({});
 
   addresses.pop();

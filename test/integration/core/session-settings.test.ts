@@ -5,13 +5,13 @@ import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { checkText } from '../../../src/contract/check-text.ts';
-import { runChecks } from '../../../src/core/diagnostics/run-checks.ts';
 import { readClock } from '../../../src/core/database/read-clock.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import { runStatement } from '../../../src/platform/database/run-statement.ts';
 import { loadSnapshot } from '../../../src/platform/database/snapshot/load-snapshot.ts';
 import { writeSnapshot } from '../../../src/platform/database/snapshot/write-snapshot.ts';
 import { sharedConnection, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { checkOfDatabase } from './doctor-checks.ts';
 
 const server = sharedTestDatabase();
 const admin = sharedConnection(() => server.url);
@@ -116,19 +116,12 @@ test.each(["set DateStyle = 'SQL, DMY'", 'set statement_timeout = 0'])(
       applicationName: 'pooled',
       logger: pino({ level: 'silent' }),
     });
-    const parts = {
-      database,
-      hasMasterKey: () => Promise.resolve(true),
-      isBrokerConnected: () => true,
-      stream: 'ORDERS',
-      now: () => new Date(),
-    };
-    const [before] = await runChecks(parts);
+    const before = await checkOfDatabase(database);
     await database.pool.query(change);
-    const [after] = await runChecks(parts);
+    const after = await checkOfDatabase(database);
     await database.close();
 
-    expect(checkText(before!).detail).not.toContain('lack the settings');
-    expect(checkText(after!)).toMatchObject({ detail: expect.stringContaining('PgBouncer ignores them') });
+    expect(checkText(before).detail).not.toContain('lack the settings');
+    expect(checkText(after)).toMatchObject({ detail: expect.stringContaining('PgBouncer ignores them') });
   },
 );
