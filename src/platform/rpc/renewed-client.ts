@@ -13,6 +13,8 @@ export interface RenewedClient {
  * one, or is given up. Every client resolves the name of its servers, so servers that were added get their share. grpc-js alone
  * resolves a name again only when a connection ends. Clients with the same options share their connections. A replaced client is
  * closed an interval later, because its calls may be repeated until then.
+ *
+ * The interval also replaces `waitForReady` of grpc-js, whose timer keeps a process alive after the client is closed.
  */
 export function renewClient(make: () => Client, everyMs: number): RenewedClient {
   let current = make();
