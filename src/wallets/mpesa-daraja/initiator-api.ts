@@ -57,7 +57,9 @@ export class InitiatorApi {
   readonly #initiator: Initiator;
   readonly #paths: InitiatorPaths;
 
+  /** @throws TypeError for a password that cannot be encrypted */
   constructor(client: MpesaClient, initiator: Initiator, paths: InitiatorPaths) {
+    securityCredential(initiator.certificate, initiator.password);
     this.#client = client;
     this.#initiator = initiator;
     this.#paths = paths;

@@ -18,8 +18,19 @@ export function readCertificate(pem: string): KeyObject {
   throw new TypeError('the certificate of M-Pesa must contain an RSA key');
 }
 
-/** The initiator's password, encrypted for M-Pesa by RSA with the padding of PKCS #1 v1.5, in base64. */
-export const securityCredential = (certificate: KeyObject, password: string): string =>
-  publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, Buffer.from(password)).toString(
-    'base64',
-  );
+/** The bytes that the padding of PKCS #1 v1.5 takes. */
+const paddingBytes = 11;
+
+/**
+ * The initiator's password, encrypted for M-Pesa by RSA with the padding of PKCS #1 v1.5, in base64.
+ * @throws TypeError when the password is longer than the key of the certificate can encrypt
+ */
+export function securityCredential(certificate: KeyObject, password: string): string {
+  const plain = Buffer.from(password);
+  const most = (certificate.asymmetricKeyDetails?.modulusLength ?? 0) / 8 - paddingBytes;
+  if (plain.length > most)
+    throw new TypeError(
+      `initiator_password must be at most ${most} bytes long, for the certificate of M-Pesa`,
+    );
+  return publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, plain).toString('base64');
+}

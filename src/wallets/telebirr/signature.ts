@@ -67,21 +67,36 @@ export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding
 }
 
 /**
- * A private key in PEM form, or the bare base 64 of PKCS#8 in which Ethio telecom issues it.
+ * A private RSA key in PEM form, or the bare base 64 of PKCS#8 in which Ethio telecom issues it.
  * @throws Error for any other text
  */
 export const readPrivateKey = (text: string): KeyObject =>
-  isPem(text)
-    ? createPrivateKey(text)
-    : createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' });
+  requireRsa(
+    isPem(text)
+      ? createPrivateKey(text)
+      : createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' }),
+  );
 
 /**
- * A public key in PEM form, or the bare base 64 of SPKI.
+ * A public RSA key in PEM form, or the bare base 64 of SPKI.
  * @throws Error for any other text
  */
 export const readPublicKey = (text: string): KeyObject =>
-  isPem(text)
-    ? createPublicKey(text)
-    : createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+  requireRsa(
+    isPem(text)
+      ? createPublicKey(text)
+      : createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' }),
+  );
+
+/** A shorter key cannot sign with PSS and SHA-256. */
+const leastKeyBits = 1024;
+/** Merchants give keys of their own. A longer one would keep the process of all wallets busy with each signature. */
+const mostKeyBits = 4096;
+
+function requireRsa(key: KeyObject): KeyObject {
+  const bits = key.asymmetricKeyType === 'rsa' ? (key.asymmetricKeyDetails?.modulusLength ?? 0) : 0;
+  if (bits < leastKeyBits || bits > mostKeyBits) throw new TypeError('not an RSA key of a usable length');
+  return key;
+}
 
 const isPem = (text: string): boolean => text.includes('-----BEGIN');

@@ -104,6 +104,6 @@ function readKey<T>(name: string, read: () => T): T {
   try {
     return read();
   } catch {
-    throw new Error(`${name} must be an RSA key in PEM form or bare base 64`);
+    throw new Error(`${name} must be an RSA key of 1024 to 4096 bits, in PEM form or bare base 64`);
   }
 }

@@ -1,3 +1,5 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { writeFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -426,6 +428,26 @@ describe('the settings', () => {
 
     expect(create).toThrow(`${name} must be an RSA key`);
     expect(create).not.toThrow(/not a key/);
+  });
+
+  const pem = (key: KeyObject): string =>
+    key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();
+  /** Its primes would take seconds to find, and nobody looks for them. */
+  const longKey = (): KeyObject =>
+    createPublicKey({
+      key: { kty: 'RSA', n: Buffer.alloc(513, 0xff).toString('base64url'), e: 'AQAB' },
+      format: 'jwk',
+    });
+
+  test.each([
+    ['of another kind', 'private_key', () => generateKeyPairSync('ed25519').privateKey],
+    ['too short to sign', 'private_key', () => generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey],
+    ['too long to be fast', 'telebirr_public_key', longKey],
+  ])('refuse a key that is %s', (_what, name, keyOf) => {
+    const over = { [name]: pem(keyOf()) };
+    const create = () => createTelebirr(settings('http://127.0.0.1:1', over), 'https://gatehouse.example');
+
+    expect(create).toThrow(`${name} must be an RSA key of 1024 to 4096 bits`);
   });
 
   test('read a file of certificates, and fail when it is missing', async () => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
 import { callbackUrl } from '../../../src/wallets/mpesa-daraja/callback-url.ts';
@@ -8,7 +9,10 @@ import { noteOf, readNotes, writeNote } from '../../../src/wallets/mpesa-daraja/
 import { readPayerStarted, validationReply } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
 import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
 import { withQuestion, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
-import { readCertificate } from '../../../src/wallets/mpesa-daraja/security-credential.ts';
+import {
+  readCertificate,
+  securityCredential,
+} from '../../../src/wallets/mpesa-daraja/security-credential.ts';
 import type { JsonAnswer } from '../../../src/wallets/connector/json-reply.ts';
 
 const at = new Date('2026-01-01T21:30:05Z');
@@ -243,6 +247,13 @@ test('a callback URL has no word that M-Pesa refuses, and names the same path', 
 
 test('a certificate must contain an RSA key', () => {
   expect(() => readCertificate('not a certificate')).toThrow(TypeError);
+});
+
+test('a password of the initiator must fit into the key of the certificate', () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+
+  expect(securityCredential(publicKey, 'p'.repeat(117))).toHaveLength(172);
+  expect(() => securityCredential(publicKey, 'p'.repeat(118))).toThrow('must be at most 117 bytes');
 });
 
 describe('a payer-started payment', () => {
