@@ -16,16 +16,17 @@ export const exitCodes = {
 export const exitCodeHelp = `Exit codes:
   0  success; for doctor: no check failed
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
-     for webhook test: it was not delivered; for refund create --wait: it did not complete;
+     for webhook test and webhook endpoint test: the test was not delivered;
+     for refund create --wait: the refund did not complete;
      for certify: a check failed or could not be tested; for audit verify: a row was changed;
      for reconcile days: a day does not balance, or a statement could not be read;
      for rehearse: this version decides differently;
      for prove: an invariant is broken or was not tried; a report was changed
   2  the command, its input or a setting is invalid; nothing was changed
-  3  there is no such merchant, key, user, wallet, order, payment, refund, reconciliation,
-     delivery or endpoint
+  3  the named object does not exist, such as a merchant, a key, an order or a delivery
   4  refused because of the token, its role, the state of an object, or a limit;
-     for wallet check and wallet register-urls: the provider refused;
+     for wallet check: a provider did not accept the credentials;
+     for wallet register-urls: the provider refused;
      for backup verify and restore: the backup is damaged or incomplete
   5  core or webhooks is unreachable, does not answer in time, or has no database;
      for reconcile: the statement could not be read;

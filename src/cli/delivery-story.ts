@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
+import { counted } from '../contract/counted.ts';
 import {
   DeliveryAttemptResult,
   DeliveryAttemptSchema,
@@ -21,8 +22,7 @@ import { showTime } from './time.ts';
 export const showState = ({ state }: Delivery): string => deliveryStateTerm(state);
 
 /** As in "2 attempts". */
-export const showAttemptCount = ({ attemptCount }: Delivery): string =>
-  attemptCount === 1 ? '1 attempt' : `${attemptCount} attempts`;
+export const showAttemptCount = ({ attemptCount }: Delivery): string => counted(attemptCount, 'attempt');
 
 /** The facts about a delivery, without its body and its attempts. */
 export const describeDelivery = (delivery: Delivery): string =>

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import type { CoreClients } from './core-clients.ts';
 import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkCore, checkEncryption, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
@@ -92,8 +93,6 @@ async function checkOneWebhooks(
     clients.close();
   }
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function describe(findings: readonly Finding[]): Output {
   const subjects = [...new Set(findings.map(({ subject }) => subject))];

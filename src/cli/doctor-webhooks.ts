@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { counted } from '../contract/counted.ts';
 import { findingText } from '../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { ReconcilerFindingCode } from '../gen/gatehouse/v1/webhook_service_pb.js';
@@ -61,9 +62,6 @@ const ageMs = (time: Timestamp | undefined, now: Date): number =>
   time === undefined ? 0 : Math.max(0, now.getTime() - timestampDate(time).getTime());
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
-
-const counted = (count: bigint, one: string, several = `${one}s`): string =>
-  `${count} ${count === 1n ? one : several}`;
 
 const judgeBroker: Judge = ({ isBrokerConnected }) =>
   isBrokerConnected

@@ -216,10 +216,13 @@ export function termsFields({
   const approval = refundPolicy?.approvalLimits ?? [];
   const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');
   return [
-    ['Sandbox', terms.sandboxPaymentOptions.join(', ')],
-    ['In production', terms.productionPaymentOptions.join(', ')],
+    ['Sandbox options', terms.sandboxPaymentOptions.join(', ')],
+    ['Production options', terms.productionPaymentOptions.join(', ')],
     ['Currencies', terms.currencies.join(', ')],
-    ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
+    [
+      'Largest amounts',
+      terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', '),
+    ],
     ['Refund approval', approval.map(limitText).join(', ')],
     ['Contact', ways.join(', ')],
     ['Erasure', personalDataDays === 0 ? '' : `personal data after ${personalDataDays} days`],

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import { ErasureObstacle, ErasureRequestSchema } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import type { ErasureRequest, WaitingErasure } from '../gen/gatehouse/v1/personal_data_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -37,7 +38,7 @@ export function addPersonalDataCommands(program: Command, run: Runner): void {
     .action(({ phone, merchant = '', dryRun = false }: EraseOptions) =>
       run(async ({ personalData: client }) => {
         const reply = await client.erasePersonalData({ phone, merchantId: merchant, validateOnly: dryRun });
-        return (dryRun ? counted : recorded)(answered(reply.erasureRequest), phone);
+        return (dryRun ? dryRunOutput : recorded)(answered(reply.erasureRequest), phone);
       }),
     );
   personalData
@@ -70,9 +71,9 @@ const waitingText = ({ merchantId, environment, orderId, obstacle }: WaitingEras
   `${orderId} of ${merchantId}, ${showEnvironment(environment)}: ${obstacleTexts[obstacle]}`;
 
 const foundText = ({ orderCount, payerPaymentCount }: ErasureRequest): string =>
-  `${orderCount} orders, and ${payerPaymentCount} payments without an order`;
+  `${counted(orderCount, 'order')}, and ${counted(payerPaymentCount, 'payment')} without an order`;
 
-const counted = (request: ErasureRequest): Output => ({
+const dryRunOutput = (request: ErasureRequest): Output => ({
   json: plainJson(ErasureRequestSchema, request),
   text: `Would erase: ${foundText(request)}. Nothing was changed.`,
 });
@@ -87,7 +88,7 @@ function recorded(request: ErasureRequest, phone: string): Output {
       `Request ${erasureRequestId}: ${foundText(request)}.`,
       ...(found === 0n ? ['Nothing is stored about this number. It may have been erased before.'] : []),
       ...waiting.map(waitingText),
-      ...(more > 0n ? [`And ${more} more orders.`] : []),
+      ...(more > 0n ? [`And ${counted(more, 'more order')}.`] : []),
       ...(waitingCount > 0n
         ? [`To see what is left: gatehouse personal-data requests --phone ${phone}`]
         : []),

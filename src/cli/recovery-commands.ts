@@ -1,5 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
   RecoveredOrderSchema,
@@ -277,7 +278,7 @@ function merchantsText(recovery: Recovery): string {
   const { stream, missingMerchants, merchantsLostFromTime, merchantsAcceptedBy } = recovery;
   const missing = missingMerchants.map(
     ({ merchantId, orderCount }) =>
-      `the backup lacks ${merchantId}, which has ${orderCount} rebuilt orders; create it again under its id: ${createAgain(merchantId)}`,
+      `the backup lacks ${merchantId}, which has ${counted(orderCount, 'rebuilt order')}; create it again under its id: ${createAgain(merchantId)}`,
   );
   if (merchantsLostFromTime === undefined)
     return [
@@ -317,7 +318,7 @@ function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
       const unclaimed =
         wallet.unclaimedPaymentCount === 0
           ? read
-          : `${read}; ${wallet.unclaimedPaymentCount} payments of lost orders wait until the shops send those orders again`;
+          : `${read}; ${counted(wallet.unclaimedPaymentCount, 'payment of a lost order waits', 'payments of lost orders wait')} until the shops send those orders again`;
       return isHolding
         ? [unclaimed, ...reasons, `> otherwise, ${compareWallet(wallet)}`].join('\n')
         : unclaimed;
@@ -345,7 +346,10 @@ export function showRecovery(recovery: Recovery | undefined): Output {
     ['Restored', causes[recovery.cause]],
     ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
     ['Events of the broker', streamText(recovery)],
-    ['Rebuilt', `${recovery.rebuiltOrderCount} orders, ${recovery.rebuiltEventCount} events`],
+    [
+      'Rebuilt',
+      `${counted(recovery.rebuiltOrderCount, 'order')}, ${counted(recovery.rebuiltEventCount, 'event')}`,
+    ],
     ['Cannot be rebuilt', conflictText(conflictingOrderCount, conflictsAcceptedBy)],
     ['Merchants', merchantsText(recovery)],
     ["Merchants' accounts", accountsText(recovery)],
@@ -389,5 +393,5 @@ const conflictText = (count: number, acceptedBy: string): string =>
   count === 0
     ? ''
     : acceptedBy === ''
-      ? `${count} orders; list them: gatehouse restore report --conflicts; settle them, then: gatehouse restore accept --conflicts --reason <text>`
-      : `${count} orders, settled by ${acceptedBy}`;
+      ? `${counted(count, 'order')}; list them: gatehouse restore report --conflicts; settle them, then: gatehouse restore accept --conflicts --reason <text>`
+      : `${counted(count, 'order')}, settled by ${acceptedBy}`;

@@ -1,6 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import type { OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
@@ -153,28 +154,28 @@ function summaryText(counts: Counts, listed: number): string {
       ? 'There is nothing to repeat: no such order has an event.'
       : differing === 0
         ? 'No decision would differ.'
-        : `${differing} ${differing === 1 ? 'decision' : 'decisions'} would differ.`;
+        : `${counted(differing, 'decision')} would differ.`;
   const notes: [count: number, text: string][] = [
     [differing > listed ? differing : 0, `Only the first ${listed} differences are listed.`],
     [
       counts.derived,
-      `${counts.derived} commands were derived from their events, because an earlier version recorded them.`,
+      `${counted(counts.derived, 'command was derived from its event', 'commands were derived from their events')}, because an earlier version recorded only the event.`,
     ],
     [
       counts.commandUnknown,
-      `${counts.commandUnknown} events of an earlier version do not contain their command, so they were not repeated.`,
+      `${counted(counts.commandUnknown, 'decision')} of an earlier version could not be repeated, because the event does not contain the command.`,
     ],
     [
       counts.otherRules,
-      `${counts.otherRules} events of refunds and settlements were read, but not decided again.`,
+      `${counted(counts.otherRules, 'event')} of refunds and settlements: read, but not repeated.`,
     ],
     [
       counts.incompleteOrders,
-      `${counts.incompleteOrders} orders lack an event, so the decisions after it were not repeated. Run: gatehouse audit verify`,
+      `${counted(counts.incompleteOrders, 'order lacks', 'orders lack')} an event, so the decisions after it were not repeated. Run: gatehouse audit verify`,
     ],
   ];
   return [
-    `${result} Repeated with version ${gatehouseVersion}: ${decisions} decisions about ${orders} orders, ${decisions - differing} equal.`,
+    `${result} Repeated with version ${gatehouseVersion}: ${counted(decisions, 'decision')} about ${counted(orders, 'order')}, ${decisions - differing} equal.`,
     ...notes.flatMap(([count, text]) => (count === 0 ? [] : [text])),
     'Commands that core rejected are not recorded, so they are not repeated.',
   ].join('\n');

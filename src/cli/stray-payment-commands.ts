@@ -1,5 +1,6 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -145,14 +146,14 @@ const describe = (stray: StrayPayment): Output => ({
     ['Merchant', showMerchant(stray)],
     ['Environment', showEnvironment(stray.environment)],
     ['Status', showStatus(stray)],
-    ['Why', showKind(stray)],
+    ['Reason', showKind(stray)],
     ['Amount', showAmount(stray)],
     ['Option', stray.paymentOption],
     ["Wallet's transaction", stray.providerTransactionId],
     ['Payment attempt', stray.paymentAttemptId],
     ['Order', stray.orderId],
     ["Wallet's answer", showRefusal(stray)],
-    ['Wallet asked', `${stray.tries} times`],
+    ['Wallet asked', counted(stray.tries, 'time')],
     ['Found', showTime(stray.createTime)],
     ['Changed', showTime(stray.updateTime)],
   ]),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { fromJsonString } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
+import { counted } from '../contract/counted.ts';
 import {
   AuditFindingKind,
   AuditFindingSchema,
@@ -162,18 +163,22 @@ function findingText(finding: AuditFinding): string {
 function summaryText(summary: AuditSummary): string {
   const { eventCount, waitingEventCount, orderCount, blockCount, rootCount } = summary;
   const rest = [
-    waitingEventCount === 0n ? '' : `${waitingEventCount} events wait for a block.`,
+    waitingEventCount === 0n
+      ? ''
+      : `${counted(waitingEventCount, 'event waits', 'events wait')} for a block.`,
     summary.erasedEventCount === 0n
       ? ''
-      : `${summary.erasedEventCount} erased events match the seals of their erasure.`,
+      : `${counted(summary.erasedEventCount, 'erased event matches the seal of its erasure', 'erased events match the seals of their erasure')}.`,
     summary.incomparableOrderCount === 0n
       ? ''
-      : `${summary.incomparableOrderCount} orders of an earlier version could not be compared with their events.`,
-    summary.explainedCount === 0n ? '' : `${summary.explainedCount} differences are explained by a restore.`,
+      : `${counted(summary.incomparableOrderCount, 'order')} could not be compared, because an earlier version wrote the events.`,
+    summary.explainedCount === 0n
+      ? ''
+      : `A restore explains ${counted(summary.explainedCount, 'difference')}.`,
     summary.findingCount > 1_000n ? 'Only the first 1000 findings are shown.' : '',
   ].filter((text) => text !== '');
   return [
-    `${summary.findingCount === 0n ? 'Nothing was changed.' : `${summary.findingCount} findings.`} Compared: ${eventCount} events of ${orderCount} orders in ${blockCount} blocks, and ${rootCount} roots.`,
+    `${summary.findingCount === 0n ? 'Nothing was changed.' : `${counted(summary.findingCount, 'finding')}.`} Compared: ${counted(eventCount, 'event')} of ${counted(orderCount, 'order')} in ${counted(blockCount, 'block')}, and ${counted(rootCount, 'root')}.`,
     ...rest,
   ].join('\n');
 }

@@ -1,3 +1,4 @@
+import { counted } from '../contract/counted.ts';
 import type { AwaitedSecret } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { environmentWord } from './options.ts';
 import { showTime } from './time.ts';
@@ -10,10 +11,12 @@ export function showAwaited(awaited: AwaitedSecret): string {
     webhookEndpointId === ''
       ? ["orders' webhook_urls", `gatehouse webhook secret rotate ${merchantId} --environment ${environment}`]
       : [webhookEndpointId, `gatehouse webhook endpoint rotate-secret ${merchantId} ${webhookEndpointId}`];
-  const [count, waits] =
-    pendingCount === 1n ? ['1 delivery', 'waits'] : [`${pendingCount} deliveries`, 'wait'];
+  const [count, waits] = [
+    counted(pendingCount, 'delivery', 'deliveries'),
+    pendingCount === 1n ? 'has' : 'have',
+  ];
   return [
-    `In ${environment}, ${count} to ${to} ${waits} since ${showTime(waitTime)} until a signing secret is shown. Create it:`,
+    `In ${environment}, ${count} to ${to} ${waits} waited since ${showTime(waitTime)} for a signing secret to be shown. Create it:`,
     command,
   ].join('\n');
 }

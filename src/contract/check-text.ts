@@ -7,6 +7,7 @@ import {
   MoneyFault,
 } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { counted } from './counted.ts';
 import { disagreeingText } from './finding-text.ts';
 
 /** The text of a check. */
@@ -304,7 +305,7 @@ function strayPaymentsText({ refusedCount, dueCount, heldOrderCount }: Facts<'st
   if (refusedCount === 0n) return [`no refused reversals, ${reversals}${held}`];
   return [
     `${counted(refusedCount, 'refused reversal')}, ${reversals}${held}`,
-    'settle each refused one with the wallet, then have Gatehouse request it again:\n' +
+    'resolve each refused one with the wallet, then request its reversal again:\n' +
       'gatehouse payment strays --status reversal_refused\ngatehouse payment retry-reversal <merchant_id> <stray_payment_id>',
   ];
 }
@@ -342,6 +343,3 @@ function reconciliationText(facts: Facts<'reconciliations'>): Text {
 
 const seconds = (duration: Duration | undefined): number =>
   duration === undefined ? 0 : Math.round(durationMs(duration) / 1000);
-
-const counted = (count: bigint, one: string, several = `${one}s`): string =>
-  `${count} ${count === 1n ? one : several}`;

@@ -28,10 +28,10 @@ describe('merchant update', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Name +ቡና & Co$/m);
     expect(stdout).toMatch(/^Time to pay +45m$/m);
-    expect(stdout).toMatch(/^Sandbox +walleta_ussd, walletb_ussd$/m);
-    expect(stdout).toMatch(/^In production +walleta_ussd$/m);
+    expect(stdout).toMatch(/^Sandbox options +walleta_ussd, walletb_ussd$/m);
+    expect(stdout).toMatch(/^Production options +walleta_ussd$/m);
     expect(stdout).toMatch(/^Currencies +.*USD/m);
-    expect(stdout).toMatch(/^At most +.*900\.50 USD/m);
+    expect(stdout).toMatch(/^Largest amounts +.*900\.50 USD/m);
     expect(stdout).toMatch(/^Contact +8118, help@shop\.example$/m);
     expect(stdout).toMatch(/^Requests +20 a second for each key$/m);
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);

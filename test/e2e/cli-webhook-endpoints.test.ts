@@ -74,7 +74,7 @@ test('deliveries that wait for a secret are listed and explained, each with the 
     const { stdout: text } = await endpoint('list', id);
     return (
       text.includes(`webhook secret rotate ${id} --environment sandbox`) &&
-      text.includes(`to ${whe} wait`) &&
+      text.includes(`to ${whe} has waited`) &&
       text
     );
   });
@@ -89,7 +89,7 @@ test('deliveries that wait for a secret are listed and explained, each with the 
   const [, promote = ''] = /gatehouse (webhook endpoint promote-secret .*)$/m.exec(next.stdout) ?? [];
   const promoted = await desk.cli.run(...promote.split(' '));
 
-  expect(listed).toMatch(/1 delivery to whe_\w+ wait/);
+  expect(listed).toMatch(/1 delivery to whe_\w+ has waited since .* for a signing secret/);
   expect(explained.stdout).toContain('It waits until a signing secret is shown');
   expect(secrets.stdout).toContain(`webhook secret rotate ${id} --environment sandbox`);
   expect(rotated.stdout).toMatch(/^whsec_\S{44}$/m);

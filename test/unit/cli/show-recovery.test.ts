@@ -101,6 +101,22 @@ test('a recovery with all events asks for no accounts', () => {
   expect(statusOf({ stream: COMPLETE })).not.toContain('not known');
 });
 
+test('a recovery writes one order, one event and one payment in the singular', () => {
+  const status = statusOf({
+    ...{ stream: COMPLETE, rebuiltOrderCount: 1, rebuiltEventCount: 1, conflictingOrderCount: 1 },
+    missingMerchants: [{ merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn', orderCount: 1 }],
+    wallets: [sandboxWallet('READ', { unclaimedPaymentCount: 1 })],
+  });
+
+  for (const part of [
+    '1 order, 1 event',
+    '1 order; list',
+    '1 rebuilt order;',
+    '1 payment of a lost order waits',
+  ])
+    expect(status).toContain(part);
+});
+
 const shop = { merchantId: 'mer_01m7xjbb99evv8hx2dqm5r8qgn', orderCount: 3 };
 const areLost = { merchantsLostFromTime: backupTime };
 

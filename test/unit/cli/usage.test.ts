@@ -82,7 +82,7 @@ describe('help', () => {
     const { stdout } = await run('--help');
 
     expect(stdout).toMatch(
-      /Exit codes:\n {2}0 .*\n {2}1 .*(\n {5}.*)+\n {2}2 .*\n {2}3 .*\n {5}.*\n {2}4 .*(\n {5}.*)+\n {2}5 /,
+      /Exit codes:\n {2}0 .*\n {2}1 .*(\n {5}.*)+\n {2}2 .*\n {2}3 .*\n {2}4 .*(\n {5}.*)+\n {2}5 /,
     );
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN');
   });
