@@ -89,7 +89,7 @@ export function tables(costs: Costs, disk: Disk): string {
     rule(head.length),
     ...rows,
     '',
-    line(['CPUs of PostgreSQL alone', 'CPU full at', 'log full at', 'first']),
+    line(['CPUs of PostgreSQL alone', 'registrations/s of its CPUs', 'registrations/s of its log', 'limit']),
     rule(4),
     ...walls,
   ].join('\n');
