@@ -8,8 +8,11 @@ import type { IsKnownCaller } from './known-caller.ts';
 
 /** Enough for a health checker whose calls reach their deadline. It connects again. */
 const maxResets = 100;
-/** An open call needs about 10 kB, and a stranger may leave it open for ever. */
-export const maxOpen = { ofConnection: 100, ofAll: 1_000 };
+/**
+ * The calls of strangers, and their connections. An open call needs about 10 kB and a connection 21 kB, and a stranger may leave both
+ * open for ever.
+ */
+export const maxOpen = { ofConnection: 100, ofAll: 1_000, connections: 1_000 };
 
 export interface StrangerLimits {
   readonly isKnownCaller: IsKnownCaller;
@@ -22,8 +25,9 @@ export interface StrangerLimits {
 /**
  * Limits the calls of strangers over HTTP/2, before they reach the server. A stranger may have few calls open. All strangers
  * together may have few as well, except that each connection may have one, so that a flood does not hide a health checker. The connection of
- * a stranger that opens and resets calls is closed (CVE-2023-44487). A call with a known token or certificate makes its connection
- * known, which ends these limits. Then `streamResetLimits` apply, which are far higher.
+ * a stranger that opens and resets calls is closed (CVE-2023-44487). If strangers have too many connections, the one whose latest call is the
+ * oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
+ * apply, which are far higher.
  */
 export function limitStrangers(
   server: EventEmitter,
@@ -35,8 +39,28 @@ export function limitStrangers(
       `a connection was closed, because its peer has no known token and reset ${maxResets} calls`,
     );
   });
+  const logTooMany = limitLines((facts: object, count) => {
+    logger.warn(
+      { ...facts, listener, count },
+      `a connection was closed, because ${maxOpen.connections} peers without a known token were connected after its latest call`,
+    );
+  });
   let openOfAll = 0;
+  /** The connection with the oldest latest call comes first. */
+  const strangers = new Set<ServerHttp2Session>();
+  const countConnection = (session: ServerHttp2Session): void => {
+    strangers.delete(session);
+    strangers.add(session);
+    const [oldest] = strangers;
+    if (strangers.size <= maxOpen.connections || oldest === undefined) return;
+    strangers.delete(oldest);
+    if (oldest.destroyed) return;
+    logTooMany('', { peer: oldest.socket.remoteAddress });
+    closeAtOnce(oldest);
+  };
   server.on('session', (session: ServerHttp2Session) => {
+    countConnection(session);
+    session.once('close', () => strangers.delete(session));
     const serve = session.listeners('stream');
     const pass = (...event: unknown[]): void => {
       for (const each of serve) Reflect.apply(each, session, event);
@@ -48,13 +72,13 @@ export function limitStrangers(
       resets += 1;
       if (resets < maxResets) return;
       logClosed('', { peer: session.socket.remoteAddress });
-      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      session.destroy();
+      closeAtOnce(session);
     };
     const admit = (stream: ServerHttp2Stream, ...event: unknown[]): void => {
       const [headers] = event as [IncomingHttpHeaders];
       if (session.destroyed) return;
       if (isKnownCaller(headers.authorization ?? null, peerOfSocket(session.socket))) {
+        strangers.delete(session);
         session.off('stream', admit);
         session.on('stream', pass);
         session.settings({ maxConcurrentStreams });
@@ -67,6 +91,7 @@ export function limitStrangers(
         countReset(stream);
         return;
       } else {
+        countConnection(session);
         open += 1;
         openOfAll += 1;
         stream.once('close', () => {
@@ -80,4 +105,9 @@ export function limitStrangers(
     session.removeAllListeners('stream');
     session.on('stream', admit);
   });
+}
+
+function closeAtOnce(session: ServerHttp2Session): void {
+  session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  session.destroy();
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
@@ -185,6 +186,40 @@ test.each([
 
     await expectCoreToServe();
     for (const { socket } of peers) socket.destroy();
+  },
+);
+
+test.each([
+  ['gRPC', grpcPort],
+  ['Connect', connectPort],
+])(
+  'of 1,100 idle strangers on the %s port, the oldest are disconnected, and a known peer is not',
+  async (listener, port) => {
+    const known = connectHttp2(`http://127.0.0.1:${port()}`);
+    const call = known.request({
+      ':method': 'POST',
+      ':path': '/grpc.health.v1.Health/Check',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      authorization: `Bearer ${stack.tokens.operator}`,
+    });
+    call.end(Buffer.alloc(5));
+    await once(call.resume(), 'end');
+
+    const strangers = await Promise.all(Array.from({ length: 1_100 }, () => peer(port(), greeting)));
+    // GOAWAY of no stream, with ENHANCE_YOUR_CALM. Peers that answer no ping are closed too, but with another reason.
+    const sentAway = ({ received }: Peer): boolean => /\x07\0{12}\x0b/.test(received());
+    await waitUntil('the oldest are sent away', () => strangers.filter(sentAway).length >= 100);
+
+    expect(known.closed).toBe(false);
+    expect(strangers.slice(-500).filter(sentAway)).toEqual([]);
+    await expectCoreToServe();
+    known.destroy();
+    for (const { socket } of strangers) socket.destroy();
+    const logged = stack.cores[0]!.log.filter(
+      ({ msg, listener: where }) => /1000 peers without a known token/.test(String(msg)) && where === listener,
+    );
+    expect(logged).toMatchObject([{ level: 'warn', count: 1 }]);
   },
 );
 
