@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { ApiKeySchema, ApiKeyScopeSchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey, ApiKeyScope } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
-import { durationOption, environmentOption, showEnvironment } from './options.ts';
+import { durationOption, environmentOption, environmentFilter, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
@@ -145,7 +145,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   );
 
   onMerchant(
-    key.command('list').description("list a merchant's keys, newest first").addOption(environmentOption()),
+    key.command('list').description("list a merchant's keys, newest first").addOption(environmentFilter()),
     find,
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
       run(async ({ apiKeys }) => {

@@ -12,7 +12,7 @@ import type {
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
-import { environmentOption, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
+import { environmentFilter, limitOption, pageTokenOption, showEnvironment, walletOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import { plainJson } from './plain-json.ts';
@@ -38,7 +38,7 @@ export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => 
       "list, for each wallet, merchant, currency and day, whether the wallet's statement and the records agree, and the days without a balance",
     )
     .addOption(walletOption())
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .option('--merchant <merchant_id>', 'only this merchant')
     .option('--day <day>', 'only this day (UTC), such as 2026-01-31')
     .option('--unbalanced', 'only days with a difference')

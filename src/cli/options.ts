@@ -100,10 +100,14 @@ export function readHttpUrls(text: string, earlier: readonly string[] = []): rea
   return [...earlier, ...urls];
 }
 
-export const environmentOption = (): Option =>
-  new Option('-e, --environment <name>', 'sandbox (or test) or production (or live)').argParser(
+/** `note`: what the help adds, such as the default. */
+export const environmentOption = (note = ''): Option =>
+  new Option('-e, --environment <name>', `sandbox (or test) or production (or live)${note}`).argParser(
     readEnvironment,
   );
+
+/** `--environment` of a list that shows both environments by default. */
+export const environmentFilter = (): Option => environmentOption('; default: both');
 
 /** `--status`, with the states of an enum. */
 export const statusesOption = (things: string, states: DescEnum): Option =>

@@ -8,7 +8,7 @@ import {
 import type { PayerPayment } from '../gen/gatehouse/v1/payer_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import {
-  environmentOption,
+  environmentFilter,
   limitOption,
   pageTokenOption,
   showEnvironment,
@@ -35,7 +35,7 @@ export function addPayerPaymentCommands(payment: Command, run: Runner): void {
     .command('payer-started')
     .description('list payer-started payments, made at a till or paybill, newest first')
     .addOption(walletOption())
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .addOption(statusesOption('payments', PayerPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())

@@ -1,4 +1,5 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
+import type { Option } from 'commander';
 import { addAuditCommands } from './audit-commands.ts';
 import { addBackupCommands, addRestoreCommand } from './backup-commands.ts';
 import type { BackupTools } from './backup-commands.ts';
@@ -137,6 +138,10 @@ function subcommandTerm(command: Command): string {
   return `${names} ${withOptions}`.replace(/\s+/g, ' ').trim();
 }
 
+/** The description of an option in a help text. Commander does not name the options that a command needs. */
+const optionDescription = (option: Option): string =>
+  `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
+
 /** The program without its commands. Commander's own errors are thrown, not printed. */
 function createProgram(output: {
   readonly writeOut: (text: string) => void;
@@ -151,7 +156,7 @@ function createProgram(output: {
     .option('--verbose', 'print the stack trace of an unexpected error')
     .exitOverride()
     .version(gatehouseVersion, '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm, optionDescription })
     .configureOutput({
       ...output,
       outputError: () => undefined,

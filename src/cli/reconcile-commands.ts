@@ -17,6 +17,7 @@ import {
   dateOption,
   durationOption,
   environmentOption,
+  environmentFilter,
   limitOption,
   pageTokenOption,
   showEnvironment,
@@ -90,7 +91,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .command('list')
     .description('list manual and daily reconciliations, newest first')
     .addOption(walletOption())
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((options: ListOptions) => run(({ reconciliations }) => list(reconciliations, options)));

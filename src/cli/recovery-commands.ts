@@ -84,7 +84,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
       'record your part of a recovery: a wallet compared, orders settled, merchants or accounts added again, or erasures repeated',
     )
     .addOption(walletOption())
-    .addOption(environmentOption())
+    .addOption(environmentOption('; with --wallet'))
     .option(
       '--conflicts',
       'record that you have settled the orders that cannot be rebuilt, which restore report --conflicts lists',

@@ -10,6 +10,7 @@ import { onMerchantAnd } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import {
   environmentOption,
+  environmentFilter,
   limitOption,
   pageTokenOption,
   readDuration,
@@ -113,7 +114,7 @@ export function addRefundCommands(program: Command, { run, findMerchant, now, re
     .description('list refunds, newest first')
     .option('--merchant <merchant_id>', 'only refunds of this merchant: mer_…')
     .option('--order <order_id>', 'only refunds of this order: ord_…')
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .addOption(statusesOption('refunds', RefundStatusSchema))
     .addOption(timeOption('--from <time>', 'only refunds created at this time (UTC) or later'))
     .addOption(timeOption('--to <time>', 'only refunds created before this time (UTC)'))

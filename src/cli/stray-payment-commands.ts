@@ -12,7 +12,7 @@ import {
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import {
-  environmentOption,
+  environmentFilter,
   limitOption,
   pageTokenOption,
   showEnvironment,
@@ -46,7 +46,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
     .description('list stray payments and the progress of their reversals, newest first')
     .option('--merchant <merchant_id>', 'only stray payments of this merchant: mer_…')
     .option('--order <order_id>', 'only stray payments of this order: ord_…')
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())

@@ -7,7 +7,7 @@ import { WalletSchema } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import type { Wallet, WalletCurrency } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { ReportedWalletStatusSchema } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
-import { environmentOption, showEnvironment } from './options.ts';
+import { environmentFilter, showEnvironment } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
@@ -85,7 +85,7 @@ export function addWalletCommands(
   wallet
     .command('status')
     .description('show the latest report about each wallet from the wallets processes')
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .action((options: StatusOptions) => run(({ walletStatuses }) => listStatuses(walletStatuses, options)));
 }
 

@@ -6,7 +6,7 @@ import {
   WebhookEndpointSchema,
 } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import type { AwaitedSecret, WebhookEndpoint } from '../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
-import { environmentOption, environmentWord, showEnvironment } from './options.ts';
+import { environmentOption, environmentFilter, environmentWord, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson } from './plain-json.ts';
@@ -64,7 +64,7 @@ function addReadingCommands(endpoint: Command, { run, findMerchant, now, report 
     endpoint
       .command('list')
       .description("list a merchant's webhook endpoints, and the deliveries that wait for a signing secret")
-      .addOption(environmentOption()),
+      .addOption(environmentFilter()),
     findMerchant,
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
       run(async ({ webhookEndpoints }) => {

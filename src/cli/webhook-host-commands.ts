@@ -10,6 +10,7 @@ import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { readEndpoint } from './endpoint.ts';
 import {
   environmentOption,
+  environmentFilter,
   environmentWord,
   limitOption,
   pageTokenOption,
@@ -49,7 +50,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
     .argument('[merchant_id]', 'mer_…; default: all merchants')
     .option('--inactive', 'only hosts and endpoints that are paused or whose circuit is open')
     .addOption(new Option('--trouble').hideHelp())
-    .addOption(environmentOption())
+    .addOption(environmentFilter())
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((merchantId: string | undefined, options: ListOptions) =>

@@ -59,7 +59,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
         ),
       )
       .addOption(deliveryStatesOption('with --since: only deliveries in these states, by default abandoned'))
-      .addOption(environmentOption()),
+      .addOption(environmentOption('; with --since, default: sandbox')),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
     (merchantId: string, deliveryId: string | undefined, options: RedeliverOptions) => {

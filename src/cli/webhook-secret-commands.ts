@@ -9,7 +9,13 @@ import {
   SigningSecretStateSchema,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { SigningSecret } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { durationOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
+import {
+  durationOption,
+  environmentOption,
+  environmentFilter,
+  environmentWord,
+  showEnvironment,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
@@ -34,7 +40,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
     secret
       .command('list')
       .description("list a merchant's signing secrets, without their values")
-      .addOption(environmentOption()),
+      .addOption(environmentFilter()),
     findMerchant,
     (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
       run(async ({ webhooks, webhookEndpoints }) => {

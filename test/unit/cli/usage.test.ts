@@ -53,6 +53,22 @@ describe('help', () => {
   });
 
   test.each([
+    ['an option without which the command does nothing', ['merchant', 'create'], /--name .* \(required\)$/m],
+    ['the environments that a list shows', ['key', 'list'], /--environment .*; default: both$/m],
+    ['when a redelivery needs the environment', ['webhook', 'redeliver'], /--environment .*; with --since/m],
+  ])('names %s', async (_, command, line) => {
+    const { stdout } = await run(...command, '--help');
+
+    expect(stdout).toMatch(line);
+  });
+
+  test('does not call an option required that has a default', async () => {
+    const { stdout } = await run('order', 'list', '--help');
+
+    expect(stdout).not.toContain('(required)');
+  });
+
+  test.each([
     ['prove', 'run', '--rounds'],
     ['backup', 'write', '--output'],
     ['restore', 'run', '--from'],
