@@ -68,6 +68,8 @@ export async function rebuildOrders(
         if (order !== undefined && result !== 0)
           await recordResult(em, order, typeof result === 'number' ? 'REBUILT' : result.state);
         each.push({ orderId, result });
+        // Every flush compares all rows that it knows, so those of the orders before would cost more with each order.
+        em.clear();
       }
       return each;
     });
