@@ -98,10 +98,10 @@ const database = await openDatabase({
   tls,
   logger,
 });
-await migrateWhenReachable(database, logger);
-await beginLife(database.pool, randomUUID());
 const masterKeyCheck = createMasterKeyCheck(database.pool, config.GATEHOUSE_MASTER_KEY);
 try {
+  await migrateWhenReachable(database, logger);
+  await beginLife(database.pool, randomUUID());
   await masterKeyCheck.require();
 } catch (error) {
   await database.close();

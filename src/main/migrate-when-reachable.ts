@@ -12,7 +12,8 @@ const retryMs = 1_000;
 /**
  * Migrates the schema. Waits about a minute for a database that is still starting, and three minutes for a lock that a transaction
  * holds. A migration that does not get its lock changes nothing.
- * @throws the last error when the database stays unavailable or locked, and any other error at once.
+ * @throws the last error when the database stays unavailable or locked, and any other error at once, such as a SettingsError behind a
+ * pooler that shares sessions.
  */
 export async function migrateWhenReachable(database: Database, logger: Logger, tries = 60): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

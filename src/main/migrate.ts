@@ -9,7 +9,7 @@ import { tlsSettings } from '../platform/tls/tls-settings.ts';
 import { openDatabase as openWebhooksDatabase } from '../webhooks/database/database.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { openTls } from './open-tls.ts';
-import { readSettingsOrExit } from './read-settings.ts';
+import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const example = 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse';
@@ -32,7 +32,7 @@ for (const [tables, open, url] of [
 ] as const) {
   const database = await open({ ...options, url });
   try {
-    await migrateWhenReachable(database, logger);
+    await migrateWhenReachable(database, logger).catch(exitForSettings);
     logger.info({ tables }, 'migrated');
   } finally {
     await database.close();

@@ -50,7 +50,7 @@ import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { addTlsMetrics } from '../platform/tls/tls-metrics.ts';
 import { openServerTls } from './open-tls.ts';
-import { readSettingsOrExit } from './read-settings.ts';
+import { exitForSettings, readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 import { startTracing } from './start-tracing.ts';
 
@@ -86,7 +86,12 @@ const database = await openDatabase({
   tls,
   logger,
 });
-await migrateWhenReachable(database, logger);
+try {
+  await migrateWhenReachable(database, logger);
+} catch (error) {
+  await database.close();
+  exitForSettings(error);
+}
 const clock = await openDatabaseClock(database.pool, () => performance.now());
 const { now } = clock;
 

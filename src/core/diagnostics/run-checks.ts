@@ -19,6 +19,7 @@ import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { isTableMissing } from '../../platform/database/explain-error.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { areSessionsShared, sharedSessionsRefusal } from '../../platform/database/shared-sessions.ts';
 import { checkMoney } from './check-money.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { checkRecovery } from './check-recovery.ts';
@@ -129,6 +130,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
       'the sessions lack the settings that Gatehouse asks for. A pooler such as PgBouncer ignores them: ' +
         'connect without it, or set them for the role (docs/scaling.md#connections-to-postgresql)',
     );
+  if (await areSessionsShared(database.pool)) throw new Error(sharedSessionsRefusal);
   const { diskFull } = database.poolWatch.state();
   if (diskFull !== undefined)
     throw new Error(`writes fail, because the disk of PostgreSQL is full: ${diskFull}. Free space on it`);

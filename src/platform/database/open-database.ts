@@ -4,6 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Logger } from '../logger.ts';
+import { SettingsError } from '../settings/read-settings.ts';
 import type { CertificateFiles } from '../tls/certificate-files.ts';
 import { databaseTls } from './database-tls.ts';
 import { takeBackEnded } from './ended-connections.ts';
@@ -11,6 +12,7 @@ import { watchPool } from './pool-watch.ts';
 import type { PoolWatch } from './pool-watch.ts';
 import { closeReadOnlyConnections } from './read-only-connections.ts';
 import { sessionOptions } from './session-options.ts';
+import { areSessionsShared, sharedSessionsRefusal } from './shared-sessions.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -43,6 +45,7 @@ export interface Database {
   /**
    * Runs the pending migrations, up to the named one if there is a name. Several processes may call it at once: one migrates, and
    * the others wait.
+   * @throws SettingsError behind a pooler that shares sessions, without a change of the database
    */
   readonly migrate: (last?: string) => Promise<void>;
   /** Names of this version's migrations that have not run on the database. */
@@ -113,6 +116,7 @@ async function migrate(
   { schema, migrationLock }: DatabaseSchema,
   last: string | undefined,
 ): Promise<void> {
+  if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
   const client = await pool.connect();
   try {
     // A migration, in this process or in another one that this one waits for, may take longer than other statements.
