@@ -46,7 +46,7 @@ export interface CorePaymentsParts
   extends
     StartDirectPaymentParts,
     PayerPaymentQueueParts,
-    Pick<OrderServiceParts, 'changedOrders' | 'currencies' | 'draining' | 'feed'>,
+    Pick<OrderServiceParts, 'changedOrders' | 'currencies' | 'draining' | 'feed' | 'searchFairly'>,
     Pick<RefundServiceParts, 'mayKeyRefund'> {
   readonly changes: OrderChanges;
   readonly gate: Pick<PaymentGate, 'isOpenFor' | 'missing'>;

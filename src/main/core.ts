@@ -150,8 +150,17 @@ const fairly = createFairCalls({
   maxRunning: Math.max(1, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 2)),
   maxWaiting: 100,
 });
+/**
+ * For searches of merchants, which may walk over many rows. Together they use at most a quarter of the connections, and those of one
+ * merchant at most half of these, so that no person with the dashboard can slow down the payments of all merchants.
+ */
+const searchFairly = createFairCalls({
+  maxRunning: Math.max(2, Math.floor(config.GATEHOUSE_DATABASE_POOL_SIZE / 4)),
+  maxWaiting: 50,
+});
 const orderParts = {
   fairly,
+  searchFairly,
   changes,
   attemptIds,
   claims,
@@ -307,7 +316,11 @@ const services = [
   sessionService(createSessionStore(accountParts), now),
   recovery.service,
   walletStatusService({ store: walletStatuses, now }),
-  requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
+  requestLogService(
+    createRequestLogStore({ database, newId, now }),
+    addRequestLogMetrics(metrics),
+    searchFairly,
+  ),
   // Compares the two clocks, so it needs this machine's own.
   diagnosticsService(instance, {
     database,

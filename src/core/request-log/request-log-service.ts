@@ -9,6 +9,7 @@ import type {
   ListApiRequestsRequest,
   RecordApiRequestsRequest,
 } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 import { maskSensitive } from '../../platform/mask-sensitive.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import { annotate } from '../../platform/rpc/call-context.ts';
@@ -40,8 +41,15 @@ const maxUnkept = 1_000;
 const maxBody = 4_096;
 const maxFilterText = 64;
 
-/** gatehouse.v1.RequestLogService. */
-export function requestLogService(store: RequestLogStore, metrics: RequestLogMetrics): RpcService {
+/**
+ * gatehouse.v1.RequestLogService.
+ * @param searchFairly limits the lists that are read at a time, by merchant and environment
+ */
+export function requestLogService(
+  store: RequestLogStore,
+  metrics: RequestLogMetrics,
+  searchFairly: FairCalls,
+): RpcService {
   return rpcService(
     RequestLogService,
     {
@@ -54,13 +62,15 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
         metrics.unauthenticated.inc(Math.max(0, Number(request.unauthenticated)));
         return {};
       },
-      async listApiRequests(request) {
+      async listApiRequests(request, { signal }) {
         const { filter, key } = parseFilter(request);
         const { merchantId, environment } = filter;
-        const [found, unkept] = await Promise.all([
-          store.list({ ...filter, limit: filter.limit + 1 }),
-          store.unkept(merchantId, environment),
-        ]);
+        const [found, unkept] = await searchFairly({ owner: `${environment} ${merchantId}` }, signal, () =>
+          Promise.all([
+            store.list({ ...filter, limit: filter.limit + 1 }),
+            store.unkept(merchantId, environment),
+          ]),
+        );
         const page = pageOf(
           found.map((row) => ({ id: publicId('req', row.id), row })),
           filter.limit,

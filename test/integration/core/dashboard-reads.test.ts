@@ -3,9 +3,11 @@ import { timestampFromDate, timestampDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { wrongFields, failureOf } from '../../support/rpc-failure.ts';
+import { wrongFields, failureOf, refusalOf } from '../../support/rpc-failure.ts';
+import { hangMs } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedMerchant } from '../../support/shared-stack.ts';
 import { ReportService, ReportStep } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
@@ -250,4 +252,44 @@ test('a call that a facade repeats stores its requests and counts once', async (
   const { requests, unkept } = await reader.listApiRequests({ merchantId, environment });
   expect(requests).toHaveLength(4);
   expect(unkept).toBe(14n);
+});
+
+describe('many searches of one merchant leave connections to other merchants:', () => {
+  test.each([
+    [
+      'of orders',
+      'core.orders',
+      () => orders.listOrders({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),
+    ],
+    [
+      'of API requests',
+      'core.api_requests',
+      () => reader.listApiRequests({ merchantId: merchant.id, environment }, { timeoutMs: hangMs }),
+    ],
+  ])('%s', async (_what, table, search) => {
+    const { id: otherId } = await stack.createMerchant();
+    const holder = new pg.Client({ connectionString: stack.databaseUrl });
+    await holder.connect();
+    await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
+    await holder.query(`lock table ${table} in access exclusive mode`);
+    // More than both cores execute and queue.
+    const flood = Array.from({ length: 250 }, () => {
+      const searching: Promise<unknown> = search();
+      return searching.then(
+        () => 'found',
+        () => refusalOf(searching),
+      );
+    });
+
+    const first = await Promise.race(flood);
+    const { merchant: other } = await stack
+      .client(MerchantService, 'operator')
+      .getMerchant({ merchantId: otherId });
+
+    await holder.query('rollback');
+    await holder.end();
+    expect(first).toBe('OVERLOADED');
+    expect(other?.merchantId).toBe(otherId);
+    expect(new Set(await Promise.all(flood))).toEqual(new Set(['found', 'OVERLOADED']));
+  });
 });

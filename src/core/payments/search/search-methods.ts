@@ -2,6 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OrderService } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { createdAtOf } from '../../../contract/public-id.ts';
+import type { FairCalls } from '../../../platform/fair-calls.ts';
 import { pageTokenAfter } from '../../../platform/rpc/page-token.ts';
 import { orderMessage } from '../../rpc/order-messages.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -13,6 +14,8 @@ import type { SearchOrders } from './search-orders.ts';
 
 export interface SearchMethodsParts {
   readonly searchOrders: SearchOrders;
+  /** Limits the searches at a time, by merchant and environment. */
+  readonly searchFairly: FairCalls;
   readonly findOrdersAnywhere: FindOrdersAnywhere;
   /** The ISO 4217 codes that this deployment accepts. */
   readonly currencies: readonly string[];
@@ -23,9 +26,12 @@ export function searchMethods(
   parts: SearchMethodsParts,
 ): Pick<ServiceImpl<typeof OrderService>, 'listOrders' | 'findOrders'> {
   return {
-    async listOrders(request) {
+    async listOrders(request, { signal }) {
       const { filter, key } = valuesOrThrow(parseOrderFilter(request, parts.currencies));
-      const { searchedTo, ...found } = await parts.searchOrders(filter);
+      const owner = `${filter.environment} ${filter.merchantId}`;
+      const { searchedTo, ...found } = await parts.searchFairly({ owner }, signal, () =>
+        parts.searchOrders(filter),
+      );
       const page = foundMessage(found);
       if (searchedTo === undefined) return page;
       return {
