@@ -18,6 +18,7 @@ const maxBodyBytes = 32 * 1024;
 
 const jsonContentType =
   /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?)?$/i;
+const jsonWithParameters = /^application\/json[ \t]*;/i;
 
 /**
  * Reads every body of the instance's routes as a JSON object. Another body is not an error here. It becomes a `bodyReading`
@@ -61,8 +62,16 @@ export function addJsonBodyParser(
 /** The detail for a content type that is missing or not JSON. */
 export const contentTypeProblem = unreadableBody('must be application/json', 'Content-Type');
 
+/** JSON in another character set, or with a parameter that JSON does not have (RFC 8259, section 11). */
+const parameterProblem = unreadableBody(
+  'must have no parameter but charset=utf-8; send the body in UTF-8',
+  'Content-Type',
+);
+
 function headerProblem(headers: IncomingHttpHeaders): BodyReading | undefined {
-  if (!jsonContentType.test(headers['content-type'] ?? '')) return contentTypeProblem;
+  const type = headers['content-type'] ?? '';
+  if (!jsonContentType.test(type))
+    return jsonWithParameters.test(type) ? parameterProblem : contentTypeProblem;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return unreadableBody('must not be set; send the body uncompressed', 'Content-Encoding');

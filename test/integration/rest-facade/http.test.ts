@@ -218,8 +218,6 @@ describe('the body', () => {
     'text/json',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
-    'application/json; charset=latin1',
-    'application/json; charset=utf-16',
     'application/jsonx',
     'application/vnd.api+json',
     'application/json, text/plain',
@@ -231,6 +229,23 @@ describe('the body', () => {
       code: 400,
       message: 'Bad request',
       details: [{ field: 'Content-Type', issue: 'must be application/json' }],
+    });
+  });
+
+  test.each([
+    'application/json; charset=latin1',
+    'Application/JSON;charset=utf-16',
+    'application/json; charset=utf-8; v=1',
+    'application/json;odata=verbose',
+  ])('is refused as %s, with the parameter that it may have', async (type) => {
+    expect((await verify(good, { 'content-type': type })).json).toMatchObject({
+      code: 400,
+      details: [
+        {
+          field: 'Content-Type',
+          issue: 'must have no parameter but charset=utf-8; send the body in UTF-8',
+        },
+      ],
     });
   });
 
