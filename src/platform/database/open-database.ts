@@ -101,7 +101,10 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
     pool,
     poolWatch,
     migrate: (last) => migrate(orm, pool, own, last),
-    pendingMigrations: async () => (await orm.migrator.getPending()).map(({ name }) => name),
+    pendingMigrations: async () => {
+      await adoptDatabaseName(orm, pool);
+      return (await orm.migrator.getPending()).map(({ name }) => name);
+    },
     close: async () => {
       poolWatch.stop();
       stopTls();
@@ -117,6 +120,7 @@ async function migrate(
   last: string | undefined,
 ): Promise<void> {
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
+  await adoptDatabaseName(orm, pool);
   const client = await pool.connect();
   try {
     // A migration, in this process or in another one that this one waits for, may take longer than other statements.
@@ -129,4 +133,13 @@ async function migrate(
     // Closes the connection, which releases the lock and resets the setting.
     client.release(true);
   }
+}
+
+/**
+ * The ORM's migrator looks for a database with the name in the URL. If the server has none, it ends the pool and creates one. A pooler may
+ * have a name of its own for the database, so the migrator gets the server's.
+ */
+async function adoptDatabaseName(orm: MikroORM, pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>('select current_database() as name');
+  orm.config.set('dbName', rows[0]?.name);
 }
