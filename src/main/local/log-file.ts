@@ -1,4 +1,4 @@
-import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
+import { copyFile, open, rename, stat, statfs, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { hasCode } from './error-code.ts';
 
@@ -11,11 +11,15 @@ export interface LogFile {
   readonly readNew: () => Promise<string>;
   /** The last lines. */
   readonly tail: () => Promise<string>;
+  /** Whether the disk has no room for more lines. The process then keeps them until there is room. */
+  readonly isDiskFull: () => Promise<boolean>;
   /** Moves the content to `<path>.1` when the log is too large. */
   readonly bound: () => Promise<void>;
 }
 
 const defaultLargestBytes = 64 * 1024 * 1024;
+/** With less, a line may not fit. */
+const leastRoomBytes = 64 * 1024;
 const tailBytes = 4096;
 const tailLines = 25;
 
@@ -51,6 +55,10 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
     tail: async () => {
       const text = await readFrom(path, Math.max(0, (await sizeOf(path)) - tailBytes));
       return text.trimEnd().split('\n').slice(-tailLines).join('\n');
+    },
+    isDiskFull: async () => {
+      const { bavail, bsize } = await statfs(path);
+      return bavail * bsize < leastRoomBytes;
     },
     // The process appends, so it continues at the beginning. Lines written between the two calls are lost.
     bound: async () => {

@@ -112,13 +112,19 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
       throw new StartError(`${spec.name} did not start (${await running.exited}). ${await endOf(log)}`);
     if (await spec.isReady({ pid, log: log.readNew })) return;
     const tookMs = performance.now() - since;
-    if (tookMs > readyTimeoutMs)
+    // A process without room for its log cannot report that it is ready. It may be, and it reports it when there is room.
+    const isLate = tookMs > readyTimeoutMs && !(await log.isDiskFull());
+    if (isLate)
       throw new StartError(
         `${spec.name} was not ready within ${readyTimeoutMs / 1000} s. If this machine is busy, try again later. ${await endOf(log)}`,
       );
     if (tookMs > longStartMs && !isLong) {
       isLong = true;
-      warn(`${spec.name} is still starting. Its log: ${log.path}`);
+      warn(
+        (await log.isDiskFull())
+          ? `${spec.name} cannot report that it is ready, because the disk of its log is full. Free space on it. Its log: ${log.path}`
+          : `${spec.name} is still starting. Its log: ${log.path}`,
+      );
     }
     await sleep(readyPollMs);
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beginLog } from '../../../src/main/local/log-file.ts';
+import { mountSmallDisk } from '../../../src/main/prove/small-disk.ts';
 import { temporaryFolders } from './temporary-folder.ts';
 
 describe('the log of a process', () => {
@@ -33,6 +34,24 @@ describe('the log of a process', () => {
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     await writeFile(log.path, `${lines.join('\n')}\n`);
     expect(await log.tail()).toBe(lines.slice(-25).join('\n'));
+  });
+
+  test('has a full disk while no line fits', async () => {
+    const folder = await newFolder();
+    const disk = mountSmallDisk(folder);
+    try {
+      const log = await beginLog(join(folder, 'core.log'));
+      await (await log.open()).close();
+      expect(await log.isDiskFull()).toBe(false);
+      // Only root can mount a disk.
+      if ('problem' in disk) return;
+      await disk.fill();
+      expect(await log.isDiskFull()).toBe(true);
+      disk.makeRoom();
+      expect(await log.isDiskFull()).toBe(false);
+    } finally {
+      if (!('problem' in disk)) disk.unmount();
+    }
   });
 
   test('starts again when it is too long, and the process continues to write', async () => {

@@ -77,6 +77,25 @@ describe('a supervised process', () => {
     expect(warnings).toEqual([expect.stringMatching(/^core is still starting\. Its log: .*core\.log$/)]);
   });
 
+  test('that cannot report that it is ready, because the disk of its log is full, is left running until it can', async () => {
+    const log = await beginLog(join(await newFolder(), 'core.log'));
+    let isDiskFull = true;
+    const spec = node(keepRunning, { isReady: () => Promise.resolve(!isDiskFull), readyTimeoutMs: 0 });
+    const starting = supervise(spec, {
+      log: { ...log, isDiskFull: () => Promise.resolve(isDiskFull) },
+      signal: new AbortController().signal,
+      warn(line) {
+        warnings.push(line);
+        isDiskFull = false;
+      },
+      longStartMs: 0,
+    });
+
+    supervised.push(await starting);
+
+    expect(warnings).toEqual([expect.stringMatching(/the disk of its log is full\. Free space on it\./)]);
+  });
+
   test('has the time that its recovery needs, although the clock is set forward', async () => {
     const { now } = Date;
     let polls = 0;
