@@ -50,6 +50,7 @@ import { addWallets } from './operator/add-wallets.ts';
 import { addRequests } from './requests/add-requests.ts';
 import { addOrder } from './payments/add-order.ts';
 import { addOrders } from './payments/add-orders.ts';
+import { addNewLink } from './payments/add-new-link.ts';
 import { addPaymentLinks } from './payments/add-payment-links.ts';
 import { addRefund } from './refunds/add-refund.ts';
 import { addRefundApproval } from './refunds/add-refund-approval.ts';
@@ -209,6 +210,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addRefund(pages, dashboard);
     addRefundApproval(pages, dashboard);
     addPaymentLinks(pages, dashboard);
+    addNewLink(pages, dashboard);
     addKeys(pages, dashboard);
     addWebhooks(pages, dashboard);
     addWebhookEndpoints(pages, dashboard);

@@ -1,9 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { PaymentAttemptStatus, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { NotRefundable } from '../../gen/gatehouse/v1/refund_service_pb.js';
-import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -15,8 +13,9 @@ import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { orderIdOf } from '../payments/add-order.ts';
-import { optionText } from '../payments/order-words.ts';
-import { isAboveLimit, refundAmountProblem } from './refund-amount.ts';
+import { refundAmountProblem } from './refund-amount.ts';
+import { confirmRefundView, refundFormView } from './refund-form-views.ts';
+import type { RefundedOrder } from './refund-form-views.ts';
 import { refundPath, refundWriting } from './refund-writing.ts';
 import type { RefundWords, RefundWriting } from './refund-writing.ts';
 
@@ -26,14 +25,6 @@ const NewRefund = Type.Object({
   // Only the numbers of our own forms, so that a form cannot name a refund of the merchant's server.
   refund_number: Type.String({ pattern: '^R-[0-9A-F]{12}$' }),
 });
-
-const refusalsOfOrder = {
-  [NotRefundable.UNSPECIFIED]: undefined,
-  [NotRefundable.NOT_COMPLETED]: 'notCompleted',
-  [NotRefundable.NOTHING_LEFT]: 'nothingLeft',
-  [NotRefundable.BY_WALLET]: 'byWallet',
-  [NotRefundable.STRAY_PAYMENT]: 'stray',
-} as const satisfies Record<NotRefundable, keyof RefundWords['form']['not'] | undefined>;
 
 interface Shown {
   readonly form: FormState;
@@ -53,7 +44,7 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     pathIn(pageMerchantOf(request), `orders/${orderIdOf(request)}/refund`);
   const newNumber = (): string => `R-${randomBytes(6).toString('hex').toUpperCase()}`;
 
-  const read = async (request: FastifyRequest) => {
+  const read = async (request: FastifyRequest): Promise<RefundedOrder> => {
     const asked = { ...scopeOf(request), orderId: orderIdOf(request) };
     const options = callOptions(request);
     const [{ order, paymentAttempts }, refundable] = await Promise.all([
@@ -79,42 +70,25 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
     }
   };
 
+  const pageOf = (request: FastifyRequest) => ({
+    path: selfOf(request),
+    pageMerchant: pageMerchantOf(request),
+    writing: refundWriting(request, timeZone),
+  });
+
   const showForm = async (request: FastifyRequest, reply: FastifyReply, { form, status, refused }: Shown) => {
-    const writing = refundWriting(request, timeZone);
-    const { own, language } = writing;
-    const pageMerchant = pageMerchantOf(request);
+    const page = pageOf(request);
+    const { own } = page.writing;
     const number = form.values['refund_number'] ?? '';
-    const [{ order, refundable }, earlier] = await Promise.all([read(request), existing(request, number)]);
-    const write = (amount: string): string => amountText(amount, refundable.currency, language);
-    const why = refusalsOfOrder[refundable.notRefundable];
-    const isHeld = [refundable.refunded, refundable.pending].some((amount) => /[1-9]/.test(amount));
+    const [refunded, earlier] = await Promise.all([read(request), existing(request, number)]);
     reply.code(status ?? 200);
     return sendPage(request, reply, {
       template: 'refunds/form',
-      title: own.form.title(order.orderNumber),
+      title: own.form.title(refunded.order.orderNumber),
       area: 'orders',
       words: own,
-      self: `${selfOf(request)}?number=${number}`,
-      view: {
-        path: selfOf(request),
-        order: { href: pathIn(pageMerchant, `orders/${order.orderId}`), number: order.orderNumber },
-        // A whole payment has one amount, whatever a form says.
-        form: {
-          ...form,
-          values: {
-            ...form.values,
-            amount: (refundable.partial && form.values['amount']) || refundable.left,
-          },
-        },
-        refused,
-        not: why === undefined ? undefined : own.form.not[why],
-        already: earlier === undefined ? undefined : refundPath(pageMerchant, earlier.refundId),
-        left: own.form.left(write(refundable.left)),
-        held: isHeld ? own.form.held(write(refundable.refunded), write(refundable.pending)) : undefined,
-        currency: refundable.currency,
-        isPartial: refundable.partial,
-        whole: write(refundable.left),
-      },
+      self: `${page.path}?number=${number}`,
+      view: refundFormView(refunded, { form, refused, earlier }, page),
     });
   };
 
@@ -134,58 +108,28 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
   };
 
   app.post(`${path}/check`, async (request, reply) => {
-    const writing = refundWriting(request, timeZone);
-    const { own, language } = writing;
-    const form = readRefund(request, writing);
+    const page = pageOf(request);
+    const form = readRefund(request, page.writing);
     // The button that leads back from the confirmation.
     if (fieldOf(request.body, 'edit') !== '')
       return showForm(request, reply, { form: { ...form, errors: {} } });
     if (!form.ok) return showForm(request, reply, { form, status: 400 });
-    const { amount, reason, refund_number } = form.value;
-    const { order, refundable, payment } = await read(request);
-    const problem =
-      refundable.notRefundable === NotRefundable.UNSPECIFIED
-        ? refundAmountProblem(amount, refundable, writing)
-        : undefined;
-    if (problem !== undefined || refundable.notRefundable !== NotRefundable.UNSPECIFIED)
-      return showForm(request, reply, {
-        form: { ...form, errors: problem === undefined ? {} : { amount: problem } },
-        status: problem === undefined ? 409 : 400,
-      });
-    const words = own.confirm;
-    const write = (text: string): string => amountText(text, refundable.currency, language);
-    const phone = payment?.phone ?? words.noPhone;
-    const option = optionText(payment?.paymentOption ?? order.paymentOption, writing);
-    const isHeld = isAboveLimit(amount, refundable);
-    const { approvalAbove: limit, approvalRole } = refundable;
-    const needsApproval =
-      approvalRole === MemberRole.UNSPECIFIED ? words.needsApproval : words.needsApprovalOfRole;
+    const refunded = await read(request);
+    const { refundable } = refunded;
+    // The form itself says why an order cannot be refunded.
+    if (refundable.notRefundable !== NotRefundable.UNSPECIFIED)
+      return showForm(request, reply, { form: { ...form, errors: {} }, status: 409 });
+    const problem = refundAmountProblem(form.value.amount, refundable, page.writing);
+    if (problem !== undefined)
+      return showForm(request, reply, { form: { ...form, errors: { amount: problem } }, status: 400 });
+    const words = page.writing.own.confirm;
     return sendPage(request, reply, {
       template: 'refunds/confirm',
       title: words.title,
       area: 'orders',
       words,
-      self: `${selfOf(request)}?number=${refund_number}`,
-      view: {
-        path: selfOf(request),
-        order: pathIn(pageMerchantOf(request), `orders/${order.orderId}`),
-        lead: words.lead(write(amount), phone, option),
-        approval: !isHeld
-          ? undefined
-          : /[1-9]/.test(limit)
-            ? needsApproval(write(limit))
-            : words.needsApprovalAlways,
-        submit: isHeld ? words.ask(write(amount)) : words.submit(write(amount)),
-        values: { amount, reason, refund_number },
-        facts: [
-          [words.amount, write(amount)],
-          [words.to, phone],
-          [words.option, option],
-          [words.order, order.orderNumber],
-          [words.reason, reason],
-          [words.number, refund_number],
-        ],
-      },
+      self: `${page.path}?number=${form.value.refund_number}`,
+      view: confirmRefundView(refunded, form.value, page),
     });
   });
 

@@ -1,0 +1,143 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { FastifyRequest } from 'fastify';
+import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { isAtLeast } from '../access/viewer.ts';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { webhookWords } from '../developers/add-webhooks.ts';
+import { endpointState } from '../developers/delivery-words.ts';
+import { awaitedRow } from '../developers/webhook-endpoint-views.ts';
+import { home as amharic } from '../language/amharic/home.ts';
+import { webhookEndpoints as endpointsInAmharic } from '../language/amharic/webhook-endpoints.ts';
+import { home as english } from '../language/english/home.ts';
+import { webhookEndpoints as endpointsInEnglish } from '../language/english/webhook-endpoints.ts';
+import { wordsFor } from '../language/words.ts';
+import { latestDays } from '../local-time.ts';
+import { orderWords } from '../payments/order-words.ts';
+import { refundWords } from '../refunds/refund-writing.ts';
+import { recoveryNotice } from './recovery-notice.ts';
+import { reportView } from './report-views.ts';
+
+/*
+ * The parts of a merchant's first page. Each is loaded by itself, so that the page shows the others while core or `webhooks` is
+ * unavailable.
+ */
+
+export const homeWords = { en: english, am: amharic };
+export const webhookEndpointWords = { en: endpointsInEnglish, am: endpointsInAmharic };
+
+const maxEndpoints = 5;
+/** The limit of the count. Above it the exact number does not matter. */
+const maxWaiting = 50;
+
+/** The numbers of the latest `days`, by hour for one day and by day otherwise. */
+export const reportPanel = ({ clients, timeZone, now }: Dashboard, request: FastifyRequest, days: number) =>
+  panel(request, async (options) => {
+    const { language } = request;
+    const { from, to } = latestDays(now(), days, timeZone);
+    const step = days === 1 ? 'hour' : 'day';
+    const report = await clients.reports.getOrderReport(
+      {
+        ...scopeOf(request),
+        fromTime: timestampFromDate(from),
+        toTime: timestampFromDate(to),
+        timeZone,
+        step: step === 'hour' ? ReportStep.HOUR : ReportStep.DAY,
+      },
+      options,
+    );
+    const words = wordsFor(request, homeWords);
+    const view = reportView(report, step, now(), {
+      words,
+      orderWords: orderWords[language],
+      wallets: request.wallets,
+      language,
+      timeZone,
+    });
+    return { ...view, title: words.chart.title[step] };
+  });
+
+/** The hosts and webhook endpoints that are paused or whose circuit is open. */
+export const inactiveEndpointsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
+  panel(request, async (options) => {
+    const asked = { ...scopeOf(request), onlyInTrouble: true, includeWebhookEndpoints: true };
+    const { endpoints } = await clients.webhooks.listEndpoints({ ...asked, pageSize: maxEndpoints }, options);
+    const format = new Intl.NumberFormat(request.language);
+    const words = wordsFor(request, homeWords).webhooks;
+    return endpoints.map(({ endpoint, state, pendingCount, lastResult }) => ({
+      endpoint,
+      state: endpointState(state, wordsFor(request, webhookWords)),
+      waiting: words.waiting(format.format(pendingCount)),
+      lastResult: lastResult === '' ? '' : words.latest(lastResult),
+    }));
+  });
+
+/** The signing secrets that deliveries wait for. Only developers get the link. */
+export const awaitedSecretsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
+  panel(request, async (options) => {
+    const { awaitedSecrets } = await clients.webhookEndpoints.listWebhookEndpoints(scopeOf(request), options);
+    const words = wordsFor(request, webhookEndpointWords);
+    const path = pathIn(pageMerchantOf(request), 'webhooks');
+    const { language } = request;
+    return awaitedSecrets.map((each) => {
+      const { text, href } = awaitedRow(each, words, { path, language });
+      return mayDevelop(request) ? { text, href } : { text };
+    });
+  });
+
+/** The number of refunds that wait for approval, in words; undefined when none waits. */
+export const waitingRefundsPanel = ({ clients }: Dashboard, request: FastifyRequest) =>
+  panel(request, async (options) => {
+    const asked = { ...scopeOf(request), statuses: [RefundStatus.AWAITING_APPROVAL], pageSize: maxWaiting };
+    const { refunds, nextPageToken } = await clients.refunds.listRefunds(asked, options);
+    const count = new Intl.NumberFormat(request.language).format(refunds.length);
+    const { text } = wordsFor(request, refundWords).waiting;
+    return refunds.length === 0 ? undefined : text(nextPageToken === '' ? count : `${count}+`);
+  });
+
+/** That the gateway was restored, and what the merchant has to check. */
+export const recoveryPanel = ({ clients, timeZone, now }: Dashboard, request: FastifyRequest) =>
+  panel(request, async (options) => {
+    const { recovery } = await clients.recoveries.getRecovery({}, options);
+    const { recovery: words } = wordsFor(request, homeWords);
+    return recoveryNotice(recovery, scopeOf(request), words, {
+      now: now(),
+      language: request.language,
+      timeZone,
+    });
+  });
+
+/** A new merchant's first steps, each done or not. */
+export async function firstStepsPanel({ clients }: Dashboard, request: FastifyRequest) {
+  const words = wordsFor(request, homeWords).steps;
+  const [steps, secrets] = await Promise.all([
+    panel(request, (options) => clients.reports.getFirstSteps(scopeOf(request), options)),
+    panel(request, (options) => clients.webhooks.listSigningSecrets(scopeOf(request), options)),
+  ]);
+  if (!steps.isThere) return steps;
+  const { firstKeyTime, firstOrderTime, firstCompletedHour } = steps.value;
+  const forDevelopers = (path: string) => (mayDevelop(request) ? path : undefined);
+  const value = [
+    { text: words.key, href: forDevelopers('keys'), done: firstKeyTime !== undefined },
+    { text: words.order, href: 'quick-start', done: firstOrderTime !== undefined },
+    { text: words.completed, href: 'orders', done: firstCompletedHour !== undefined },
+    // Omitted while it is unknown whether it is done.
+    ...(secrets.isThere
+      ? [
+          {
+            text: words.webhook,
+            href: forDevelopers('webhooks/secrets'),
+            done: secrets.value.signingSecrets.some(({ shown }) => shown),
+          },
+        ]
+      : []),
+  ];
+  return { isThere: true as const, value };
+}
+
+export const mayDevelop = (request: FastifyRequest): boolean => {
+  const { role } = pageMerchantOf(request);
+  return role === 'operator' || isAtLeast(role, 'developer');
+};

@@ -1,0 +1,125 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
+import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { ask, callOptions } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { paymentLinks as amharic } from '../language/amharic/payment-links.ts';
+import { paymentLinks as english } from '../language/english/payment-links.ts';
+import { wordsFor } from '../language/words.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { amountProblem } from './amount-problem.ts';
+import { orderWords } from './order-words.ts';
+
+const dictionary = { en: english, am: amharic };
+type LinkWords = typeof english;
+
+const NewLink = Type.Object({
+  amount: Type.String({ maxLength: 20 }),
+  currency: Type.String({ pattern: '^[A-Za-z]{3}$' }),
+  reason: Type.String({ maxLength: 255 }),
+  type: Type.Union([Type.Literal('LINK'), Type.Literal('QR')]),
+  lifetime: Type.String({ pattern: '^[0-9]{3,7}$' }),
+  order_number: Type.String({ maxLength: 64 }),
+  customer_phone: Type.Optional(Type.String({ maxLength: 32 })),
+});
+
+/** The form that creates a payment link. */
+export function addNewLink(app: FastifyInstance, { clients, sendPage, randomBytes }: Dashboard): void {
+  const path = '/m/:merchantId/:environment/links';
+
+  const currenciesOf = async (request: FastifyRequest): Promise<readonly string[]> => {
+    const { merchantId } = pageMerchantOf(request);
+    return (await clients.merchants.getMerchant({ merchantId }, callOptions(request))).currencies;
+  };
+
+  const showForm = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form, status = 200, refused }: { form: FormState; status?: number; refused?: string },
+  ): Promise<FastifyReply> => {
+    const currencies = await currenciesOf(request);
+    const words = wordsFor(request, dictionary);
+    const links = pathIn(pageMerchantOf(request), 'links');
+    reply.code(status);
+    return sendPage(request, reply, {
+      template: 'payments/new-link',
+      title: words.form.title,
+      area: 'links',
+      words,
+      self: `${links}/new`,
+      view: {
+        path: links,
+        form,
+        currencies,
+        refused,
+        types: Object.entries(words.form.types),
+        lifetimes: Object.entries(words.form.lifetimes),
+      },
+    });
+  };
+
+  app.get(`${path}/new`, (request, reply) => {
+    // The form contains the order_number, so that sending it twice creates one link.
+    const order_number = `L-${randomBytes(6).toString('hex').toUpperCase()}`;
+    const form = emptyForm({ type: 'LINK', lifetime: '86400', order_number });
+    return showForm(request, reply, { form });
+  });
+
+  app.post(path, async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const form = readForm(NewLink, request.body, shellWords[request.language].forms, words.form.issues);
+    if (!form.ok) return showForm(request, reply, { form, status: 400 });
+    const { value } = form;
+    const answer = await ask(request, (options) =>
+      clients.orders.registerOrder(
+        {
+          ...scopeOf(request),
+          orderNumber: value.order_number,
+          amount: value.amount,
+          currency: value.currency.toUpperCase(),
+          reason: value.reason,
+          customerPhone: value.customer_phone ?? '',
+          paymentType: PaymentType[value.type],
+          sessionLifetime: durationFromMs(Number(value.lifetime) * 1000),
+        },
+        options,
+      ),
+    );
+    if (!answer.ok) {
+      const { reason, fields } = answer.refusal;
+      const amount = amountProblem(value.amount, wordsFor(request, orderWords).amountProblems);
+      const errors = errorsOf(reason, fields, words, amount);
+      const refused = refusedFor(reason, words);
+      return showForm(request, reply, {
+        form: { ...form, errors },
+        status: reason === 'INVALID_FIELDS' ? 400 : 409,
+        ...(refused === undefined ? {} : { refused }),
+      });
+    }
+    flash(request, { tone: 'good', text: words.made });
+    return reply.redirect(pathIn(pageMerchantOf(request), `links/${answer.value.order?.orderId ?? ''}`), 303);
+  });
+}
+
+/** The messages of the fields that core refused. */
+function errorsOf(
+  reason: string,
+  fields: readonly { readonly field: string }[],
+  words: LinkWords,
+  amount: string,
+): Readonly<Record<string, string>> {
+  const issues: Readonly<Record<string, string>> = { ...words.form.issues, amount };
+  const named = reason === 'ORDER_NUMBER_TAKEN' ? ['order_number'] : fields.map(({ field }) => field);
+  return Object.fromEntries(named.map((name) => [name, issues[name] ?? words.form.wrong]));
+}
+
+/** The problems that no field can correct. */
+function refusedFor(reason: string, words: LinkWords): string | undefined {
+  if (reason === 'MERCHANT_SUSPENDED') return words.form.suspended;
+  return reason === 'PRODUCTION_NOT_ACTIVATED' ? words.form.notActivated : undefined;
+}
