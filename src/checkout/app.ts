@@ -58,8 +58,8 @@ export interface CheckoutOptions {
 
 const languageCookieName = 'gatehouse_language';
 
-/** Longer than any payment session, which ends within 24 hours. */
-const browserSecretSeconds = 2 * 24 * 60 * 60;
+/** Longer than any payment session. That of a payment link lasts up to 30 days. */
+const keptSeconds = 31 * 24 * 60 * 60;
 
 /** A page's address is sufficient to pay, so it must not reach the shop or another site as a referrer. */
 const ownHeaders = { 'referrer-policy': 'no-referrer' };
@@ -107,11 +107,11 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     ),
     secrets: createBrowserSecrets({
       name: 'gatehouse_checkout',
-      maxAgeSeconds: browserSecretSeconds,
+      maxAgeSeconds: keptSeconds,
       secure: isSecure,
       randomBytes: options.randomBytes,
     }),
-    awaited: createAwaitedOutcomes(isSecure),
+    awaited: createAwaitedOutcomes({ secure: isSecure, maxAgeSeconds: keptSeconds }),
     sendPage,
     pathOf: (token) => `${prefix()}/c/${token}`,
     directory: createWalletDirectory(options.wallets, options.monotonicMs),

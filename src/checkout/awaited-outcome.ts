@@ -3,9 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const cookieName = 'gatehouse_awaits';
 const awaits = '1';
 
-/** Longer than any payment session, which ends within 24 hours. */
-const maxAgeSeconds = 2 * 24 * 60 * 60;
-
 /** Records which browser started or cancelled a payment and has not seen its outcome yet. */
 export interface AwaitedOutcomes {
   /** Records that the browser has just started or cancelled the payment whose page is at `path`. */
@@ -14,8 +11,18 @@ export interface AwaitedOutcomes {
   readonly take: (request: FastifyRequest, reply: FastifyReply, path: string) => boolean;
 }
 
+export interface AwaitedOutcomesOptions {
+  /** Whether browsers reach the pages over https. */
+  readonly secure: () => boolean;
+  /** How long a browser waits for an outcome. */
+  readonly maxAgeSeconds: number;
+}
+
 /** Stored in a cookie for the path of the page, so that it works without scripts and only in this browser. */
-export const createAwaitedOutcomes = (secure: () => boolean): AwaitedOutcomes => ({
+export const createAwaitedOutcomes = ({
+  secure,
+  maxAgeSeconds,
+}: AwaitedOutcomesOptions): AwaitedOutcomes => ({
   begin: (reply, path) => {
     reply.setCookie(cookieName, awaits, {
       path,

@@ -8,13 +8,14 @@ const secretForm = /^[A-Za-z0-9_-]{43}$/;
 export interface BrowserSecrets {
   /** The secret of the requesting browser; '' when it has none. */
   readonly of: (request: FastifyRequest) => string;
-  /** The secret of the requesting browser. If it has none, a new one is created and set. */
+  /** The secret of the requesting browser, or a new one. The browser keeps it for `maxAgeSeconds` from now. */
   readonly ensure: (request: FastifyRequest, reply: FastifyReply) => string;
 }
 
 export interface BrowserSecretsOptions {
   /** The name of the cookie. */
   readonly name: string;
+  /** How long a browser keeps the secret after its last use. */
   readonly maxAgeSeconds: number;
   /** Whether browsers reach the pages over https. */
   readonly secure: () => boolean;
@@ -35,9 +36,8 @@ export function createBrowserSecrets(options: BrowserSecretsOptions): BrowserSec
   return {
     of: secretOf,
     ensure: (request, reply) => {
-      const kept = secretOf(request);
-      if (kept !== '') return kept;
-      const secret = randomBytes(32).toString('base64url');
+      const secret = secretOf(request) || randomBytes(32).toString('base64url');
+      // Also for a kept one, so that it does not expire while the browser still needs it.
       reply.setCookie(cookieName(), secret, {
         path: '/',
         httpOnly: true,

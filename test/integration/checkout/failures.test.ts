@@ -189,7 +189,7 @@ describe('behind HTTPS', () => {
 
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(
-        /^__Host-gatehouse_checkout=[A-Za-z0-9_-]{43}; Max-Age=172800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+        /^__Host-gatehouse_checkout=[A-Za-z0-9_-]{43}; Max-Age=2678400; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
       ),
     ]);
     expect(headers.get('strict-transport-security')).toBe('max-age=31536000');

@@ -62,16 +62,16 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   reason: string;
 
   /**
-   * Required. Ethiopian number in local or international form, or any E.164 number with its plus. May be empty for LINK and
-   * QR; the order then gets the phone of its first payment attempt.
+   * Required, except for LINK and QR. Ethiopian number in local or international form, or any E.164 number with its plus. When
+   * empty, the order gets the phone of its first payment attempt.
    *
    * @generated from field: string customer_phone = 7;
    */
   customerPhone: string;
 
   /**
-   * Required. Absolute http or https URL of at most 2048 characters without credentials; https only in production. May be
-   * empty for LINK and QR; the checkout then does not redirect the customer.
+   * Required, except for LINK and QR. Absolute http or https URL of at most 2048 characters without credentials; https only in
+   * production. When empty, the checkout does not redirect the customer.
    *
    * @generated from field: string return_url = 8;
    */
@@ -150,7 +150,8 @@ export declare type RegisterOrderResponse = Message<"gatehouse.v1.RegisterOrderR
   order?: Order | undefined;
 
   /**
-   * One-time URL of the hosted checkout.
+   * One-time URL of the hosted checkout: for one order, and for the first browser that pays it. The same order always has the same
+   * URL.
    *
    * @generated from field: string checkout_url = 2;
    */
