@@ -586,15 +586,48 @@ export interface components {
             /**
              * @description The one fact that the order waits for. New words may be added.
              * @example payer_confirmation
-             * @enum {string}
+             * @example nothing
+             * @example customer_payment
+             * @example another_payment
+             * @example merchant_suspended
+             * @example no_wallet_offered
+             * @example expiry
+             * @example request_sent
+             * @example wallets_process
+             * @example wallet_recovery
+             * @example wallet_answer
+             * @example wallet_decision
+             * @example wallet_outcome
+             * @example wallet_reached
+             * @example merchant_credentials
+             * @example settlement_confirmation
+             * @example money_returned
+             * @example return_decision
+             * @example refund_approval
+             * @example refund_decision
+             * @example webhook_sent
+             * @example webhook_accepted
+             * @example webhook_secret
+             * @example webhook_secret_key
+             * @example webhook_endpoint_resumed
+             * @example webhooks_process
+             * @example webhook_redelivery
+             * @example webhooks_unknown
+             * @example event_read
              */
-            waiting_for: "nothing" | "customer_payment" | "another_payment" | "merchant_suspended" | "no_wallet_offered" | "expiry" | "request_sent" | "wallets_process" | "wallet_recovery" | "wallet_answer" | "payer_confirmation" | "wallet_decision" | "wallet_outcome" | "wallet_reached" | "merchant_credentials" | "settlement_confirmation" | "money_returned" | "return_decision" | "refund_approval" | "refund_decision" | "webhook_sent" | "webhook_accepted" | "webhook_secret" | "webhook_secret_key" | "webhook_endpoint_resumed" | "webhooks_process" | "webhook_redelivery" | "webhooks_unknown" | "event_read";
+            waiting_for: string;
             /**
              * @description Who can change that fact now. New words may be added.
              * @example payer
-             * @enum {string}
+             * @example nobody
+             * @example wallet
+             * @example core
+             * @example wallets_process
+             * @example webhooks_process
+             * @example merchant
+             * @example operator
              */
-            held_by: "nobody" | "payer" | "wallet" | "core" | "wallets_process" | "webhooks_process" | "merchant" | "operator";
+            held_by: string;
             /**
              * @description The id of the wallet that the fact concerns; empty without one.
              * @example walleta
@@ -608,9 +641,25 @@ export interface components {
             /**
              * @description What happens next. New words may be added.
              * @example wallet_queried
-             * @enum {string}
+             * @example none
+             * @example order_expires
+             * @example request_sent
+             * @example wallet_checked
+             * @example process_started
+             * @example credentials_corrected
+             * @example settlement_confirmed
+             * @example return_decided
+             * @example refund_approved
+             * @example webhook_sent
+             * @example secret_created
+             * @example key_restored
+             * @example endpoint_resumed
+             * @example webhook_redelivered
+             * @example wallet_offered
+             * @example asked_again
+             * @example webhooks_created
              */
-            next: "none" | "order_expires" | "request_sent" | "wallet_queried" | "wallet_checked" | "process_started" | "credentials_corrected" | "settlement_confirmed" | "return_decided" | "refund_approved" | "webhook_sent" | "secret_created" | "key_restored" | "endpoint_resumed" | "webhook_redelivered" | "wallet_offered" | "asked_again" | "webhooks_created";
+            next: string;
             /**
              * @description When that happens: ISO 8601 in UTC with milliseconds. Empty when it happens at once, when a person decides the time, and when nothing happens.
              * @example 2025-11-20T09:30:15.000Z

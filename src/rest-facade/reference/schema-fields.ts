@@ -56,7 +56,8 @@ export function fieldsOf(
 
 /** How the page shows one value. */
 export function describeField(name: string, schema: Schema): Field {
-  const { type = 'object', title, description, pattern, examples = [], enum: choices = [] } = schema;
+  const { type = 'object', title, description, pattern, examples = [] } = schema;
+  const { enum: choices = examples } = schema;
   // The description of a field with one value says it.
   const values = choices.length > 1 ? choices.map(String) : [];
   return {

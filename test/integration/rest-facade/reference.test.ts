@@ -116,6 +116,15 @@ describe('/openapi.json', () => {
     }
   });
 
+  test('leaves open what may grow, so that a generated client accepts a new word', () => {
+    for (const field of ['waiting_for', 'held_by', 'next'])
+      expect(at('components', 'schemas', 'OrderExplanation', 'properties', field)).toEqual({
+        type: 'string',
+        description: expect.stringContaining('New words may be added.'),
+        examples: expect.arrayContaining([expect.any(String), expect.any(String)]),
+      });
+  });
+
   test('describes the webhooks with their signatures, and their order or refund as in the API', () => {
     expect(keysAt('webhooks')).toEqual(['orderEnded', 'paymentLinkChanged', 'refundEnded']);
     for (const [webhook, schema, data] of [
@@ -318,6 +327,8 @@ describe('/docs', () => {
       expect(codesIn(name)).toEqual(
         expect.arrayContaining(keysAt('components', 'schemas', name, 'properties')),
       );
+    const words = at('components', 'schemas', 'OrderExplanation', 'properties', 'waiting_for', 'examples');
+    expect(codesIn('explainOrder')).toEqual(expect.arrayContaining(words as string[]));
     expect(codesIn('registerOrder')).toEqual(expect.arrayContaining(['data.checkout_url', '^[!-~]+$']));
     expect(page.text).toContain('<code>details[].issue</code>');
   });
