@@ -7,7 +7,8 @@ import { directOptionPattern } from './payment-option.ts';
 // that this gateway accepts, the decimals of each, and hosts that lenient parsers would turn into others.
 
 // Code generators copy `pattern` into the source of a client, where the regular expressions of Python, Go and PHP know no
-// \p{…} or \u…: such a client could send nothing. They ignore `not`, which validators of JSON Schema follow.
+// \p{…} or \u…, and in Java a [ begins a class within a class: such a client could send nothing. They ignore `not`, which
+// validators of JSON Schema follow.
 
 /** Matches control characters, lone surrogates, and characters that change the direction of writing. */
 const notShown = '[\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]';
@@ -64,7 +65,7 @@ const phone = Type.String({
 
 const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
 const host = `(\\[[0-9A-Fa-f:.]+\\]|${hostLabel}(\\.${hostLabel})*\\.?)`;
-const uriCharacter = "([A-Za-z0-9._~:/?#[\\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})";
+const uriCharacter = "([A-Za-z0-9._~:/?#\\[\\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})";
 /** An absolute http or https URL of RFC 3986 without user name and password. */
 const httpUrl = `^[Hh][Tt][Tt][Pp][Ss]?://${host}(:[0-9]{1,5})?([/?#]${uriCharacter}*)?$`;
 
