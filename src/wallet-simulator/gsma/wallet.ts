@@ -1,12 +1,3 @@
-import {
-  authenticatedPayer,
-  findAccount,
-  isMerchantAccount,
-  merchantParty,
-  payerMsisdn,
-  subscriberAccount,
-} from './accounts.ts';
-import type { Party } from './accounts.ts';
 import { createAuthorisationCodes } from './authorisation-codes.ts';
 import type { AuthorisationCode, AuthorisationCodes } from './authorisation-codes.ts';
 import { createCodeRequests } from './code-requests.ts';
@@ -17,10 +8,11 @@ import type { Journal } from './journal-entries.ts';
 import type { Ledger } from '../ledger.ts';
 import { planAdjustment, planReversal } from './give-back.ts';
 import type { PlannedReturn } from './give-back.ts';
-import { declinedByPayer, ordinaryOutcome, outcomeOfNumber } from './outcomes.ts';
+import { declinedByPayer } from './outcomes.ts';
+import { planPayment } from './plan-payment.ts';
 import { RefusedError, refusedError } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
-import { payableAmount, requireParties } from './request-checks.ts';
+import { requireParties } from './request-checks.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
 import type { Timers } from '../simulated-wallet.ts';
 import { openState, restore } from './restore.ts';
@@ -159,14 +151,18 @@ export function createWallet(options: WalletOptions): Wallet {
     };
   }
 
+  /** Opens the request, and schedules its outcome. */
+  function accept(plan: Plan): Answer {
+    const request = open(plan);
+    course.scheduleOutcome(request);
+    return { kind: 'accepted', request };
+  }
+
   async function acknowledge(plan: Plan): Promise<Answer> {
     const { acknowledgement } = plan.transaction.outcome;
     switch (acknowledgement.kind) {
-      case 'accepted': {
-        const request = open(plan);
-        course.scheduleOutcome(request);
-        return { kind: 'accepted', request };
-      }
+      case 'accepted':
+        return accept(plan);
       case 'accepted-late': {
         const request = open(plan);
         course.end(request);
@@ -174,10 +170,10 @@ export function createWallet(options: WalletOptions): Wallet {
         return { kind: 'accepted', request };
       }
       case 'hangs':
-        if (acknowledgement.creates) course.scheduleOutcome(open(plan));
+        if (acknowledgement.creates) accept(plan);
         return { kind: 'hangs' };
       case 'refused':
-        if (acknowledgement.creates) course.scheduleOutcome(open(plan));
+        if (acknowledgement.creates) accept(plan);
         throw new RefusedError(acknowledgement.refusal);
       case 'refused-once': {
         const key = plan.origin.correlationId?.toLowerCase() ?? plan.transaction.debitAccount;
@@ -185,9 +181,7 @@ export function createWallet(options: WalletOptions): Wallet {
           rateLimited.add(key);
           throw new RefusedError(acknowledgement.refusal);
         }
-        const request = open(plan);
-        course.scheduleOutcome(request);
-        return { kind: 'accepted', request };
+        return accept(plan);
       }
     }
   }
@@ -198,10 +192,9 @@ export function createWallet(options: WalletOptions): Wallet {
     origin: RequestOrigin,
   ): Answer {
     const transaction = newTransaction({ ...planned, body });
-    const request = open({ transaction, origin, awaitsPerson: false });
-    course.scheduleOutcome(request);
+    const answer = accept({ transaction, origin, awaitsPerson: false });
     if (losesAnswer) throw refusedError('internal', 'genericError', 'The request could not be completed');
-    return { kind: 'accepted', request };
+    return answer;
   }
 
   return {
@@ -212,31 +205,12 @@ export function createWallet(options: WalletOptions): Wallet {
     codeRequests,
     pay: async (body, origin) => {
       refuseRepetition(origin);
-      requireParties(body);
-      const amount = payableAmount(body.amount, body.currency);
-      const creditParty = body.creditParty ?? [merchantParty];
-      const creditAccount = payee(creditParty);
-      const { currency, oneTimeCode } = body;
-      if (oneTimeCode !== undefined && oneTimeCode !== '') {
-        const debitAccount = codes.redeem(oneTimeCode, { ...body, amount, creditParty });
-        const [key = '', value = ''] = debitAccount.split('@');
-        const debitParty = body.debitParty ?? [{ key, value }];
-        const transaction = newTransaction({
-          ...{ type: 'merchantpay', debitAccount, creditAccount, debitParty, creditParty },
-          ...{ amount, currency, body, outcome: ordinaryOutcome, originalReference: undefined },
-        });
-        course.end(open({ transaction, origin, awaitsPerson: false }));
-        return { kind: 'completed', transaction };
-      }
-      const debitParty = body.debitParty ?? [authenticatedPayer];
-      const msisdn = payerMsisdn(debitParty, 'debitParty');
-      const fixed = outcomeOfNumber(wallet, msisdn);
-      const transaction = newTransaction({
-        ...{ type: 'merchantpay', debitAccount: subscriberAccount(msisdn), creditAccount },
-        ...{ debitParty, creditParty, amount, currency, body },
-        ...{ outcome: fixed ?? ordinaryOutcome, originalReference: undefined },
-      });
-      return acknowledge({ transaction, origin, awaitsPerson: interactive && fixed === undefined });
+      const { decidedBy, ...planned } = planPayment(wallet, codes, body);
+      const transaction = newTransaction({ ...planned, body });
+      if (decidedBy !== 'code')
+        return acknowledge({ transaction, origin, awaitsPerson: interactive && decidedBy === 'payer' });
+      course.end(open({ transaction, origin, awaitsPerson: false }));
+      return { kind: 'completed', transaction };
     },
     reverse: (reference, body, origin) => {
       refuseRepetition(origin);
@@ -273,18 +247,5 @@ export function createWallet(options: WalletOptions): Wallet {
 function describe(body: Description): Description {
   return Object.fromEntries(
     descriptiveFields.flatMap((field) => (field in body ? [[field, body[field]]] : [])),
-  );
-}
-
-function payee(parties: readonly Party[]): string {
-  const account = findAccount(parties, 'creditParty');
-  if (isMerchantAccount(account)) return account;
-  throw refusedError(
-    'businessRule',
-    'transactionTypeError',
-    'A merchant payment goes to a merchant account',
-    {
-      creditParty: 'accountid',
-    },
   );
 }
