@@ -1,4 +1,3 @@
-import { counted } from '../contract/counted.ts';
 import { RefundSchema, RefundStatus, RefundStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, Refund } from '../gen/gatehouse/v1/order_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -33,7 +32,7 @@ export const describeRefund = (refund: Refund): Output => ({
       ['Option', refund.paymentOption],
       ["Wallet's answer", showAnswer(refund)],
       ["Wallet's reference", refund.providerReference],
-      ['Wallet asked', counted(refund.tries, 'time')],
+      ['Requests to wallet', String(refund.tries)],
       ['Requested by', refund.requestedBy],
       ['Decided by', refund.decidedBy],
       ['Settlement', refund.settlementId],

@@ -1,6 +1,5 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { counted } from '../contract/counted.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -153,7 +152,7 @@ const describe = (stray: StrayPayment): Output => ({
     ['Payment attempt', stray.paymentAttemptId],
     ['Order', stray.orderId],
     ["Wallet's answer", showRefusal(stray)],
-    ['Wallet asked', counted(stray.tries, 'time')],
+    ['Requests to wallet', String(stray.tries)],
     ['Found', showTime(stray.createTime)],
     ['Changed', showTime(stray.updateTime)],
   ]),
