@@ -1,5 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import type { ConnectError } from '@connectrpc/connect';
+import { maxUnknownCallerBytes, unknownCallerAdvice } from './known-caller.ts';
 import { rpcError } from './rpc-error.ts';
 
 /**
@@ -11,7 +12,10 @@ export function transportError(code: Code, message: string): ConnectError {
     case Code.InvalidArgument:
       return unreadable(message);
     case Code.ResourceExhausted:
-      return rpcError('MESSAGE_TOO_LARGE', `${message}; send or request fewer items in each call`);
+      return rpcError(
+        'MESSAGE_TOO_LARGE',
+        `${message}; ${limitOfUnknown.test(message) ? unknownCallerAdvice : 'send or request fewer items in each call'}`,
+      );
     case Code.Unimplemented:
       return rpcError('NOT_IMPLEMENTED', message);
     case Code.DeadlineExceeded:
@@ -22,6 +26,9 @@ export function transportError(code: Code, message: string): ConnectError {
       return faultsOfCaller.test(message) ? unreadable(message) : rpcError('INTERNAL', message);
   }
 }
+
+/** Both libraries end the text with the limit. A caller whose token is missing or wrong would shorten its messages in vain. */
+const limitOfUnknown = new RegExp(`\\b${maxUnknownCallerBytes}\\)?$`);
 
 /** Texts of errors of the caller to which the libraries give the code of a defect of the server. */
 const faultsOfCaller = /^(?:parse binary: |Failed to decompress message|Invalid grpc-timeout value)/;

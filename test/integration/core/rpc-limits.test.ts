@@ -275,6 +275,17 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     expect(answers.map(({ error }) => error?.code)).toEqual(answers.map(() => 16));
   });
 
+  test('is refused with the advice to send a known token, where anyone may call', async () => {
+    for (const address of [stack.addresses[0]!, new URL(stack.connectUrl).host]) {
+      const client = plainGrpcClient(address);
+      const { error } = await client.call('grpc.health.v1.Health', 'Check', {
+        service: 'x'.repeat(8 * 1024),
+      });
+      client.close();
+      expect(error).toMatchObject({ message: expect.stringContaining('with a token this server knows') });
+    }
+  });
+
   test.each([`${service}/BatchRegisterOrders`, 'grpc.health.v1.Health/Check'])(
     'is read from a known caller: %s over gRPC',
     async (path) => {
@@ -301,6 +312,7 @@ describe('a message of more than 4 KiB from a caller without a known token', () 
     const received = await exchangeBytes([head, framing, frame]);
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
     expect(received).toContain('4096');
+    expect(received).toContain('with a token this server knows');
   });
 });
 
