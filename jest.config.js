@@ -15,6 +15,8 @@ export default {
   maxWorkers: 4,
   // The processes of many stacks ran within a worker by then: a new worker begins with an empty memory.
   workerIdleMemoryLimit: '1GB',
+  // The end of a worker without open handles takes longer than half a second on a busy machine, and would be reported like a leak.
+  workerGracefulExitTimeout: 10_000,
   // Deadlines only end what hangs. A test on a busy machine takes several times as long as on an idle one.
   testTimeout: 15 * 60_000,
 };

@@ -44,6 +44,6 @@ export default function runTestFile(...args: Parameters<Runner>): Promise<unknow
   Error.stackTraceLimit = 10;
   const nativeRuntime = Object.assign(Object.create(runtime) as object, natively);
   const result = runCircus(globalConfig, config, environment, nativeRuntime, path, ...rest);
-  // Otherwise it is written when the worker exits, for which jest gives half a second.
+  // Otherwise it is written when the worker exits, which has a time limit.
   return result.finally(flushCompileCache);
 }
