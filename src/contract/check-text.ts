@@ -7,6 +7,7 @@ import {
   MoneyFault,
 } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { durationWords } from '../platform/time-words.ts';
 import { counted } from './counted.ts';
 import { disagreeingText } from './finding-text.ts';
 
@@ -246,8 +247,9 @@ function poolText(facts: Facts<'databasePool'>, finding: CheckFinding): Text {
 
 function clockText(skew: Duration): Text {
   const ms = durationMs(skew);
+  const distance = Math.abs(ms) < 10_000 ? `${Math.abs(ms)} ms` : durationWords(ms);
   return [
-    `the database's clock is ${Math.abs(ms)} ms ${ms < 0 ? 'behind' : 'ahead of'} this core's`,
+    `the database's clock is ${distance} ${ms < 0 ? 'behind' : 'ahead of'} this core's`,
     'synchronise both machines with NTP. Orders follow the clock of the database, and logs do not',
   ];
 }

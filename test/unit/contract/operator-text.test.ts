@@ -185,12 +185,13 @@ test('texts of checks use the singular for one object, and a failure has advice'
     result: CheckResult.WARNING,
     facts: { case: 'strayPayments', value: { refusedCount: 1n, dueCount: 2n, heldOrderCount: 1n } },
   });
-  const clock = text({
-    subject: CheckSubject.CLOCK,
-    finding: CheckFinding.SKEWED,
-    result: CheckResult.WARNING,
-    facts: { case: 'clockSkew', value: durationFromMs(-2500) },
-  });
+  const clock = (skewMs: number) =>
+    text({
+      subject: CheckSubject.CLOCK,
+      finding: CheckFinding.SKEWED,
+      result: CheckResult.WARNING,
+      facts: { case: 'clockSkew', value: durationFromMs(skewMs) },
+    });
   const relay = text({
     subject: CheckSubject.EVENT_RELAY,
     finding: CheckFinding.HEALTHY,
@@ -202,7 +203,8 @@ test('texts of checks use the singular for one object, and a failure has advice'
     '1 refused reversal, 2 reversals under way; 1 open order accepts no payment until the money is back',
   );
   expect(strays.advice).toContain('gatehouse payment retry-reversal <merchant_id> <stray_payment_id>');
-  expect(clock.detail).toBe("the database's clock is 2500 ms behind this core's");
+  expect(clock(-2500).detail).toBe("the database's clock is 2500 ms behind this core's");
+  expect(clock(287_999_983).detail).toBe("the database's clock is 3 days ahead of this core's");
   expect(relay).toEqual({
     name: 'event relay',
     detail: '1 event not published yet, the oldest for 1 s',
