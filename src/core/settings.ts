@@ -7,7 +7,7 @@ import {
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { namedKeys } from '../platform/settings/named-keys.ts';
-import { personalDataDays, poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
+import { corePoolSize, personalDataDays, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
 import { currencies, requiredCertification } from './list-settings.ts';
 import { tracingVariables } from '../platform/tracing/tracing-settings.ts';
@@ -34,7 +34,7 @@ const settings = {
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_REQUIRED_CERTIFICATION: requiredCertification({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
-  GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  GATEHOUSE_DATABASE_POOL_SIZE: corePoolSize({ default: 12 }),
   // 0 compares ended days only.
   GATEHOUSE_BALANCE_MINUTES: wholeNumber({ default: 60 }),
   // 0 keeps the data for ever, for merchants without a period of their own.

@@ -23,6 +23,13 @@ export const poolSize = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
+/** The relay holds a connection for its advisory lock, a task in the background another, and its work needs a third. */
+export const corePoolSize = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 3)
+    throw new EnvError('must be a whole number from 3 to 9999');
+  return Number(input);
+});
+
 /** Four tasks of a webhooks process each hold a connection for their advisory lock. */
 export const webhooksPoolSize = makeExactValidator<number>((input) => {
   if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 6)

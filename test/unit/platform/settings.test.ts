@@ -184,9 +184,9 @@ const settings: readonly Setting[] = [
   },
   {
     ...{ name: 'GATEHOUSE_DATABASE_POOL_SIZE', of: 'core', standard: 12 },
-    good: { '1': 1, '100': 100 },
-    bad: ['0', '-1', '1.5', 'many'],
-    advice: /must be a whole number from 1 to 9999/,
+    good: { '3': 3, '100': 100 },
+    bad: ['0', '2', '-1', '1.5', 'many'],
+    advice: /must be a whole number from 3 to 9999/,
   },
   {
     ...{ name: 'GATEHOUSE_DATABASE_POOL_SIZE', of: 'webhooks', standard: 12 },
