@@ -17,6 +17,7 @@ import { addAccount } from './account/add-account.ts';
 import { addSecondFactor } from './account/add-second-factor.ts';
 import { accessRules } from './access/access-rules.ts';
 import { addAccess } from './access/add-access.ts';
+import { addPageTurns } from './access/page-turns.ts';
 import { addMerchantWallets } from './wallets/add-merchant-wallets.ts';
 import { addWalletAccounts } from './wallets/add-wallet-accounts.ts';
 import { createWalletDirectory, directoryOf } from '../contract/wallet-directory.ts';
@@ -187,6 +188,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
       now: options.now,
       sendToSignIn: createSendToSignIn(dashboard),
     });
+    addPageTurns(pages);
     pages.addHook('onRequest', async (request, reply) => {
       // The user, and so the user's language, is known now.
       request.language = chooseLanguage(request, reply, isSecure);
