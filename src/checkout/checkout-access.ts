@@ -18,12 +18,12 @@ const tokenForm = /^[A-Za-z0-9_-]{43,100}$/;
 
 /** Access to core's checkouts for the routes. */
 export interface CheckoutAccess {
-  /** The token in the request's path. @throws PageProblem when it cannot be one */
+  /** The token in the request's path. @throws PageProblem when the path has no token of the right form */
   readonly tokenOf: (request: FastifyRequest) => string;
   /** @throws PageProblem when there is no checkout, or core cannot answer */
   readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
   /**
-   * Calls core. Returns failures that concern the checkout, and throws all others. `onUnknownLink` runs before the
+   * Calls core. Returns a failure that the form can show. An unknown link, and a core that cannot answer, are thrown. `onUnknownLink` runs before the
    * problem of an unknown link is thrown. @throws PageProblem
    */
   readonly change: (
@@ -52,7 +52,8 @@ export function accessCheckouts(
     timeoutMs: deadlineMs,
     headers: { 'x-request-id': request.id },
   });
-  const problemOf = async (
+  /** The page for a failure. An unknown link also counts against the address. */
+  const countProblem = async (
     failure: CheckoutFailure,
     request: FastifyRequest,
     cause: unknown,
@@ -82,7 +83,9 @@ export function accessCheckouts(
         logCheckout(request, open);
         return open;
       } catch (thrown) {
-        throw thrown instanceof PageProblem ? thrown : await problemOf(failureOfRpc(thrown), request, thrown);
+        throw thrown instanceof PageProblem
+          ? thrown
+          : await countProblem(failureOfRpc(thrown), request, thrown);
       }
     },
     change: async (request, call, onUnknownLink) => {
@@ -95,7 +98,7 @@ export function accessCheckouts(
         const { kind } = failure;
         if (kind === 'unknown_link') await onUnknownLink?.();
         if (kind === 'unavailable' || kind === 'unknown_link')
-          throw await problemOf(failure, request, thrown);
+          throw await countProblem(failure, request, thrown);
         logFacts(request, { reason: failure.reason });
         return { ...failure, kind };
       }

@@ -36,7 +36,7 @@ export function addAuditCommands(
     .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
     .option(
       '--kind <kind>',
-      'only changes to this kind of object, such as api_key or user; the word before the dot of a change names it',
+      'only changes to this kind of object: the part before the dot, such as api_key in api_key.create',
     )
     .addOption(timeOption('--from <time>', 'only changes at this time (UTC) or later'))
     .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))

@@ -39,7 +39,7 @@ export function checkNode(version: string): Finding {
     ...found,
     result: 'warning',
     code: 'untested_version',
-    advice: `Gatehouse is tested with Node ${testedNode}x, and npm install installs that version. Run: gatehouse`,
+    advice: `this command runs on another Node than the tested ${testedNode}x. Run it as gatehouse, which uses the installed one`,
   };
 }
 

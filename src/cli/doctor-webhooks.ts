@@ -71,7 +71,7 @@ const judgeBroker: Judge = ({ isBrokerConnected }) =>
         code: 'disconnected',
         detail: 'not connected to NATS',
         advice:
-          'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks continue, some seconds later',
+          'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks are still sent, some seconds late',
       };
 
 const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
@@ -156,7 +156,7 @@ const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
     : {
         result: 'warning',
         code: 'old_key',
-        detail: `${secretsWithOldKey} still encrypted with an older key, or with another value of the first`,
+        detail: `${secretsWithOldKey} still encrypted with an older key, or with another value of the first key`,
         advice:
           'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there or has another value than before, and nothing is signed with those secrets. The log of webhooks names the key',
       };
@@ -169,7 +169,7 @@ const judgeAwaitedSecrets: Judge = ({ awaitedSecretCount }) =>
         code: 'secret_not_shown',
         detail: `deliveries to ${counted(awaitedSecretCount, 'receiver')} wait until a signing secret is shown`,
         advice:
-          'each merchant can create it in the dashboard. Find the merchants to which nothing was sent yet, then see what waits for each, and the command that creates it:\ngatehouse webhook hosts\ngatehouse webhook endpoint list <merchant_id>',
+          'each merchant can create it in the dashboard. The first command lists merchants with waiting deliveries. The second one shows what waits, and the command that creates the secret:\ngatehouse webhook hosts\ngatehouse webhook endpoint list <merchant_id>',
       };
 
 /** A webhooks process of the previous version sends only the words. */

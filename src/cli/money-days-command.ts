@@ -34,9 +34,7 @@ interface DaysOptions {
 export function addMoneyDaysCommand(reconcile: Command, run: Runner, now: () => Date): void {
   reconcile
     .command('days')
-    .description(
-      "list, for each wallet, merchant, currency and day, whether the wallet's statement and the records agree, and the days without a balance",
-    )
+    .description('list the daily balance of each wallet, merchant and currency, and the days without one')
     .addOption(walletOption())
     .addOption(environmentFilter())
     .option('--merchant <merchant_id>', 'only this merchant')

@@ -56,7 +56,7 @@ const patient = { timeoutMs: 30_000 };
 export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('status')
-    .description('show the progress of a recovery: what was rebuilt since the backup, and what it waits for')
+    .description('show the progress of a recovery: what it rebuilt, and which decisions it waits for')
     .action(() => run(async ({ recoveries }) => showRecovery((await recoveries.getRecovery({})).recovery)));
 
   restore
@@ -81,7 +81,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
   restore
     .command('accept')
     .description(
-      'record your part of a recovery: a wallet compared, orders settled, merchants or accounts added again, or erasures repeated',
+      'record what you did for a recovery: compared a wallet, settled orders, added merchants or accounts again, or repeated erasures',
     )
     .addOption(walletOption())
     .addOption(environmentOption('; with --wallet'))
@@ -99,7 +99,7 @@ export function addRecoveryCommands(restore: Command, run: Runner): void {
     )
     .option(
       '--despite-unaccepted',
-      'with --accounts: also if the provider has not accepted the credentials of an account that was added again. Its payments of the lost time are not found, and may be charged again',
+      'with --accounts: also if the provider has not accepted the credentials of an account that was added again. Its payments of the lost time are then not found, so a payer may be charged twice',
     )
     .option(
       '--merchants',

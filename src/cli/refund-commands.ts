@@ -62,7 +62,7 @@ export function addRefundCommands(program: Command, { run, findMerchant, now, re
       .command('create')
       .description('return money of a COMPLETED order to its payer, in whole or in part')
       .requiredOption('--reason <text>', 'why the money is returned, at most 255 characters')
-      .option('--amount <amount>', 'a part, such as 40.50; default: whatever is left')
+      .option('--amount <amount>', 'a part, such as 40.50; default: all that is not refunded yet')
       .option(
         '--refund-number <text>',
         "the merchant's own reference; the same number never refunds twice; default: a new one",

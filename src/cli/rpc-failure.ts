@@ -77,9 +77,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
     SECOND_OPERATOR_NEEDED:
       'Let another operator approve it in the dashboard (help for users: on the page Users). All users of one service token count as one operator.',
-    OPERATOR_TOO_NEW: 'Wait, or let an operator approve it who has been an operator for longer.',
+    OPERATOR_TOO_NEW:
+      'Wait until you have been an operator for 24 hours, or let another operator approve it.',
     MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
-    TOO_MANY_TRIES: 'Wait for that time, and try again.',
+    TOO_MANY_TRIES: 'Wait for the time that the message names, and try again.',
     ORDER_NOT_FOUND:
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
     PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id>`,
@@ -90,7 +91,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
       'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
       `To list refunds: gatehouse refund list --merchant <merchant_id>`,
     ].join('\n'),
-    REFUND_NUMBER_TAKEN: 'Repeat it with the same values, or use another --refund-number.',
+    REFUND_NUMBER_TAKEN: 'Repeat the command with the same values, or use another --refund-number.',
     ORDER_NOT_REFUNDABLE: `To see its status and refunds: gatehouse order show <merchant_id> <order>`,
     REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund>`,
     SECOND_PERSON_NEEDED:

@@ -56,7 +56,7 @@ function readOutcome(word: string): SettlementOutcome {
 export function addSettlementCommands(program: Command, run: Runner, find: FindMerchant): void {
   const settlement = program
     .command('settlement')
-    .description('settle money that a wallet does not decide, which needs two operators');
+    .description('settle a payment or refund that its wallet does not decide; two operators must agree');
 
   settlement
     .command('waiting')

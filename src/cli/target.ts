@@ -44,7 +44,7 @@ export interface Listener {
   readonly url: string;
 }
 
-/** The part of `demo.json` that the command uses. `npm start` writes the file, and the type of what it writes extends this. */
+/** The part of `demo.json` that the command uses. `npm start` writes the file, whose type extends this one. */
 export const DemoFile = Type.Object({
   grpc: Type.String(),
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),

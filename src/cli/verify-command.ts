@@ -29,12 +29,12 @@ export function addVerifyCommands(audit: Command, run: Runner, readInput: ReadIn
   audit
     .command('verify')
     .description(
-      'compare orders, payments, refunds and events with the sealed chains, and name what was changed',
+      'compare orders, payments, refunds and events with the chains of their seals, and name changed rows',
     )
     .option('--merchant <merchant_id>', 'only this merchant')
     .option(
       '--root <file>',
-      'a file of roots that you kept, with the lines that audit root --json printed; - reads the standard input; repeatable',
+      'a file with the saved JSON of the command audit root; - reads the standard input; repeatable',
       (file: string, earlier?: readonly string[]) => [...(earlier ?? []), file],
     )
     .action((options: VerifyOptions) => run(({ audit: service }) => verify(service, options, readInput)));

@@ -109,7 +109,7 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
     endpoint
       .command('create')
       .description('create a webhook endpoint, and show its signing secret once')
-      .requiredOption('--url <url>', 'the URL, with the rules of a webhook_url in that environment')
+      .requiredOption('--url <url>', 'the URL; the rules of a webhook_url in that environment apply')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .addOption(typesOption())
       .option('--description <text>', 'a note, shown with the endpoint')

@@ -45,7 +45,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
     .command('hosts')
     .alias('endpoints')
     .description(
-      "list hosts of orders' webhook_urls and webhook endpoints: first paused ones, then those with an open circuit",
+      'list webhook endpoints and the hosts of webhook_urls: first paused ones, then those with an open circuit',
     )
     .argument('[merchant_id]', 'mer_…; default: all merchants')
     .option('--inactive', 'only hosts and endpoints that are paused or whose circuit is open')
@@ -61,7 +61,7 @@ export function addHostCommands(webhook: Command, { run, findMerchant }: Webhook
     webhook
       .command('pause')
       .description(
-        "send nothing to a host of orders' webhook_urls until it is resumed; its deliveries are kept",
+        'pause a host of webhook_urls: send it nothing until you resume it; its deliveries are kept',
       )
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .option('--reason <text>', 'the reason, shown with the host'),

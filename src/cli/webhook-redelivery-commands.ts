@@ -45,11 +45,11 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
   onMerchantAnd(
     webhook
       .command('redeliver')
-      .description('send one delivery again, or all deliveries of a merchant since a time')
+      .description("send one delivery again, or a merchant's abandoned deliveries since a time")
       .addOption(
         momentOption(
           '--since <time>',
-          'all deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
+          'deliveries created at this time (UTC) or later; 24h: in the last 24 hours',
         ),
       )
       .addOption(

@@ -99,7 +99,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
   onMerchant(
     secret
       .command('promote')
-      .description('replace the current signing secret by the next one now')
+      .description('make the next signing secret the current one now')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     findMerchant,
     (merchantId: string, { environment }: { environment: Environment }) =>

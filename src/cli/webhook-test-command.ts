@@ -36,7 +36,7 @@ export function addWebhookTestCommand(
       .description('send an event of type webhook.test to a URL, and show the result')
       .requiredOption(
         '--url <url>',
-        'the URL that receives it, with the rules of a webhook_url in that environment',
+        'the URL that receives it; the rules of a webhook_url in that environment apply',
       )
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     findMerchant,

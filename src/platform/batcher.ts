@@ -24,18 +24,18 @@ export interface BatcherOptions<Item, Outcome> {
 /** The part of the event loop's time in which callers are refused. */
 const refusalsShare = 0.2;
 
-/** Tells whether an item's caller has disconnected, such as an AbortSignal. */
-export type Leaving = Pick<AbortSignal, 'aborted'>;
+/** The state of an item's caller, for example an AbortSignal: aborted when the caller has disconnected. */
+export type CallerSignal = Pick<AbortSignal, 'aborted'>;
 
 export interface Batcher<Item, Outcome> {
-  (item: Item, signal: Leaving): Promise<Outcome>;
+  (item: Item, signal: CallerSignal): Promise<Outcome>;
   /** Whether a new item would be refused now. */
   readonly isFull: () => boolean;
 }
 
 interface Entry<Item> {
   readonly item: Item;
-  readonly signal: Leaving;
+  readonly signal: CallerSignal;
   /** The span of the caller. */
   readonly span: Span | undefined;
 }
@@ -82,7 +82,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     },
   );
   const isFull = (): boolean => waiting >= maxWaiting;
-  const add = (item: Item, signal: Leaving): Promise<Outcome> => {
+  const add = (item: Item, signal: CallerSignal): Promise<Outcome> => {
+    // Refusals are spread over time, so that clients that repeat at once do not take all of the event loop.
     if (isFull()) return new Promise((_, reject) => refuse(() => reject(overloaded())));
     waiting += 1;
     return loader.load({ item, signal, span: activeSpan() });

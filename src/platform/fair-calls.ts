@@ -1,5 +1,5 @@
 import { cancelled, overloaded } from './batcher.ts';
-import type { Leaving } from './batcher.ts';
+import type { CallerSignal } from './batcher.ts';
 
 export interface FairCallsOptions {
   /** How many calls run at a time, of all owners. */
@@ -20,7 +20,7 @@ export interface CallOwner {
  * Runs a call when its owner may have one more running. `signal`: a call whose caller disconnects before its turn is dropped.
  * Errors: RESOURCE_EXHAUSTED OVERLOADED; CALL_CANCELLED; whatever the call throws.
  */
-export type FairCalls = <T>(owner: CallOwner, signal: Leaving, call: () => Promise<T>) => Promise<T>;
+export type FairCalls = <T>(owner: CallOwner, signal: CallerSignal, call: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits calls that each hold a scarce resource, such as a database connection, so that no owner takes it from all others. An

@@ -45,12 +45,15 @@ class AttemptWork {
     this.#attemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
   }
 
-  /** Sends the first request. Of its acknowledgements only a refusal is final. */
+  /**
+   * Sends the first request. A refusal ends the attempt. A request that was accepted, or whose answer is unknown, is queried later. A request
+   * that was not sent is sent again.
+   */
   async send(): Promise<Outcome> {
     const acknowledgement = await this.#initiate();
     switch (acknowledgement.kind) {
       case 'accepted':
-        return acknowledgement.lookNow
+        return acknowledgement.queryNow
           ? this.#query(acknowledgement.providerReference)
           : pending(acknowledgement.providerReference, acknowledgement.nextAction);
       case 'refused':

@@ -5,7 +5,7 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { reasonOf } from '../../platform/rpc/rpc-error.ts';
-import type { Leaving } from '../../platform/batcher.ts';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { AccountLinkRow, Language } from '../database/account-entities.ts';
@@ -41,7 +41,7 @@ export async function acceptInvitation(
   parts: AccountParts,
   acceptance: Acceptance,
   by: Actor,
-  signal: Leaving,
+  signal: CallerSignal,
 ): Promise<User> {
   const em = parts.database.fork();
   const link = await requireLink(em, 'INVITATION', acceptance.token, parts.now());
@@ -70,7 +70,7 @@ async function prove(
   account: UserRow | null,
   acceptance: Acceptance,
   by: Actor,
-  signal: Leaving,
+  signal: CallerSignal,
 ): Promise<Proof> {
   const { passwords, parsePassword, tries } = parts;
   const trial = { emailKey, remoteAddress: acceptance.remoteAddress, browserSecret: '' };

@@ -1,5 +1,5 @@
 import type { Actor } from '../../platform/rpc/actor.ts';
-import type { Leaving } from '../../platform/batcher.ts';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
@@ -31,7 +31,7 @@ export async function checkPassword(
   parts: AccountParts,
   { email, password, remoteAddress, browserSecret, isConfirmation }: Credentials,
   by: Actor,
-  signal: Leaving,
+  signal: CallerSignal,
 ): Promise<User> {
   const { database, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
@@ -76,7 +76,7 @@ export async function changePassword(
   { database, newId, now, passwords, parsePassword, tries }: AccountParts,
   { userId, currentPassword, newPassword, keepHash, remoteAddress, browserSecret }: PasswordChange,
   by: Actor,
-  signal: Leaving,
+  signal: CallerSignal,
 ): Promise<void> {
   const before = await requireUser(database.fork(), userId);
   const about = [before.email, before.name];

@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2';
-import type { Leaving } from '../../platform/batcher.ts';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { createFairCalls } from '../../platform/fair-calls.ts';
 import { normalPassword } from './password-rules.ts';
 
@@ -11,7 +11,7 @@ export type PasswordOwner =
 
 export interface PasswordHashes {
   /** The hash of a password that follows the rules. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
-  readonly hash: (password: string, owner: PasswordOwner, signal: Leaving) => Promise<string>;
+  readonly hash: (password: string, owner: PasswordOwner, signal: CallerSignal) => Promise<string>;
   /**
    * Whether the password matches the hash. Without a hash, it takes as long and returns false. Errors:
    * RESOURCE_EXHAUSTED OVERLOADED.
@@ -20,7 +20,7 @@ export interface PasswordHashes {
     password: string,
     known: string | undefined,
     owner: PasswordOwner,
-    signal: Leaving,
+    signal: CallerSignal,
   ) => Promise<boolean>;
 }
 
@@ -39,7 +39,7 @@ export const hashOfNobody = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCo
 /** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. However many strangers wait, known people are next. */
 export function createPasswordHashes(): PasswordHashes {
   const inTurn = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
-  const run = <T>(owner: PasswordOwner, signal: Leaving, work: () => Promise<T>): Promise<T> => {
+  const run = <T>(owner: PasswordOwner, signal: CallerSignal, work: () => Promise<T>): Promise<T> => {
     const part = owner.kind === 'known' ? owner.emailKey : owner.site;
     return inTurn({ owner: owner.kind, part }, signal, work);
   };

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
-import type { Leaving } from '../../platform/batcher.ts';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { AccountLinkRow, MembershipRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import { storedId } from '../../contract/public-id.ts';
@@ -81,7 +81,7 @@ export async function resetPassword(
   token: string,
   newPassword: string,
   by: Actor,
-  signal: Leaving,
+  signal: CallerSignal,
 ): Promise<User> {
   const { database, newId, now, passwords, parsePassword } = parts;
   const asked = await requireLink(database.fork(), 'RESET', token, now());

@@ -5,8 +5,8 @@
 
 /**
  * OWN: a direct payment of a merchant that the phone has paid before. OWN_PAGE: a checkout page of such a merchant.
- * COMMON: everybody. NEW_MERCHANT: a direct payment of a merchant without an unconfirmed prompt at the phone in the window.
- * NEW_NETWORK: a checkout page, from a network without one.
+ * COMMON: everybody. NEW_MERCHANT: a direct payment of a merchant that has no unconfirmed prompt at this phone in the last ten minutes.
+ * NEW_NETWORK: a checkout page, from a network that has none.
  */
 export type PromptKind = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 
@@ -19,7 +19,7 @@ export interface PromptRequester {
   readonly hasPaid: boolean;
 }
 
-/** A prompt that the phone has had in the window. */
+/** A prompt that the phone has had in the last ten minutes. */
 export interface PastPrompt extends Omit<PromptRequester, 'hasPaid'> {
   readonly kind: PromptKind;
   readonly agoMs: number;
@@ -30,14 +30,14 @@ export interface PastPrompt extends Omit<PromptRequester, 'hasPaid'> {
 
 export type PromptDecision =
   | { readonly type: 'allowed'; readonly kind: PromptKind }
-  /** BUSY: the phone has an open prompt. LIMIT: the limit of each eligible kind is reached. In both cases, retry after `waitMs`. */
+  /** PHONE_BUSY: the phone has an open prompt. PHONE_LIMIT: the limit of each eligible kind is reached. In both cases, retry after `waitMs`. */
   | { readonly type: 'refused'; readonly reason: 'PHONE_BUSY' | 'PHONE_LIMIT'; readonly waitMs: number };
 
 export const promptWindowMs = 10 * 60_000;
 
 /**
- * How long another requester's prompt blocks the phone, from its start. By then, a payer who waits for a prompt has dismissed the
- * other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
+ * How long another requester's prompt blocks a new prompt of this kind, from its start. After that time, a payer who waits for the new
+ * prompt has dismissed the other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
  */
 const holdMs: Readonly<Record<PromptKind, number>> = {
   OWN: 15_000,
@@ -47,34 +47,34 @@ const holdMs: Readonly<Record<PromptKind, number>> = {
   COMMON: 60_000,
 };
 
-/** The number of unconfirmed prompts of each kind per ten minutes, from the share that an operator sets. */
-export const promptLimits = (share: number): Readonly<Record<PromptKind, number>> => ({
-  OWN: share,
+/** The number of unconfirmed prompts of each kind per ten minutes, from the limit that the operator sets for OWN and COMMON. */
+export const promptLimits = (commonLimit: number): Readonly<Record<PromptKind, number>> => ({
+  OWN: commonLimit,
   OWN_PAGE: 2,
-  COMMON: share,
+  COMMON: commonLimit,
   NEW_MERCHANT: 3,
   NEW_NETWORK: 2,
 });
 
 /** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all requesters together. */
-export const maxUnconfirmedPrompts = (share: number): number =>
-  Object.values(promptLimits(share)).reduce((sum, limit) => sum + limit, 0);
+export const maxUnconfirmedPrompts = (commonLimit: number): number =>
+  Object.values(promptLimits(commonLimit)).reduce((sum, limit) => sum + limit, 0);
 
 /** The largest number of prompts that a phone gets in ten minutes, including confirmed ones. */
-export const maxPrompts = (share: number): number => 2 * maxUnconfirmedPrompts(share);
+export const maxPrompts = (commonLimit: number): number => 2 * maxUnconfirmedPrompts(commonLimit);
 
 /**
- * Decides whether a phone may be prompted now, from all its prompts in the window. The payer wanted the confirmed ones, so
- * they count only toward `maxPrompts`. `share`: the limit of the kinds OWN and COMMON, above 0.
+ * Decides whether a phone may be prompted now, from all its prompts of the last ten minutes. The payer wanted the confirmed
+ * ones, so they count only toward `maxPrompts`. `commonLimit`: the limit of the kinds OWN and COMMON, above 0.
  */
 export function decidePrompt(
   requester: PromptRequester,
   past: readonly PastPrompt[],
-  share: number,
+  commonLimit: number,
 ): PromptDecision {
-  if (past.length >= maxPrompts(share)) return limited(past);
+  if (past.length >= maxPrompts(commonLimit)) return limited(past);
   const unconfirmed = past.filter(({ wasConfirmed }) => !wasConfirmed);
-  const limits = promptLimits(share);
+  const limits = promptLimits(commonLimit);
   const waits = eligibleKinds(requester, unconfirmed).map((kind) => {
     const counted = unconfirmed.filter((prompt) => prompt.kind === kind);
     const isFull = counted.length >= limits[kind];
@@ -108,7 +108,7 @@ function eligibleKinds(
       'COMMON',
       ...(isNew ? ['NEW_MERCHANT' as const] : []),
     ];
-  // Any person can open a merchant's pages. So past payments to the merchant count only for a network that is new to the phone.
+  // Anyone can open a merchant's pages. So OWN_PAGE is only for a network that has no unconfirmed prompt at this phone.
   return [
     ...(requester.hasPaid && isNew ? ['OWN_PAGE' as const] : []),
     'COMMON',

@@ -51,7 +51,7 @@ export type KnownMoney =
     })
   | KnownRefund;
 
-/** A refund that the wallet got. Its transaction id is that of the payment. */
+/** A refund that was sent to the wallet. Its transaction id is that of the payment. */
 export type KnownRefund = KnownFacts & {
   readonly what: 'refund';
   readonly status: Reversal['status'];
@@ -134,22 +134,22 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
 });
 
 function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
-  const { byTransaction: known, byRequest } = records;
-  const isToday = isOn(period.day, entry.occurredAt);
-  const ours = known ?? byRequest;
-  if (ours?.isElsewhere === true) return compareElsewhere(entry, ours, period);
-  if (known !== undefined && known.what !== 'refund') {
-    if (!isToday && !isOn(period.day, known.updatedAt)) return undefined;
-    return compareAmount(entry, known) ?? compareStatus(entry, known, records, period);
+  const { byTransaction, byRequest } = records;
+  const isOnDay = isOn(period.day, entry.occurredAt);
+  const record = byTransaction ?? byRequest;
+  if (record?.isElsewhere === true) return compareElsewhere(entry, record, period);
+  if (byTransaction !== undefined && byTransaction.what !== 'refund') {
+    if (!isOnDay && !isOn(period.day, byTransaction.updatedAt)) return undefined;
+    return compareAmount(entry, byTransaction) ?? compareStatus(entry, byTransaction, records, period);
   }
-  if (!isToday || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
+  if (!isOnDay || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
   if (byRequest?.what === 'attempt') {
     if (byRequest.status === 'SUCCEEDED') {
       const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; ask the wallet to return the money. ${showCommand(byRequest)}`;
       return { kind: 'MISSING_HERE', entry, known: byRequest, advice };
     }
     if (entry.status === 'REVERSED') return undefined;
-    const advice = `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(byRequest)}`;
+    const advice = `the wallet debited this payment, but Gatehouse has a different outcome; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(byRequest)}`;
     return { kind: 'STATUS_DIFFERS', entry, known: byRequest, advice };
   }
   const advice =
@@ -166,8 +166,8 @@ function compareReversal(
 ): FoundDifference | undefined {
   const { day } = period;
   if (entry.status !== 'COMPLETED' || !isOn(day, entry.occurredAt)) return undefined;
-  const ours = refund ?? original ?? byRequest;
-  if (ours?.isElsewhere === true) return compareElsewhere(entry, ours, period);
+  const record = refund ?? original ?? byRequest;
+  if (record?.isElsewhere === true) return compareElsewhere(entry, record, period);
   if (refund !== undefined) return compareRefund(entry, refund);
   const known = original ?? byRequest;
   if (known === undefined) {
@@ -176,17 +176,19 @@ function compareReversal(
   }
   if (known.what === 'refund') return compareRefund(entry, known);
   if (known.what === 'attempt') {
+    // The wallet returned a payment that did not succeed here: nothing is lost.
     if (known.status !== 'SUCCEEDED') return undefined;
     const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${showCommand(known)}`;
     return { kind: 'STATUS_DIFFERS', entry, known, advice };
   }
   const differs = compareAmount(entry, known);
   if (differs !== undefined || known.status !== 'REVERSAL_REFUSED') return differs;
-  const advice = 'the wallet refused to return this, and has returned it since; nothing is left to settle';
+  const advice =
+    'the wallet first refused to return this stray payment, and returned it later; nothing is left to settle';
   return { kind: 'STATUS_DIFFERS', entry, known, advice };
 }
 
-/** The wallet moved money of another payee account in this one. The records of that account miss it in their own statement. */
+/** This statement contains money that Gatehouse requested with another payee account. That account's own statement lacks it. */
 function compareElsewhere(
   entry: Entry,
   known: KnownMoney,
@@ -241,11 +243,11 @@ function compareStatus(
   if (known.what === 'stray') {
     if (!moved)
       return differs(
-        'the wallet confirmed this stray payment, and its statement does not; ask the wallet about it',
+        'the wallet confirmed this stray payment, but its statement says that it did not succeed; ask the wallet about it',
       );
     if (known.status === 'REVERSAL_REFUSED' && entry.status === 'REVERSED' && !hasReversal)
       return differs(
-        'the wallet refused to return this, and has returned it since; nothing is left to settle',
+        'the wallet first refused to return this stray payment, and returned it later; nothing is left to settle',
       );
     const wentBack = entry.status === 'REVERSED' || hasReversal;
     if (known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
@@ -257,12 +259,12 @@ function compareStatus(
   if (known.status !== 'SUCCEEDED')
     return moved
       ? differs(
-          `the wallet debited this payment, and its outcome here is another one; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(known)}`,
+          `the wallet debited this payment, but Gatehouse has a different outcome; Gatehouse queries the wallet again now, and the answer decides. ${showCommand(known)}`,
         )
       : undefined;
   if (!moved)
     return differs(
-      `the wallet confirmed this payment, and its statement does not; ask the wallet about it. ${showCommand(known)}`,
+      `the wallet confirmed this payment, but its statement says that it did not succeed; ask the wallet about it. ${showCommand(known)}`,
     );
   // A reversal with its own entry is reported there.
   if (entry.status === 'REVERSED' && !hasReversal && refund === undefined)

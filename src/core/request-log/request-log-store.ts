@@ -1,6 +1,6 @@
 import { isDataRefused } from '../../platform/database/explain-error.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import type { Leaving } from '../../platform/batcher.ts';
+import type { CallerSignal } from '../../platform/batcher.ts';
 import { lowestStoredIdAt, storedId } from '../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
@@ -38,7 +38,7 @@ export interface RequestFilter {
 
 export interface RequestLogStore {
   /** Errors: OVERLOADED. */
-  readonly record: (report: RequestReport, signal: Leaving) => Promise<void>;
+  readonly record: (report: RequestReport, signal: CallerSignal) => Promise<void>;
   /** Newest first; without bodies. */
   readonly list: (filter: RequestFilter) => Promise<ListedRequest[]>;
   readonly find: (

@@ -15,7 +15,7 @@ export type AccessRule =
   | { readonly who: 'operator'; readonly stepUp: boolean };
 
 interface RuleOptions {
-  /** Requires that the user confirmed the identity in the last ten minutes. */
+  /** Requires that the user confirmed their own identity in the last ten minutes. */
   readonly stepUp?: boolean;
 }
 

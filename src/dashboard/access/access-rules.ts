@@ -49,7 +49,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /m/:merchantId/:environment/links': change('developer'),
   'GET /m/:merchantId/:environment/links/:orderId': look('viewer'),
   'GET /m/:merchantId/:environment/links/:orderId/state': look('viewer'),
-  // The QR code is the checkout URL, which pays and cancels.
+  // The QR code contains the checkout URL. Anyone who has it can pay or cancel the link.
   'GET /m/:merchantId/:environment/links/:orderId/qr.svg': change('developer'),
   'GET /m/:merchantId/:environment/links/:orderId/qr.png': change('developer'),
   // The user's account
@@ -87,8 +87,8 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   // Developers: webhooks
   'GET /m/:merchantId/:environment/webhooks': look('developer'),
   'POST /m/:merchantId/:environment/webhooks/test': change('developer'),
-  'POST /m/:merchantId/:environment/webhooks/endpoints/pause': change('developer'),
-  'POST /m/:merchantId/:environment/webhooks/endpoints/resume': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/hosts/pause': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/hosts/resume': change('developer'),
   'GET /m/:merchantId/:environment/webhooks/deliveries/:deliveryId': look('developer'),
   'POST /m/:merchantId/:environment/webhooks/deliveries/:deliveryId/redeliver': change('developer'),
   'GET /m/:merchantId/:environment/webhooks/secrets': look('developer'),

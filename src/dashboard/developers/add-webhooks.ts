@@ -132,7 +132,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     requireSeen(request.body, endpointState(found.state, english).name);
   };
 
-  app.post(`${path}/endpoints/pause`, async (request, reply) => {
+  app.post(`${path}/hosts/pause`, async (request, reply) => {
     const words = wordsFor(request, webhookWords);
     const form = readForm(Pause, request.body, shellWords[request.language].forms);
     if (!form.ok) return showWebhooks(request, reply, { status: 400 });
@@ -143,7 +143,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     return reply.redirect(pathIn(pageMerchantOf(request), 'webhooks'), 303);
   });
 
-  app.post(`${path}/endpoints/resume`, async (request, reply) => {
+  app.post(`${path}/hosts/resume`, async (request, reply) => {
     const words = wordsFor(request, webhookWords);
     const endpoint = fieldOf(request.body, 'endpoint');
     await requireState(request, endpoint);

@@ -124,7 +124,7 @@ export function addPersonalData(app: FastifyInstance, dashboard: Dashboard): voi
   app.post(`${path}/check`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
     const form = readErasure(request);
-    // The button that leads back from the confirmation.
+    // The user pressed Back on the page that asks for confirmation.
     if (fieldOf(request.body, 'edit') !== '') return show(request, reply, { ...form, errors: {} });
     if (!form.ok) return show(request, reply, form, 400);
     const answer = await erase(request, form.value, true);

@@ -22,7 +22,7 @@ import type { RefundWords, RefundWriting } from './refund-writing.ts';
 const NewRefund = Type.Object({
   amount: Type.String({ maxLength: 20 }),
   reason: Type.String({ maxLength: 255 }),
-  // Only the numbers of our own forms, so that a form cannot name a refund of the merchant's server.
+  // Only the numbers of our own forms, so that a form cannot reuse a refund_number that the merchant's server chose.
   refund_number: Type.String({ pattern: '^R-[0-9A-F]{12}$' }),
 });
 
@@ -94,8 +94,8 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
 
   app.get(path, async (request, reply) => {
     const { number } = request.query as { readonly number?: unknown };
-    const isOurs = typeof number === 'string' && /^R-[0-9A-F]{12}$/.test(number);
-    if (!isOurs) return reply.redirect(`${selfOf(request)}?number=${newNumber()}`, 303);
+    const isFormNumber = typeof number === 'string' && /^R-[0-9A-F]{12}$/.test(number);
+    if (!isFormNumber) return reply.redirect(`${selfOf(request)}?number=${newNumber()}`, 303);
     return showForm(request, reply, { form: emptyForm({ refund_number: number }) });
   });
 
@@ -110,13 +110,13 @@ export function addRefundForm(app: FastifyInstance, dashboard: Dashboard): void 
   app.post(`${path}/check`, async (request, reply) => {
     const page = pageOf(request);
     const form = readRefund(request, page.writing);
-    // The button that leads back from the confirmation.
+    // The user pressed Back on the page that asks for confirmation.
     if (fieldOf(request.body, 'edit') !== '')
       return showForm(request, reply, { form: { ...form, errors: {} } });
     if (!form.ok) return showForm(request, reply, { form, status: 400 });
     const refunded = await read(request);
     const { refundable } = refunded;
-    // The form itself says why an order cannot be refunded.
+    // The page of the form says why an order cannot be refunded.
     if (refundable.notRefundable !== NotRefundable.UNSPECIFIED)
       return showForm(request, reply, { form: { ...form, errors: {} }, status: 409 });
     const problem = refundAmountProblem(form.value.amount, refundable, page.writing);

@@ -77,7 +77,7 @@ export type Acknowledgement =
       /** An opaque reference to store for `query` or `queryReversal`. At most 800 characters. */
       readonly providerReference: string;
       /** The wallet has already decided. Only a query gives the outcome. */
-      readonly lookNow: boolean;
+      readonly queryNow: boolean;
       /** Only for payments. */
       readonly nextAction?: NextAction;
     }

@@ -155,7 +155,7 @@ export interface CallbackRequest {
 
 export interface CallbackHint {
   /** The only possible effect: a query. Unreadable callbacks also cause one, because a query is harmless. */
-  readonly lookNow: true;
+  readonly queryNow: true;
   /** Its claim, for the log. */
   readonly claim: 'completed' | 'failed' | 'other' | 'unreadable';
   /** The id of its request, if the message contains one, for URLs without an id. */

@@ -28,7 +28,7 @@ function readRequestState({ body }: JsonAnswer): Acknowledgement {
   return {
     kind: 'accepted',
     providerReference: writeReference({ collection: 'requeststates', id }),
-    lookNow: status.toLowerCase() !== 'pending',
+    queryNow: status.toLowerCase() !== 'pending',
   };
 }
 
@@ -42,7 +42,7 @@ function readCreated({ body }: JsonAnswer): Acknowledgement {
   return {
     kind: 'accepted',
     providerReference: writeReference({ collection: 'transactions', id }),
-    lookNow: true,
+    queryNow: true,
   };
 }
 

@@ -13,7 +13,7 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
   const read = readJson({ headers: callbackHeaders(callback), body: callback.body }, 'the callback');
   const json = read.ok ? read.json : undefined;
   return {
-    lookNow: true,
+    queryNow: true,
     ...readClaim(json),
     reply: { status: 204, body: '' },
     exchange: callbackExchange(callback, secrets, read.ok ? undefined : read.problem),

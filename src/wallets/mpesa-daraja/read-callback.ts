@@ -25,7 +25,7 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
       : undefined
     : read.problem;
   return {
-    lookNow: true,
+    queryNow: true,
     claim: note === undefined ? 'unreadable' : note.code === '0' ? 'completed' : 'failed',
     ...(note === undefined ? {} : { note: writeNote(note) }),
     reply: acceptedReply,

@@ -20,7 +20,7 @@ export function readPushAnswer(reply: JsonReply, requestedAt: Date): Acknowledge
       );
     }
     const providerReference = writeReference({ checkout, at: requestedAt.getTime() });
-    return { kind: 'accepted', providerReference, lookNow: false };
+    return { kind: 'accepted', providerReference, queryNow: false };
   }
   const failure = readRefusal(reply);
   return failure === undefined ? unsettled(reply) : { kind: 'refused', ...failure };

@@ -36,5 +36,5 @@ export async function requestReversal(
   if (result.kind !== 'asked') return { result, exchanges };
   const ids = result.ids.filter((id) => id !== ownConversation);
   const providerReference = writeReference({ sent: { ids, at: parts.now().getTime() } });
-  return { result: { kind: 'accepted', providerReference, lookNow: false }, exchanges };
+  return { result: { kind: 'accepted', providerReference, queryNow: false }, exchanges };
 }

@@ -40,7 +40,7 @@ export function readAcknowledgement(reply: JsonReply, providerReference: string)
   const { status } = reply;
   if (status === 202) {
     return reply.isEmpty
-      ? { kind: 'accepted', providerReference, lookNow: false }
+      ? { kind: 'accepted', providerReference, queryNow: false }
       : unknown('unreadable_answer', 'MTN accepted, with an unexpected body');
   }
   const error = errorOf(reply);

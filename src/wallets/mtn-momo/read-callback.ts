@@ -13,7 +13,7 @@ const notification = Type.Object({
 export function readCallback(callback: CallbackRequest, secrets: readonly string[]): CallbackHint {
   const read = readJson({ headers: callbackHeaders(callback), body: callback.body }, 'the callback');
   return {
-    lookNow: true,
+    queryNow: true,
     ...(read.ok ? readClaim(read.json) : { claim: 'unreadable' }),
     reply: { status: 200, body: '' },
     exchange: callbackExchange(callback, secrets, read.ok ? undefined : read.problem),

@@ -24,7 +24,7 @@ export function readNotification(
         : 'the signature is missing or not valid';
   const order = fields?.['merch_order_id'];
   return {
-    lookNow: true,
+    queryNow: true,
     claim: fields === undefined ? 'unreadable' : isSigned ? claimOf(fields) : 'other',
     ...(typeof order === 'string' && order !== '' ? { claimedRequestId: order } : {}),
     reply: { status: 200, body: '{"code":0,"msg":"success"}' },

@@ -101,7 +101,7 @@ function withoutSending(
   }
   const isWhole = seen.money === undefined || sameDecimal(seen.money.amount, request.amount);
   if (isWhole && (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS')) {
-    return { kind: 'accepted', providerReference: 'refund/', lookNow: true };
+    return { kind: 'accepted', providerReference: 'refund/', queryNow: true };
   }
   if (seen.money !== undefined && isGreaterDecimal(request.amount, seen.money.amount)) {
     return refused('invalid_request', '', `the order was paid with ${seen.money.amount} only`);
@@ -145,7 +145,7 @@ function readRefund(reply: JsonReply, order: string): Acknowledgement {
   if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
   if (!read.isDone && !['REFUNDING', 'REFUND_DUPLICATED'].includes(read.status))
     return unrecognised(read.status);
-  return { kind: 'accepted', providerReference: writeReference(read), lookNow: true };
+  return { kind: 'accepted', providerReference: writeReference(read), queryNow: true };
 }
 
 /** The stored form: telebirr's number of the refund, and whether telebirr has reported that the money went back. */

@@ -87,7 +87,7 @@ export class TelebirrConnector implements WalletConnector {
     const read = readPreOrder(reply, order);
     if (read.kind !== 'created') return { result: read, exchanges };
     const nextAction = { kind: 'redirect', url: this.#client.checkoutPage(read.prepayId) } as const;
-    return { result: { kind: 'accepted', providerReference: order, lookNow: false, nextAction }, exchanges };
+    return { result: { kind: 'accepted', providerReference: order, queryNow: false, nextAction }, exchanges };
   }
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {

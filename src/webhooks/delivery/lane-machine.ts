@@ -1,5 +1,5 @@
 import type { OutgoingDelivery } from '../domain/delivery.ts';
-import { failuresBeforeRest, firstInFlight, healthAfter, inFlightAfter } from '../domain/lane-health.ts';
+import { failuresBeforeOpen, firstInFlight, healthAfter, inFlightAfter } from '../domain/lane-health.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
@@ -27,7 +27,7 @@ export interface Lane {
   readonly stage: LaneStage;
   /** [attempt_ended] */
   readonly health: LaneHealth;
-  /** Whether the endpoint has ever answered 2xx. [attempt_ended] */
+  /** Whether the receiver has ever answered 2xx. [attempt_ended] */
   readonly isProven: boolean;
   /** How many deliveries may be under way at once. [attempt_ended] */
   readonly inFlightLimit: number;
@@ -47,9 +47,9 @@ export interface Lane {
   readonly hasMore: boolean;
   /** Whether deliveries may have been added since the last read. [may_have_new, read_began] */
   readonly mayHaveNew: boolean;
-  /** How long the lane is left alone after its release. [send_failed] */
+  /** How long nothing is sent on the lane after its release. [send_failed] */
   readonly releaseDelayMs: number;
-  /** Whether the lane is left alone until a signing secret is shown. [secret_missing] */
+  /** Whether nothing is sent on the lane until a signing secret is created. [secret_missing] */
   readonly awaitsSecret: boolean;
 }
 
@@ -196,13 +196,13 @@ export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined
   if (delivery !== undefined && terms.hasSlot && wantsSlot(lane, terms)) return { type: 'send', delivery };
   if (wantsHeads(lane)) return { type: 'read' };
   const [attempt] = lane.ended;
-  const isBackingOff = isCircuitOpen(lane);
+  const circuitOpen = isCircuitOpen(lane);
   if (attempt !== undefined) {
     const isLast = lane.ended.length === 1 && lane.recordingIds.size === 0 && hasNothingToSend(lane);
-    return { type: 'record', attempt, isRelease: isLast && !isBackingOff };
+    return { type: 'record', attempt, isRelease: isLast && !circuitOpen };
   }
   if (lane.recordingIds.size === 0 && hasNothingToSend(lane))
-    return { type: 'release', abandonExpired: isBackingOff };
+    return { type: 'release', abandonExpired: circuitOpen };
   return undefined;
 }
 
@@ -237,9 +237,9 @@ export const wantedHeads = ({
   ],
 });
 
-/** Whether the endpoint failed so often that only an occasional probe is sent. */
+/** Whether the receiver failed so often that only an occasional probe is sent. */
 export const isCircuitOpen = ({ health }: Pick<Lane, 'health'>): boolean =>
-  health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeRest;
+  health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeOpen;
 
 /**
  * Reads ahead while there may be more deliveries. It also reads when new ones may have arrived while others are in

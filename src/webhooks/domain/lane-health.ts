@@ -6,7 +6,7 @@ export interface LaneHealth {
 }
 
 /** The number of consecutive failures that opens a lane's circuit. */
-export const failuresBeforeRest = 5;
+export const failuresBeforeOpen = 5;
 const firstRestMs = 5_000;
 const longestRestMs = 5 * 60_000;
 /** Each wait varies by up to this fraction, so that lanes that failed together are not probed together. */
@@ -32,8 +32,8 @@ export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }
   if (isDelivered) return { consecutiveFailures: 0, restingUntil: undefined };
   if (health.restingUntil !== undefined && endedAt < health.restingUntil) return health;
   const consecutiveFailures = health.consecutiveFailures + 1;
-  if (consecutiveFailures < failuresBeforeRest) return { consecutiveFailures, restingUntil: undefined };
-  const plannedMs = Math.min(firstRestMs * 2 ** (consecutiveFailures - failuresBeforeRest), longestRestMs);
+  if (consecutiveFailures < failuresBeforeOpen) return { consecutiveFailures, restingUntil: undefined };
+  const plannedMs = Math.min(firstRestMs * 2 ** (consecutiveFailures - failuresBeforeOpen), longestRestMs);
   const restMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
   return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + restMs) };
 }

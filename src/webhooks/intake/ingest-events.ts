@@ -15,7 +15,7 @@ import { followChain } from './follow-chain.ts';
 import { listEvents, listPageSize } from './list-events.ts';
 import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
-import type { EventAtCursor, PassedEvent, ReaderPosition } from './reader-position.ts';
+import type { EventAtCursor, SkippedEvent, ReaderPosition } from './reader-position.ts';
 import { occurredAt } from './write-deliveries.ts';
 import type { DeliveryTraces } from '../delivery/delivery-traces.ts';
 import type { LaneClaims } from '../delivery/lane-runner.ts';
@@ -154,7 +154,7 @@ const linkOf = (received: ReceivedEvent) => ({
 function eventAtCursor({
   cursor,
   received,
-}: ReturnType<typeof linkOf>): EventAtCursor | PassedEvent | undefined {
+}: ReturnType<typeof linkOf>): EventAtCursor | SkippedEvent | undefined {
   const published = received.header('traceparent');
   // The span of a recorded trace contains facts of its event.
   if (published === '' && isWithoutWebhook(received.subject, received.body)) return { cursor };
@@ -172,7 +172,7 @@ async function lookForMore(
   stop: AbortSignal,
 ): Promise<void> {
   if (await catchUp(youngestMs, position, parts, stop)) return position.touch();
-  await position.keep();
+  await position.keepAlive();
   await pause(standbyMs, stop);
 }
 
@@ -211,7 +211,7 @@ function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
 }
 
 async function advance(
-  events: readonly (EventAtCursor | PassedEvent)[],
+  events: readonly (EventAtCursor | SkippedEvent)[],
   source: 'the broker' | "core's list",
   position: ReaderPosition,
   { traces, onDeliveries, logger }: IntakeParts,

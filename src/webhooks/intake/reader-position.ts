@@ -15,7 +15,7 @@ export interface EventAtCursor {
 }
 
 /** An event in core's list that certainly has no deliveries, and was not decoded. */
-export interface PassedEvent {
+export interface SkippedEvent {
   readonly cursor: string;
   readonly event?: undefined;
 }
@@ -37,9 +37,9 @@ export interface ReaderPosition {
    * Writes the deliveries of the next events in the list, and moves past them. Events without deliveries may move the position in memory
    * only, until `storeInMs` is 0.
    */
-  readonly advance: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<Advanced>;
+  readonly advance: (events: readonly (EventAtCursor | SkippedEvent)[]) => Promise<Advanced>;
   /** Writes the deliveries of events elsewhere in the list, without moving. */
-  readonly add: (events: readonly (EventAtCursor | PassedEvent)[]) => Promise<Advanced>;
+  readonly add: (events: readonly (EventAtCursor | SkippedEvent)[]) => Promise<Advanced>;
   /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
   /** How soon `store` must be called; infinite when the database has the position. */
@@ -49,10 +49,10 @@ export interface ReaderPosition {
   /** Records that the list had no more events. */
   readonly touch: () => Promise<void>;
   /** Keeps the connection and its lock alive while there is nothing to write. */
-  readonly keep: () => Promise<void>;
+  readonly keepAlive: () => Promise<void>;
 }
 
-/** The name of this reader in the table of positions. */
+/** The names of the readers in the table of positions. */
 export const intakeReader = 'intake';
 export const reconcileReader = 'reconcile';
 
@@ -90,9 +90,10 @@ export async function openReaderPosition(
   let movedAt = 0;
   let isStored = true;
   let storedAtMs = -Infinity;
-  const owedOf = (events: readonly (EventAtCursor | PassedEvent)[]): Promise<readonly OwedDelivery[]> =>
+  const owedOf = (events: readonly (EventAtCursor | SkippedEvent)[]): Promise<readonly OwedDelivery[]> =>
     writer.owed(
       events.flatMap(({ event }) => event ?? []),
+      // Also endpoints that may have been created just before the event, so that none is left out.
       'possible',
       client,
     );
@@ -141,7 +142,7 @@ export async function openReaderPosition(
     async touch() {
       if (now().getTime() - movedAt >= touchEveryMs) await write([], cursor);
     },
-    async keep() {
+    async keepAlive() {
       await client.query('select 1');
     },
   };

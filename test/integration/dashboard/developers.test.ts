@@ -200,14 +200,14 @@ describe('webhooks', () => {
     await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
     const endpoint = 'http://127.0.0.1:9';
 
-    const paused = await visitor.post(at('webhooks/endpoints/pause'), {
+    const paused = await visitor.post(at('webhooks/hosts/pause'), {
       endpoint,
       seen: 'open',
       reason: 'moving',
     });
-    const again = await visitor.post(at('webhooks/endpoints/pause'), { endpoint, seen: 'open' });
+    const again = await visitor.post(at('webhooks/hosts/pause'), { endpoint, seen: 'open' });
     const { body } = await visitor.get(at('webhooks'));
-    const resumed = await visitor.post(at('webhooks/endpoints/resume'), { endpoint, seen: 'paused' });
+    const resumed = await visitor.post(at('webhooks/hosts/resume'), { endpoint, seen: 'paused' });
 
     expect([paused.status, again.status, resumed.status]).toEqual([303, 409, 303]);
     expect(body).toContain('moving');

@@ -223,7 +223,7 @@ export function describeFaultTolerance(
         receivedAt: new Date('2026-01-01T00:00:00Z'),
       });
 
-      expect(hint.lookNow).toBe(true);
+      expect(hint.queryNow).toBe(true);
       expect(hint).not.toHaveProperty('result');
       expect(hint.exchange.purpose).toBe('callback');
     });
@@ -673,7 +673,7 @@ export function describeOutcomes(
       const hints = (await callbackOf(started, payment, 3)).map((callback) => parse(started, callback));
 
       expect(outcome.kind).toBe('completed');
-      expect(hints.map(({ lookNow, claim }) => [lookNow, claim])).toEqual(
+      expect(hints.map(({ queryNow, claim }) => [queryNow, claim])).toEqual(
         Array.from({ length: 3 }, () => [true, 'completed']),
       );
       expect(await started.chargesOf(payment)).toHaveLength(1);
@@ -689,7 +689,7 @@ export function describeOutcomes(
       const hint = parse(started, callback!);
       const { result } = await started.connector.query(inquiry, options);
 
-      expect(hint.lookNow).toBe(true);
+      expect(hint.queryNow).toBe(true);
       expect(result.kind).toBe('pending');
       expect(await started.chargesOf(payment)).toEqual([]);
     });
@@ -703,7 +703,7 @@ export function describeOutcomes(
       const hint = parse(started, callback!);
       const outcome = await settle(started, payment, providerReference);
 
-      expect(hint).toMatchObject({ lookNow: true, claim: 'failed' });
+      expect(hint).toMatchObject({ queryNow: true, claim: 'failed' });
       expect(outcome.kind).toBe('completed');
     });
 

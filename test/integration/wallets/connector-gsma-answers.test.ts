@@ -44,7 +44,7 @@ describe('an acknowledgement', () => {
       expect(await initiate()).toEqual({
         kind: 'accepted',
         providerReference: `requeststates/${requestStateId}`,
-        lookNow: status !== 'pending',
+        queryNow: status !== 'pending',
       });
     },
   );
@@ -55,7 +55,7 @@ describe('an acknowledgement', () => {
     expect(await initiate()).toEqual({
       kind: 'accepted',
       providerReference: 'transactions/REF-1',
-      lookNow: true,
+      queryNow: true,
     });
   });
 

@@ -311,7 +311,7 @@ describe('a callback', () => {
     });
 
     expect(hint).toMatchObject({
-      lookNow: true,
+      queryNow: true,
       claim: 'completed',
       claimedRequestId: attemptId,
       reply: { status: 200 },

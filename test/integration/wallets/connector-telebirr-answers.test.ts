@@ -237,7 +237,7 @@ describe('a refund', () => {
   test('names the order and has a number of its own', async () => {
     const { result } = await refund();
 
-    expect(result).toEqual({ kind: 'accepted', providerReference: 'refund/R1', lookNow: true });
+    expect(result).toEqual({ kind: 'accepted', providerReference: 'refund/R1', queryNow: true });
     expect(lastBody(routes.refund)).toMatchObject({
       method: 'payment.refund',
       biz_content: {
@@ -373,7 +373,7 @@ describe('a notification', () => {
       const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), padding);
 
       expect(parse(JSON.stringify({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
-        lookNow: true,
+        queryNow: true,
         claim: 'completed',
         claimedRequestId: orderId(attemptId),
         reply: { status: 200 },
@@ -401,7 +401,7 @@ describe('a notification', () => {
   test('that is neither JSON nor a form claims nothing, and is still a reason to query', () => {
     const hint = parse('{"merch_order_id":');
 
-    expect(hint).toMatchObject({ lookNow: true, claim: 'unreadable', reply: { status: 200 } });
+    expect(hint).toMatchObject({ queryNow: true, claim: 'unreadable', reply: { status: 200 } });
     expect(hint.exchange.problem).toMatch(/neither JSON nor a form/);
   });
 
@@ -414,7 +414,7 @@ describe('a notification', () => {
   ])('%s claims nothing', (_what, over) => {
     const hint = parse(JSON.stringify({ ...fields, ...over }));
 
-    expect(hint).toMatchObject({ lookNow: true, claim: 'other' });
+    expect(hint).toMatchObject({ queryNow: true, claim: 'other' });
     expect(hint.exchange.problem).toMatch(/signature/);
   });
 });

@@ -81,7 +81,7 @@ test('callbacks that core does not take are answered 503, and warnings say that 
     });
   });
   const connector: Pick<WalletConnector, 'parseCallback'> = {
-    parseCallback: () => ({ exchange, claim: 'completed', lookNow: true, reply: { status: 200, body: '' } }),
+    parseCallback: () => ({ exchange, claim: 'completed', queryNow: true, reply: { status: 200, body: '' } }),
   };
   const wallet: CallbackWallet = {
     ...{ name: 'walleta-sandbox', sources: [], apiKey: undefined, payerStarted: undefined, tokens },

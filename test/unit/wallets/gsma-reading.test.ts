@@ -178,7 +178,7 @@ describe('a callback', () => {
   test('about a success names its claim, gets 204, and is stored masked', () => {
     const hint = read(JSON.stringify({ ...transaction, key: 'the-api-key' }));
 
-    expect(hint).toMatchObject({ lookNow: true, claim: 'completed', claimedRequestId: 'pat_1' });
+    expect(hint).toMatchObject({ queryNow: true, claim: 'completed', claimedRequestId: 'pat_1' });
     expect(hint.reply).toEqual({ status: 204, body: '' });
     expect(hint.exchange.requestBody).toContain('+2519*****344');
     expect(hint.exchange.requestBody).not.toContain('the-api-key');
@@ -189,7 +189,7 @@ describe('a callback', () => {
   test('that is only an error claims failure', () => {
     const hint = read('{"ErrorCategory":"businessRule","ErrorCode":"insufficientFunds"}');
 
-    expect(hint).toMatchObject({ lookNow: true, claim: 'failed' });
+    expect(hint).toMatchObject({ queryNow: true, claim: 'failed' });
     expect(hint).not.toHaveProperty('claimedRequestId');
   });
 
@@ -199,13 +199,13 @@ describe('a callback', () => {
     ['empty', '', 'unreadable'],
     ['of another shape', '{"hello":"world"}', 'unreadable'],
   ])('%s causes a query all the same', (_what, body, claim) => {
-    expect(read(body)).toMatchObject({ lookNow: true, claim });
+    expect(read(body)).toMatchObject({ queryNow: true, claim });
   });
 
   test('of another content type is not parsed, and causes a query all the same', () => {
     const hint = read(JSON.stringify(transaction), { 'content-type': 'text/plain' });
 
-    expect(hint).toMatchObject({ lookNow: true, claim: 'unreadable' });
+    expect(hint).toMatchObject({ queryNow: true, claim: 'unreadable' });
     expect(hint.exchange.problem).toBe('the callback is not JSON but text/plain');
   });
 

@@ -11,7 +11,7 @@ import type { Lane, LaneAction, LaneEvent, LaneStage } from '../../../src/webhoo
 import type { NextStep } from '../../../src/webhooks/delivery/after-attempt.ts';
 import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
-import { failuresBeforeRest, maxInFlight } from '../../../src/webhooks/domain/lane-health.ts';
+import { failuresBeforeOpen, maxInFlight } from '../../../src/webhooks/domain/lane-health.ts';
 
 const random = (): number => 0.5;
 const endedAt = new Date('2026-11-22T10:00:00Z');
@@ -64,7 +64,7 @@ const lane = ({ heads = [], hasMore = false, failures = 0 }: Claim = {}): Lane =
   claimedLane({
     health: {
       consecutiveFailures: failures,
-      restingUntil: failures >= failuresBeforeRest ? new Date(endedAt.getTime() - 1) : undefined,
+      restingUntil: failures >= failuresBeforeOpen ? new Date(endedAt.getTime() - 1) : undefined,
     },
     isProven: true,
     heads: heads.map(delivery),
@@ -123,13 +123,13 @@ describe('the next action of a lane', () => {
     ],
     [
       'after the failed probe of an endpoint whose circuit is open',
-      after(lane({ heads: ['a'], failures: failuresBeforeRest }), sendBegan('a'), ended('a', 'again')),
+      after(lane({ heads: ['a'], failures: failuresBeforeOpen }), sendBegan('a'), ended('a', 'again')),
       {},
       'record a',
     ],
     [
       'with an open circuit and nothing to send',
-      lane({ failures: failuresBeforeRest }),
+      lane({ failures: failuresBeforeOpen }),
       {},
       'release after abandoning',
     ],
@@ -165,7 +165,7 @@ describe('the stage of a lane', () => {
 });
 
 test('the circuit opens with the fifth failure in a row, and one delivery closes it', () => {
-  let state = lane({ heads: ['a'], failures: failuresBeforeRest - 1 });
+  let state = lane({ heads: ['a'], failures: failuresBeforeOpen - 1 });
   state = after(state, sendBegan('a'), ended('a', 'again'));
   expect(isCircuitOpen(state)).toBe(true);
   expect(isCircuitOpen(after(state, ended('b')))).toBe(false);
