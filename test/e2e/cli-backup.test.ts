@@ -268,7 +268,7 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     const reason = ['--reason', 'compared with the portal'];
     const vague = await cli.run('restore', 'accept', ...reason);
     expect(vague).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--conflicts') });
-    expect(closed.stdout).toMatch(/Cannot be rebuilt +1 orders/);
+    expect(closed.stdout).toMatch(/Cannot be rebuilt +1 order;/);
     await cli.json('restore', 'accept', '--conflicts', ...reason);
     const again = await cli.run('restore', 'accept', '--conflicts', ...reason);
     expect(again).toMatchObject({ exitCode: 4 });
