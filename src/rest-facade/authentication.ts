@@ -20,7 +20,7 @@ export interface Caller {
   readonly merchantId: string;
   readonly apiKeyId: string;
   readonly scopes: readonly ApiKeyScope[];
-  /** Answers about ended orders may be reused as long as it is the same; empty if they may not. */
+  /** Cached answers about ended orders are valid while this version is unchanged. Empty if answers must not be cached. */
   readonly endedOrdersVersion: string;
 }
 
@@ -31,7 +31,7 @@ const maxKeyLength = 256;
 export type RequireKeyStill = (request: FastifyRequest) => Promise<void>;
 
 /**
- * Refuses requests without a valid key before their bodies are read; spec, "Authentication". A body may arrive bit by bit, until the
+ * Refuses requests without a valid key before their bodies are read. A body may arrive bit by bit, until the
  * time limit of the request. A key that was revoked meanwhile is refused after the body. Endpoints that wait check the key again.
  */
 export function requireApiKey(

@@ -89,13 +89,15 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
         note(reason);
         over.abort();
       });
-      if (await next.opened) {
+      const wasAccepted = await next.opened;
+      if (wasAccepted) {
         open.add(next);
         note();
         replaceBy(next);
         await pause(lifetimeMs, AbortSignal.any([over.signal, closing.signal]));
       }
-      if (over.signal.aborted) await pause(reopenAfterMs, closing.signal);
+      // A stream that was refused has ended too, but `over` is told later.
+      if (!wasAccepted || over.signal.aborted) await pause(reopenAfterMs, closing.signal);
     }
     const last = current;
     replaceBy(undefined);

@@ -61,7 +61,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
   const callWallet = (leased: LeasedPaymentAttempt): Promise<Served<Outcome>> => {
-    const now = timeSinceLease(leased, parts.now);
+    const now = clockOfLease(leased, parts.now);
     const options = { signal: workSignal(parts.stop) };
     const serveWith = (connector: WalletConnector) =>
       serveAttempt({ ...parts, connector, now }, leased, options);
@@ -144,10 +144,10 @@ const walletHealthOf = (
 ): boolean | undefined => isWalletHealthy || (walletAccountId === '' ? false : undefined);
 
 /**
- * The time by the clock of the attempt's own times, which may differ from this machine's. Without a lease time, this
- * machine's clock.
+ * A clock that starts at core's time of the lease, because this machine's clock may differ. Without a time of the lease, it starts at this
+ * machine's time.
  */
-function timeSinceLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date): () => Date {
+function clockOfLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date): () => Date {
   const startedAt = performance.now();
   const leasedAt = leaseTime === undefined ? ownTime() : timestampDate(leaseTime);
   return () => new Date(leasedAt.getTime() + performance.now() - startedAt);
@@ -156,7 +156,7 @@ function timeSinceLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date
 /** A leased reversal, and where its outcome is reported. */
 interface LeasedTask {
   readonly task: ReversalTask;
-  /** What it returns, for the log. */
+  /** The id of the stray payment or refund, for the log. */
   readonly subject: Readonly<Record<string, string>>;
   readonly record: (served: Served<ReversalReport>, requestId: string) => Promise<unknown>;
 }

@@ -48,7 +48,7 @@ export interface SignInTries {
    */
   readonly requireNetworkTries: (trial: Trial) => Promise<void>;
   /**
-   * Counts a password before it is checked. Returns who waits for the check. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with
+   * Counts a password before it is checked. Returns the owner under which the check is queued. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with
    * RetryInfo.
    */
   readonly countPassword: (trial: Trial) => Promise<PasswordOwner>;

@@ -104,11 +104,12 @@ export interface FollowedStream {
 }
 
 /**
- * Finds the part of the stream that the database may lack, and passes it on in order, in chunks. It begins before `since` with
- * events that the database has. Otherwise it begins with the stream.
+ * Finds the part of the stream that the database may lack, and passes it on in order, in chunks. The part begins with
+ * a chunk of known events from before `since`. If there is none, it begins at the start of the stream.
  *
- * A broker that was set up after a restore has events that the database has too. So only an event from before the lost time shows that the
- * stream has all of that time, or the first event of the database from before the restore was noticed.
+ * A broker that was set up after the restore also has known events, so a known event alone proves nothing. The stream has the whole lost
+ * time in two cases: it begins with a known event from before that time, or with the very first event of the database (`previous.xid` is 0),
+ * if that event is older than the notice of the restore.
  */
 export async function followStream(
   pool: Pool,

@@ -14,6 +14,7 @@ import {
   RecoveryStream,
 } from '../../gen/gatehouse/v1/recovery_service_pb.js';
 import type { AcceptRecoveryRequest } from '../../gen/gatehouse/v1/recovery_service_pb.js';
+import { pause } from '../../platform/pause.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
@@ -40,10 +41,22 @@ export interface RecoveryServiceParts {
   readonly onBegin: () => Promise<void>;
   /** Called after a decision, so that the recovery continues at once. */
   readonly onDecision: () => Promise<void>;
+  /** How long the answer to a decision waits for the step that follows. A step may read a long stream, and the decision is stored already. */
+  readonly decisionWaitMs?: number;
 }
 
 /** gatehouse.v1.RecoveryService. */
-export function recoveryService({ store, now, onBegin, onDecision }: RecoveryServiceParts): RpcService {
+export function recoveryService({
+  store,
+  now,
+  onBegin,
+  onDecision,
+  decisionWaitMs = 5_000,
+}: RecoveryServiceParts): RpcService {
+  const continueRecovery = async (): Promise<void> => {
+    const over = new AbortController();
+    await Promise.race([onDecision(), pause(decisionWaitMs, over.signal)]).finally(() => over.abort());
+  };
   const latest = async () => {
     const recovery = await store.latest();
     return recovery === undefined ? {} : { recovery: recoveryMessage(recovery) };
@@ -67,7 +80,7 @@ export function recoveryService({ store, now, onBegin, onDecision }: RecoverySer
         );
         const accepted = await store.accept(subject, reason, actorOf(context));
         if (!accepted.ok) throw acceptRefused(accepted.error);
-        await onDecision();
+        await continueRecovery();
         return latest();
       },
       async listRecoveredOrders(request) {

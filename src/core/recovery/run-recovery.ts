@@ -30,9 +30,9 @@ export interface RecoveryParts {
   /** Gives lost payments to the PENDING orders that they belong to. */
   readonly claimAll: (environment: Environment) => Promise<number>;
   readonly newUuid: () => string;
-  /** Called in each step of a recovery, before the stream is read. The database says by then that no payments are taken. */
+  /** Called in each step of a recovery, before events are read from the stream. The database says by then that no payments are taken. */
   readonly onRecovering: () => Promise<void>;
-  /** Called after the first steps that make orders or attempts due. */
+  /** Called when a step made orders or attempts due. */
   readonly onChange: () => void;
   readonly logger: Logger;
   /** How long a prompt of the lost time may still be confirmed. Statements are read after it. */
@@ -46,7 +46,7 @@ export interface RecoveryParts {
  * takes minutes, and uses other connections.
  */
 const recoveryLock = { key: 7_142_006, silenceMs: 120_000, keepAliveMs: 5_000 };
-/** The stream is read from this time before the backup on, because its order differs a little from that of the commits. */
+/** How long before the backup the reading of the stream begins, because its order differs a little from that of the commits. */
 const streamMarginMs = 10 * 60_000;
 
 /** How many steps look at the database only, before one looks at the stream too. */
@@ -62,7 +62,7 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
   const { database, bus, logger } = parts;
   let untilStream = 0;
   let wasForeign = false;
-  const readStream = async (): Promise<StoredStream | undefined> => {
+  const openStream = async (): Promise<StoredStream | undefined> => {
     try {
       const stream = await bus.storedStream();
       untilStream = stream === undefined ? 0 : stepsBetweenStreams;
@@ -78,10 +78,11 @@ export function createRecoveryStep(parts: RecoveryParts): () => Promise<void> {
   };
   const step = async (_client: unknown, lost: AbortSignal): Promise<void> => {
     const life = await readLife(database.pool);
-    const stream = await readStream();
+    const stream = await openStream();
     lost.throwIfAborted();
     const isRestoredAgain = life.isRecovering && life.home !== life.knownHome;
-    if (!((life.isRecovering && !isRestoredAgain) || (await begin(parts, life, stream)))) return;
+    const continues = life.isRecovering && !isRestoredAgain;
+    if (!continues && !(await begin(parts, life, stream))) return;
     await parts.onRecovering();
     await continueRecovery(parts, life.lineage, stream, lost);
   };
@@ -131,7 +132,7 @@ async function continueRecovery(
   const em = database.fork();
   const recovery = await em.findOne(RecoveryRow, { finishedAt: null });
   if (recovery === null) return;
-  if (recovery.stream === 'WAITING') await readTheStream(parts, recovery, lineage, stream, lost);
+  if (recovery.stream === 'WAITING') await recoverFromStream(parts, recovery, lineage, stream, lost);
   const now = await databaseNow(parts);
   const settledAt = new Date(recovery.lostUntil.getTime() + settleMs);
   if (recovery.stream !== 'WAITING' && now >= settledAt)
@@ -161,13 +162,13 @@ async function continueRecovery(
       closed,
       held_merchants: holds.map(({ merchantId }) => publicId('mer', merchantId)),
     },
-    'the gateway takes payments again in the opened environments, because their recovery has ended; merchants that are held still wait',
+    'the recovery made progress: the environments in opened take payments again, as do merchants that are no longer in held_merchants',
   );
   onChange();
 }
 
 /** Rebuilds the lost orders from the stream, and records whether the stream was complete. */
-async function readTheStream(
+async function recoverFromStream(
   parts: RecoveryParts,
   recovery: RecoveryRow,
   lineage: string,

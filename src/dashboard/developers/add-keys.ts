@@ -114,10 +114,12 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
       clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
     if (answer.ok) return showMade(request, reply, answer.value.secret, undefined);
-    const { reason } = answer.refusal;
-    const error =
-      reason === 'TOO_MANY_API_KEYS' ? words.issue.tooMany : shellWords[request.language].forms.malformed;
-    return showKeys(request, reply, { form: { ...form, errors: { label: error } }, status: 409 });
+    const isFull = answer.refusal.reason === 'TOO_MANY_API_KEYS';
+    const problem = isFull ? words.issue.tooMany : shellWords[request.language].forms.malformed;
+    return showKeys(request, reply, {
+      form: { ...form, errors: { label: problem } },
+      status: isFull ? 409 : 400,
+    });
   });
 
   app.post(`${path}/:keyId/rotate`, async (request, reply) => {

@@ -246,7 +246,7 @@ export const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFo
 /** Steps that changed the order or its money. Other steps are technical, and folded on the page. */
 const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray' || kind === 'refund';
 
-/** The steps, oldest first. Technical steps between two others are combined into one item. */
+/** The steps, oldest first. Consecutive technical steps are combined into one item. */
 export function storyItems(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
   const seconds = secondsIn(language, timeZone);
   const shown = (entry: StoryEntry) => ({

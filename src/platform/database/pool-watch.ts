@@ -17,7 +17,7 @@ export interface PoolState {
   readonly waiting: number;
   /** The time since the pool last provided a connection. In a working pool it is about a second at most. */
   readonly sinceGivenMs: number;
-  /** What the server said last within a minute about its full disk. */
+  /** The server's latest error about a full disk; undefined if the last minute had none. */
   readonly diskFull: string | undefined;
 }
 
@@ -37,12 +37,12 @@ export interface PoolWatchOptions {
 const checkIntervalMs = 1_000;
 /** Longer than a restart of PostgreSQL, and twice the time that callers wait for a connection. */
 export const toleratedSilenceMs = 10_000;
-/** A process writes something more often than that. */
+/** How long a full disk is assumed after an error. Every process writes more often than that. */
 const diskFullForMs = 60_000;
 
 /** Watches a pool. It acquires a connection once a second, so that it also detects the state of an idle pool. */
 export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): PoolWatch {
-  // A released connection that ends is no longer the pool's, although it is reported as removed only later.
+  // Connections that callers hold. A released one that ends does not count, even before the pool reports its removal.
   const held = new Set<PoolClient>();
   let givenAtMs = nowMs();
   let isTaking = false;
@@ -136,7 +136,7 @@ export function addPoolMetrics({ registry }: Metrics, { state }: Pick<PoolWatch,
   addGauge('waiting', 'Work of this process that waits for a connection.', ({ waiting }) => waiting);
   addGauge(
     'silence_seconds',
-    'How long ago the pool last gave a connection. The process is not ready from 10 on.',
+    'Seconds since the pool last gave a connection. At 10 or more, the process is not ready.',
     ({ sinceGivenMs }) => sinceGivenMs / 1000,
   );
 }

@@ -23,8 +23,8 @@ import { titleOf } from './title.ts';
 /**
  * Requests a refund of a payment or of a part. The order is queried first. Nothing is sent if the whole payment is to be refunded
  * and the order shows a refund already. So a repeat is harmless even if telebirr executed the same number twice. The
- * order shows one state for all its refunds, so it does not tell whether a part was refunded before. A part relies on the
- * documented rule that a repeated `refund_request_no` is no second refund.
+ * order shows one state for all its refunds, so it does not tell whether a part was refunded before. For a part,
+ * Gatehouse relies on the documented rule that a repeated `refund_request_no` refunds nothing.
  */
 export async function requestRefund(
   client: FabricClient,
@@ -40,7 +40,7 @@ export async function requestRefund(
 }
 
 /**
- * Queries a refund that telebirr has acknowledged. The state of the order is that of a refund of the whole payment. Of a part,
+ * Queries a refund that telebirr has acknowledged. The state of the order is that of a refund of the whole payment. For a part,
  * the same request is sent again, which is the documented way to ask: telebirr has its number on record, so this refunds nothing.
  */
 export async function queryRefund(
@@ -118,7 +118,7 @@ interface AnsweredRefund {
   /** In upper case. */
   readonly status: string;
   readonly number: string;
-  /** Whether the money went back. The answer has a time of the refund only then, also if it is a duplicate. */
+  /** Whether the money went back. Only then does the answer have `refund_time`, even if its status is REFUND_DUPLICATED. */
   readonly isDone: boolean;
 }
 

@@ -89,6 +89,15 @@ describe('keys', () => {
     expect((await visitor.get(at('keys'))).body).toContain('You already have 40 valid keys');
   });
 
+  test('a label that cannot be stored is refused at its field, and no key is made', async () => {
+    const { visitor, at } = await atNewMerchant();
+
+    const refused = await visitor.post(at('keys'), { label: 'till\0' });
+
+    expect([refused.status, refused.body.includes('svc_test_')]).toEqual([400, false]);
+    expect(refused.body).toContain('aria-invalid="true"');
+  });
+
   test('a key may refund only with the scope, given at its creation or later', async () => {
     const { merchant, visitor, at } = await atNewMerchant();
     const scopesOf = async (label: string) => {

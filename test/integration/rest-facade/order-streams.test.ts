@@ -264,3 +264,16 @@ describe('batches over streams', () => {
     await waitUntil('streams are over', () => seen.over === seen.opened);
   });
 });
+
+test('a core that refuses streams is asked again after a pause, not at once', async () => {
+  const openedAt: number[] = [];
+  await streamsTo(async function* () {
+    openedAt.push(performance.now());
+    yield await Promise.reject<StreamOrderBatchesResponse>(rpcError('OVERLOADED', 'not now'));
+  });
+
+  await waitUntil('five streams were refused', () => openedAt.length >= 5);
+
+  // Two streams are kept open. One of them is refused for the third time by then, so it has paused twice for 250 ms.
+  expect(openedAt[4]! - openedAt[0]!).toBeGreaterThan(450);
+});

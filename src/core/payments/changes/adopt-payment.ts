@@ -58,7 +58,7 @@ export function createAdoptPayment({ changes, attemptIds, wallets }: AdoptPaymen
         });
         // A recorded attempt with the right account is decided like any other.
         if (changed === undefined && (await payeeOf(em, row)) === money.payee) return 'not_payable';
-        await makeWalletAsked(em, row, money, account, now);
+        await scheduleWalletQuery(em, row, money, account, now);
         return 'adopted';
       },
     });
@@ -101,6 +101,7 @@ function startLostAttempt(
       paymentOption: optionOf(wallets, money.wallet),
       phone: order.customerPhone,
     },
+    // After its expiry an order starts no payment. The wallet took this one, so it counts as started with the order.
     at < order.expiresAt ? at : order.createdAt,
   );
   return started.ok ? { changed: started.value, attemptId } : { changed: undefined, attemptId: undefined };
@@ -111,7 +112,7 @@ const timeOfPayment = ({ createdAt }: Order, { occurredAt }: UnclaimedPaymentRow
   new Date(Math.min(Math.max((occurredAt ?? now).getTime(), createdAt.getTime()), now.getTime()));
 
 /** The wallet has the request, so it is asked for the outcome and nothing is sent. */
-async function makeWalletAsked(
+async function scheduleWalletQuery(
   em: EntityManager,
   row: PaymentAttemptRow,
   { environment, wallet, providerTransactionId }: UnclaimedPaymentRow,

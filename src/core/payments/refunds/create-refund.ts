@@ -282,6 +282,6 @@ function refusal(refused: Refusal, { refundNumber }: RefundRequest): Error {
   }
 }
 
-/** `issue` is the same for merchants, about their order_number. */
+/** `issue` gives merchants the same reason, for the field order_number. */
 const notRefundable = (message: string, issue: string): Error =>
   rpcError('ORDER_NOT_REFUNDABLE', message, { issues: [{ field: 'order_number', issue }] });
