@@ -94,7 +94,7 @@ describe('keys', () => {
 
     const refused = await visitor.post(at('keys'), { label: 'till\0' });
 
-    expect([refused.status, refused.body.includes('svc_test_')]).toEqual([400, false]);
+    expect([refused.status, /svc_test_[\w-]{50}/.test(refused.body)]).toEqual([400, false]);
     expect(refused.body).toContain('aria-invalid="true"');
   });
 
