@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import pTimeout from 'p-timeout';
 
 /** What happened and what to do, for the start of a process and for operators. */
 export const sharedSessionsRefusal = `A pooler shares PostgreSQL's sessions between the connections of Gatehouse, as PgBouncer does with pool_mode = transaction.
@@ -7,16 +8,19 @@ Connect to PostgreSQL without the pooler, or set pool_mode = session for this da
 
 /** A pooler that others use too may by chance give the same session a few times. */
 const rounds = 4;
+/** All other connections of a busy pool may wait for a lock, and must not be waited for. */
+const secondWithinMs = 1_000;
 
 /**
  * Whether a session does not belong to one connection: two open connections have the same one, or a connection has several in turn.
- * Neither happens without a pooler. A pool of one connection has nothing to compare, so the answer is false.
+ * Neither happens without a pooler. If the pool gives no second connection within a second, there is nothing to compare, and the answer is
+ * false.
  */
 export async function areSessionsShared(pool: Pool): Promise<boolean> {
-  if (pool.options.max < 2) return false;
   const first = await pool.connect();
   try {
-    const second = await pool.connect();
+    const second = await connectSoon(pool);
+    if (second === undefined) return false;
     try {
       return await haveSharedSessions(first, second);
     } finally {
@@ -24,6 +28,19 @@ export async function areSessionsShared(pool: Pool): Promise<boolean> {
     }
   } finally {
     first.release();
+  }
+}
+
+async function connectSoon(pool: Pool): Promise<PoolClient | undefined> {
+  const connecting = pool.connect();
+  try {
+    return await pTimeout(connecting, { milliseconds: secondWithinMs });
+  } catch {
+    connecting.then(
+      (late) => late.release(),
+      () => undefined,
+    );
+    return undefined;
   }
 }
 
