@@ -1,23 +1,16 @@
 import { formatAmount } from '../amount.ts';
 import { findAccount, merchantAccount, merchantParty, payerMsisdn, subscriberAccount } from './accounts.ts';
-import type { Party } from './accounts.ts';
 import { losesReversalAnswer, ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
 import { payableAmount, unknownTransaction, unsupportedCurrency } from './request-checks.ts';
 import { refusedError } from './refusal.ts';
 import type { PaymentBody, ReversalBody } from './schemas.ts';
 import type { TransactionBook } from './transaction-book.ts';
-import type { Transaction } from './transaction.ts';
+import type { PlannedTransfer, Transaction } from './transaction.ts';
 
 /** The new transaction that gives money back, and whether its request is answered with an error all the same. */
-export interface PlannedReturn {
+export interface PlannedReturn extends PlannedTransfer {
   readonly type: 'reversal' | 'adjustment';
-  readonly debitAccount: string;
-  readonly creditAccount: string;
-  readonly debitParty: readonly Party[];
-  readonly creditParty: readonly Party[];
-  readonly amount: bigint;
-  readonly currency: string;
   readonly originalReference: string | undefined;
   readonly outcome: Outcome;
   readonly losesAnswer: boolean;

@@ -13,16 +13,11 @@ import type { Outcome } from './outcomes.ts';
 import { refusedError } from './refusal.ts';
 import { payableAmount, requireParties } from './request-checks.ts';
 import type { PaymentBody } from './schemas.ts';
+import type { PlannedTransfer } from './transaction.ts';
 
 /** A payment to a merchant, before it has a reference. */
-export interface PlannedPayment {
+export interface PlannedPayment extends PlannedTransfer {
   readonly type: 'merchantpay';
-  readonly debitAccount: string;
-  readonly creditAccount: string;
-  readonly debitParty: readonly Party[];
-  readonly creditParty: readonly Party[];
-  readonly amount: bigint;
-  readonly currency: string;
   readonly originalReference: undefined;
   readonly outcome: Outcome;
   /** A code of the payer pays at once. A number that selects no outcome leaves the payment to a person or to the ordinary outcome. */

@@ -31,6 +31,11 @@ export interface Transaction {
   state: TransactionState;
 }
 
+/** Who pays whom, and how much, before the transaction has a reference. */
+export type PlannedTransfer = Readonly<
+  Pick<Transaction, 'debitAccount' | 'creditAccount' | 'debitParty' | 'creditParty' | 'amount' | 'currency'>
+>;
+
 /** One sent callback and its result. */
 export interface CallbackRecord {
   readonly at: Date;
