@@ -12,7 +12,7 @@ type RegisterRequest struct {
 	BusinessName  string `json:"business_name,omitempty"`
 }
 
-// RegisteredOrder is what a registration gives: the one-time URL of the checkout page.
+// RegisteredOrder is what a registration gives: the URL of the checkout page.
 type RegisteredOrder struct {
 	CheckoutURL string `json:"checkout_url"`
 }

@@ -137,7 +137,7 @@ export const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'ticket',
     summary:
-      'The oldest event that is in no chain is {{ $value | humanizeDuration }} old. Until then a change of it is not found.',
+      'The oldest unsealed event is {{ $value | humanizeDuration }} old. A change of an unsealed event is not detected.',
   },
   {
     name: 'GatehouseMoneyDayUnbalanced',
@@ -145,7 +145,7 @@ export const alerts: readonly Alert[] = [
     for: '15m',
     severity: 'ticket',
     summary:
-      'The money of {{ $value }} days and merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differs from its statement.',
+      '{{ $value }} daily balances of merchants at {{ $labels.wallet }} ({{ $labels.environment }}) differ from the statement of the wallet.',
   },
   {
     name: 'GatehouseMoneyDayMissing',

@@ -96,7 +96,7 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
 function greeting({ merchantId, forward, servers: { demo } }: Listening): string {
   const opening = [
     `Listening to SANDBOX events of ${merchantId}:`,
-    'orders that complete, fail or expire, and refunds that complete or fail, from now on.',
+    'payment links that are created, orders that complete, fail or expire, and refunds that complete or fail, from now on.',
     'Press Ctrl-C to stop.',
   ];
   if (forward === undefined)

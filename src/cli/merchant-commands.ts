@@ -87,10 +87,11 @@ const oneMerchant: readonly {
   },
   {
     name: 'suspend',
-    description: "disable a merchant's keys; registered orders continue",
+    description:
+      "disable a merchant's keys and refuse new payments and refunds of its orders; payments under way continue",
     reason: 'the reason, for the audit log',
     ask: (merchants, merchantId, reason) => merchants.suspendMerchant({ merchantId, reason }),
-    note: 'All processes refuse its keys within 5 seconds. Registered orders continue.',
+    note: 'All processes refuse its keys within 5 seconds. Its orders accept no new payment and no refund until it is resumed. Payments under way continue.',
   },
   {
     name: 'resume',

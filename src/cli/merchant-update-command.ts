@@ -187,7 +187,8 @@ export function addMerchantUpdateCommand(
           answered(reply.merchant),
           'All processes apply the change within 5 seconds.\n' +
             'New orders get the new terms, and refunds the new approval limits.\n' +
-            'Existing orders keep their terms.',
+            'Existing orders keep their time to pay.\n' +
+            'Payment options apply to every new payment, also of existing orders.',
         );
       }),
   );

@@ -102,7 +102,7 @@ export function readHttpUrls(text: string, earlier: readonly string[] = []): rea
 
 /** `note`: what the help adds, such as the default. */
 export const environmentOption = (note = ''): Option =>
-  new Option('-e, --environment <name>', `sandbox (or test) or production (or live)${note}`).argParser(
+  new Option('-e, --environment <name>', `sandbox (test) or production (live)${note}`).argParser(
     readEnvironment,
   );
 

@@ -197,7 +197,8 @@ function subjectOf({ wallet, environment, conflicts, accounts, merchants, erasur
 
 const causes: Readonly<Record<RecoveryCause, string>> = {
   [RecoveryCause.UNSPECIFIED]: 'unknown',
-  [RecoveryCause.NEW_HOME]: 'the database runs on another server, timeline or path than before',
+  [RecoveryCause.NEW_HOME]:
+    'the database runs on another server or timeline than before, or is another database there',
   [RecoveryCause.STREAM_AHEAD]: 'the broker has an event that the database does not have',
   [RecoveryCause.OPERATOR]: 'an operator began it',
 };
@@ -256,7 +257,7 @@ function lacksAccounts(recovery: Recovery): 'no' | 'not answered' | 'answered' {
 }
 
 const answerAccounts =
-  'ask the merchants which they added or changed, have these added again until their credentials are accepted, then: gatehouse restore accept --accounts --reason <text>';
+  'ask the merchants which accounts they added or changed, have each added again, wait until its credentials are accepted, then: gatehouse restore accept --accounts --reason <text>';
 
 function accountsText(recovery: Recovery): string {
   switch (lacksAccounts(recovery)) {

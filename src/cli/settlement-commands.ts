@@ -56,7 +56,9 @@ function readOutcome(word: string): SettlementOutcome {
 export function addSettlementCommands(program: Command, run: Runner, find: FindMerchant): void {
   const settlement = program
     .command('settlement')
-    .description('settle a payment or refund that its wallet does not decide; two operators must agree');
+    .description(
+      'settle a payment or refund that its wallet does not decide, or a stray payment that it does not return; two operators must agree',
+    );
 
   settlement
     .command('waiting')

@@ -115,7 +115,7 @@ function plainText({ subject, finding, pendingMigrations }: Check): Text {
     case CheckSubject.MASTER_KEY:
       return finding === CheckFinding.FOREIGN_KEY
         ? [
-            'the database was replaced by one that was used with another master key, and takes no payments',
+            'the database was replaced by one that was used with another master key, so this gateway takes no payments',
             'set GATEHOUSE_MASTER_KEY to the key of this database, and restart core. See docs/operating/backup.md',
           ]
         : ['GATEHOUSE_MASTER_KEY is that of the database'];

@@ -33,7 +33,8 @@ export const registerReplySchema = Type.Object(
     data: Type.Object({
       checkout_url: Type.String({
         format: 'uri',
-        description: 'The one-time URL of the checkout page. Redirect the customer to it.',
+        description:
+          'The URL of the checkout page. Redirect the customer to it. The same registration always returns the same URL.',
         examples: ['https://checkout.example/c/0Zk3vJ7oT1xq9mYb5wLrUe8sNaHdFgCi2pKtVzXyQ4E'],
       }),
     }),

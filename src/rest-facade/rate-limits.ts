@@ -36,7 +36,7 @@ const keysPerMerchant = 4;
  */
 const askedOverLimitPerSecond = 10;
 
-/** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
+/** Counts in the memory of this process. Each of several facades behind a balancer allows the whole limit. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
   const { perKeyPerSecond } = settings;
   const standardRate = rateOf(perKeyPerSecond);

@@ -12,7 +12,7 @@ import { logOrderNumber } from './request-log.ts';
 export const registerPath = '/api/v1/register';
 export const registerFields = fieldNames(registerBodySchema);
 
-const description = `Registers a payment order and returns the one-time URL of its checkout page.
+const description = `Registers a payment order and returns the URL of its checkout page.
 
 Safe to repeat: the same values for an \`order_number\` whose order is PENDING or COMPLETED give the same \`checkout_url\` again.
 Any other use of an \`order_number\` that is taken is a 400 with a detail on it.`;

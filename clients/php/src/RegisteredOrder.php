@@ -7,7 +7,7 @@ namespace Gatehouse\Client;
 /** What a registration gives. */
 final class RegisteredOrder
 {
-    /** @param string $checkout_url the one-time URL of the checkout page: redirect the customer to it */
+    /** @param string $checkout_url the URL of the checkout page: redirect the customer to it */
     public function __construct(public readonly string $checkout_url)
     {
     }

@@ -49,7 +49,7 @@ export interface paths {
         put?: never;
         /**
          * Register payment order
-         * @description Registers a payment order and returns the one-time URL of its checkout page.
+         * @description Registers a payment order and returns the URL of its checkout page.
          *
          *     Safe to repeat: the same values for an `order_number` whose order is PENDING or COMPLETED give the same `checkout_url` again.
          *     Any other use of an `order_number` that is taken is a 400 with a detail on it.
@@ -353,7 +353,7 @@ export interface components {
             data: {
                 /**
                  * Format: uri
-                 * @description The one-time URL of the checkout page. Redirect the customer to it.
+                 * @description The URL of the checkout page. Redirect the customer to it. The same registration always returns the same URL.
                  * @example https://checkout.example/c/0Zk3vJ7oT1xq9mYb5wLrUe8sNaHdFgCi2pKtVzXyQ4E
                  */
                 checkout_url: string;

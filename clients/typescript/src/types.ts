@@ -4,7 +4,7 @@ type Schemas = components['schemas'];
 
 /** An order to register. */
 export type RegisterRequest = Schemas['RegisterRequest'];
-/** What a registration gives: the one-time URL of the checkout page. */
+/** What a registration gives: the URL of the checkout page. */
 export type RegisteredOrder = Schemas['RegisterReply']['data'];
 /** A direct payment to start. `payment_option` names the wallet, such as `walleta_ussd`. */
 export type DirectPaymentRequest = Schemas['DirectPaymentRequest'] & { payment_option: string };

@@ -154,11 +154,12 @@ export const english: Messages = {
       payer_not_found:
         'This number has no account with the wallet you chose. Check the number, or choose another wallet.',
       limit_exceeded:
-        'This payment goes beyond a limit of your wallet. Try another wallet, or ask your wallet.',
-      account_state: 'This wallet account cannot pay at the moment. Use another wallet, or ask your wallet.',
+        'This payment exceeds a limit of your wallet. Use another wallet, or ask your wallet provider.',
+      account_state:
+        'This wallet account cannot pay at the moment. Use another wallet, or ask your wallet provider.',
       payer_busy: 'Your phone was busy with another request. Finish that one, then try again.',
       wrong_amount:
-        'Your wallet took another amount than this order asks for. That money is back in your wallet, so you can pay again.',
+        'Your wallet took a different amount from the one that this order asks for. That money is back in your wallet, so you can pay again.',
       timed_out: 'The payment was not confirmed on the phone in time. Keep the phone at hand and try again.',
       other: 'The wallet did not accept the payment. Try again, or choose another wallet.',
     },

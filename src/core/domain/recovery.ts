@@ -14,7 +14,7 @@ import type { Environment } from './order.ts';
 
 /** Why the database counts as restored. */
 export type RecoveryCause =
-  /** The database is on another server, timeline or path than when a core last used it. */
+  /** The database is on another server or timeline than when a core last used it, or it is another database there. */
   | 'NEW_HOME'
   /** The broker has an event of this database that the database does not have. */
   | 'STREAM_AHEAD'
@@ -76,7 +76,7 @@ export const blockersOf = (recovery: Recovery, environment: Environment): readon
 
 const environments = ['SANDBOX', 'PRODUCTION'] as const;
 
-/** The environments that take no payments yet. The recovery has finished when there is none. */
+/** The environments that take no payments yet. The recovery has finished when there is none and no merchant is held. */
 export const closedEnvironments = (recovery: Recovery): readonly Environment[] =>
   environments.filter((environment) => blockersOf(recovery, environment).length > 0);
 

@@ -70,7 +70,7 @@ export function refundAmount(
   if (minorUnits > leftMinorUnits) {
     const held = order.deductedMinorUnits - leftMinorUnits;
     const why =
-      held === 0n ? '' : `: ${write(held)} of ${write(order.deductedMinorUnits)} is refunded already`;
+      held === 0n ? '' : `: refunds already cover ${write(held)} of ${write(order.deductedMinorUnits)}`;
     return refuse(`must be at most ${write(leftMinorUnits)}, what is left of the order${why}`);
   }
   if (!isPartial && (minorUnits < order.deductedMinorUnits || refunds.some(holdsMoney)))

@@ -84,7 +84,7 @@ export function orderStoryService(parts: OrderStoryServiceParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: merchantId });
-        // An explanation needs about ten reads, which merchants may request as often as a single one.
+        // An explanation needs about ten reads, and merchants may request it as often as a call that needs one read.
         return fairly({ owner: `${environment} ${merchantId}` }, context.signal, async () => {
           const name = { merchantId, environment, ...key };
           const rows = await parts.readExplanationRows(name);

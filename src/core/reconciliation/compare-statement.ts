@@ -76,7 +76,7 @@ async function* readEntries(
   }
 }
 
-/** The records for some entries, read in one step. */
+/** Reads the records for a batch of entries, with a few statements for the whole batch. */
 async function findRecords(
   em: EntityManager,
   scope: WalletScope,

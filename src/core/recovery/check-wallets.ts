@@ -33,8 +33,7 @@ const datesIn = ({ lostFrom, lostUntil }: RecoveryRow): readonly string[] | unde
 
 /**
  * Requests the statements of the lost time: the operator's of each wallet, and those of the merchants' own accounts there. A statement
- * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended. Statements of own accounts are read on
- * when their wallet is open, because their merchants are held until then.
+ * counts only if it was read to its end after `from`. By then every prompt of the lost time has ended. After the operator's statement of a wallet is read, core continues with those of merchants' own accounts. Their merchants are held until then.
  */
 export async function checkWallets(
   em: EntityManager,

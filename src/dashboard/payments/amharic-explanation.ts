@@ -46,7 +46,7 @@ const facts: Readonly<Record<OrderFact, Sentence>> = {
   [OrderFact.WALLET_OUTCOME]: ({ wallet }) =>
     `የ${wallet} መልስ ጠፍቷል ወይም ግልጽ አይደለም። ከከፋዩ ገንዘብ መወሰዱን የሚያውቀው ${wallet} ብቻ ነው።`,
   [OrderFact.WALLET_REACHED]: ({ wallet }) => `የክፍያ ጥያቄው ${wallet} አልደረሰም፤ ስለዚህ ከከፋዩ ገንዘብ አልተወሰደም።`,
-  [OrderFact.MERCHANT_CREDENTIALS]: ({ wallet }) => `${wallet} የነጋዴውን ሂሳብ የመግቢያ መረጃ አይቀበልም።`,
+  [OrderFact.MERCHANT_CREDENTIALS]: ({ wallet }) => `${wallet} የነጋዴውን ሒሳብ የመግቢያ መረጃ አይቀበልም።`,
   [OrderFact.SETTLEMENT_CONFIRMATION]: () => 'አንድ ኦፕሬተር ውጤቱን አቅርቧል። ሁለተኛ ኦፕሬተር እንዲያረጋግጥ ይጠበቃል።',
   [OrderFact.MONEY_RETURNED]: (writing) =>
     `${writing.wallet} ለትዕዛዙ ያልሆነውን ገንዘብ እንዲመልስ ይጠበቃል።${whilePending(writing)}`,
@@ -75,7 +75,7 @@ const nextSteps: Readonly<Record<OrderNextStep, Sentence>> = {
   [OrderNextStep.WALLET_CHECKED]: ({ wallet }) => `Gatehouse ${wallet} መሥራቱን በየጥቂት ሰከንዱ ያረጋግጣል።`,
   [OrderNextStep.PROCESS_STARTED]: () => 'ኦፕሬተር ማስጀመር አለበት።',
   [OrderNextStep.CREDENTIALS_CORRECTED]: () => 'ነጋዴው በ“ዋሌቶች” ገጽ ማስተካከል አለበት።',
-  [OrderNextStep.SETTLEMENT_CONFIRMED]: (writing) => `ሐሳቡ በ${writing.at} ያበቃል።`,
+  [OrderNextStep.SETTLEMENT_CONFIRMED]: (writing) => `የቀረበው ውጤት ካልተረጋገጠ በ${writing.at} ጊዜው ያልፋል።`,
   [OrderNextStep.RETURN_DECIDED]: () => 'ኦፕሬተር እንደገና መሞከር ወይም በእጅ መወሰን አለበት።',
   [OrderNextStep.REFUND_APPROVED]: () => 'ከጠየቀው ሌላ ሰው ማጽደቅ ወይም አለመቀበል አለበት።',
   [OrderNextStep.WEBHOOK_SENT]: (writing) => `Gatehouse ዌብሁኩን ${at(writing)} ይልካል።`,

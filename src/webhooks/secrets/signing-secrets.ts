@@ -26,11 +26,11 @@ import {
 
 export interface SigningSecrets {
   /**
-   * The signing secrets, at most 5 seconds old; undefined while none was displayed to anyone.
+   * The signing secrets, from a cache of at most 5 seconds; undefined while none was displayed to anyone.
    * @throws SecretUnusableError with the name of the missing or wrong key.
    */
   readonly live: (owner: SecretOwner) => Promise<LiveSecrets | undefined>;
-  /** A new secret that is not stored. It signs webhooks that the receiver has no secret to verify. */
+  /** A new secret that is not stored. It signs webhooks of a receiver that has no secret to verify them. */
   readonly unseen: () => LiveSecrets;
   /** Why nothing can be signed; undefined when it can. Changes nothing. */
   readonly problem: (owner: SecretOwner) => Promise<SecretProblem | 'NOT_SHOWN' | undefined>;
@@ -60,7 +60,7 @@ export interface SigningSecrets {
   readonly promote: (owner: SecretOwner, by: Actor) => Promise<SigningSecret | undefined>;
   /** Promotes next secrets whose time has come. Returns their number. */
   readonly promoteDue: () => Promise<number>;
-  /** Encrypts all secrets with the first key that use another. */
+  /** Encrypts again, with the first key, all secrets that use another key. */
   readonly reseal: () => Promise<Resealed>;
 }
 

@@ -86,7 +86,7 @@ describe('the page shows the state of the payment:', () => {
     ['wrong_pin', 'The PIN was not right'],
     ['declined_by_payer', 'declined on your phone'],
     ['payer_not_found', 'no account with the wallet'],
-    ['limit_exceeded', 'beyond a limit'],
+    ['limit_exceeded', 'exceeds a limit'],
     ['account_state', 'cannot pay at the moment'],
     ['payer_busy', 'busy with another request'],
     ['wrong_amount', 'That money is back in your wallet'],
@@ -418,7 +418,7 @@ describe('the instructions to pay from the menu of the phone', () => {
 
   test.each([
     ['en', 'Pay from the Wallet A menu instead', 'Business number', 'Account number'],
-    ['am', 'በምትኩ ከዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሂሳብ ቁጥር'],
+    ['am', 'በምትኩ ከዋሌት ኤ ምናሌ ይክፈሉ', 'የድርጅት ቁጥር', 'የሒሳብ ቁጥር'],
   ])(
     'are on the page in %s, with the number, the order number and the amount',
     async (language, ...texts) => {

@@ -186,7 +186,7 @@ describe('a refund of a COMPLETED order', () => {
     await refund('R-1', '100');
     const { issues } = await failureOf(refunds.createRefund(asked('R-2', '0.51')));
     expect(issues['amount']).toBe(
-      'must be at most 0.50 ETB, what is left of the order: 100.00 ETB of 100.50 ETB is refunded already',
+      'must be at most 0.50 ETB, what is left of the order: refunds already cover 100.00 ETB of 100.50 ETB',
     );
     expect(await refund('R-3')).toMatchObject({ amount: '0.50' });
     expect(await refunds.createRefund(asked('R-3'))).toMatchObject({ repeated: true });

@@ -192,10 +192,10 @@ describe('a refund', () => {
     });
 
     const body = plain((await developer.get(page)).body);
-    expect(body).toContain('your account at the wallet has too little money. No money moved.');
-    expect(body).toContain('Add money to your account at the wallet, then refund the order again.');
+    expect(body).toContain('the account that returns the payment has too little money. No money moved.');
+    expect(body).toContain('If it is your own account, add money to it.');
     expect((await viewer.get(at(`orders/${orderId}`))).body).toContain(
-      '<bdi>your account at the wallet has too little money</bdi>',
+      '<bdi>the account that returns the payment has too little money</bdi>',
     );
     expect(body).toContain('float &lt;i&gt;too&lt;/i&gt; low');
     expect((await openForm(developer, orderId)).body).toContain('value="100.50"');

@@ -59,7 +59,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     PENDING,
     SENT,
     '',
-    'A payment is in progress. Wallet A, USSD prompted +251911223344, and the payer has not confirmed yet.',
+    'A payment of +251911223344 by Wallet A, USSD is in progress. The payer has not confirmed it yet.',
   ],
   [
     PENDING,

@@ -75,7 +75,7 @@ describe('the amount of a refund', () => {
   const partly = { refunds: [refund(6_000n, 'due')] };
   const whole = { wallet: buildWallet('whole') };
   const atMost = (amount: string, of = '') => `must be at most ${amount} ETB, what is left of the order${of}`;
-  const refundedAlready = ': 60.00 ETB of 100.50 ETB is refunded already';
+  const refundedAlready = ': refunds already cover 60.00 ETB of 100.50 ETB';
   const noDecimals = 'must be a whole number of ETB, because walleta takes no decimals';
   const oneDecimal = 'must have at most 1 decimals, because walleta takes no more';
   const withoutDecimals = { wallet: buildWallet('any', 0) };

@@ -21,7 +21,7 @@ class RegisteredOrder(Fields):
     """What a registration gives."""
 
     checkout_url: str
-    """The one-time URL of the checkout page. Redirect the customer to it."""
+    """The URL of the checkout page. Redirect the customer to it."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ export const links: typeof english = {
   },
   invitation: {
     title: 'ተጋብዘዋል',
-    lead: (place, role) => `${place}ን ይቀላቀሉ። ኃላፊነትዎ፦ ${role}።`,
-    operatorLead: 'ይህን የክፍያ መግቢያ የሚያስተዳድሩትን እንደ ኦፕሬተር ይቀላቀሉ።',
+    lead: (place, role) => `${place}ን ይቀላቀሉ። ሚናዎ፦ ${role}።`,
+    operatorLead: 'ይህን የክፍያ ጌትዌይ የሚያስተዳድሩትን እንደ ኦፕሬተር ይቀላቀሉ።',
     forAddress: 'ለ',
     name: 'ስምዎ',
     nameHint: 'ለአዲስ መለያ፦ የሥራ ባልደረቦችዎ የሚያውቁዎት። መለያ ካለዎት ባዶ ይተዉት።',
@@ -39,7 +39,7 @@ export const links: typeof english = {
   },
   reset: {
     title: 'አዲስ የይለፍ ቃል ይምረጡ',
-    lead: 'ሌሎች የገቡባቸው ሁሉ ያበቃሉ፤ በአዲሱ የይለፍ ቃል ይገባሉ።',
+    lead: 'ይህ የገቡባቸውን ክፍለ ጊዜዎች ሁሉ ያበቃል። ከዚያ በአዲሱ የይለፍ ቃል ይግቡ።',
     field: 'አዲስ የይለፍ ቃል',
     submit: 'የይለፍ ቃሉ ይቀመጥ',
     done: 'አዲሱ የይለፍ ቃልዎ ተቀምጧል። በእሱ ይግቡ።',

@@ -1,7 +1,7 @@
 import type { notices as english } from '../english/notices.ts';
 
 export const notices: typeof english = {
-  subject: 'በGatehouse መለያዎ ላይ ለውጥ ነበር',
+  subject: 'ስለ Gatehouse መለያዎ የደህንነት ማሳወቂያ',
   events: {
     NEW_PASSWORD_ASKED: (when) => `${when}፦ ኦፕሬተር ለመለያዎ የአዲስ የይለፍ ቃል ሊንክ ጠይቋል።`,
     NEW_PASSWORD_APPROVED: (when) => `${when}፦ ሁለት ኦፕሬተሮች ለመለያዎ የአዲስ የይለፍ ቃል ሊንክ እንዲዘጋጅ ተስማምተዋል።`,
@@ -10,11 +10,11 @@ export const notices: typeof english = {
     SECOND_FACTOR_REMOVED: (when) => `${when}፦ ሁለት ኦፕሬተሮች የመለያዎን የአንድ ጊዜ ኮድ አስወግደዋል።`,
     OWNER_INVITED: (when, merchant) => `${when}፦ ኦፕሬተር ወደ ${merchant} ሌላ ባለቤት ጋብዟል።`,
   },
-  advice: 'ይህን ካልጠበቁት የመግቢያውን ኦፕሬተሮች ወዲያውኑ ያሳውቁ።',
+  advice: 'ይህን ካልጠበቁት የክፍያ ጌትዌዩን ኦፕሬተሮች ወዲያውኑ ያሳውቁ።',
   mail: (what) => `ጤና ይስጥልኝ፣
 
 ${what}
 
-ይህን ካልጠበቁት የመግቢያውን ኦፕሬተሮች ከዚህ ኢሜይል ውጭ በሆነ መንገድ ወዲያውኑ ያሳውቁ።
+ይህን ካልጠበቁት የክፍያ ጌትዌዩን ኦፕሬተሮች ከዚህ ኢሜይል ውጭ በሆነ መንገድ ወዲያውኑ ያሳውቁ።
 `,
 };

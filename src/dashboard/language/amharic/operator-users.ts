@@ -2,7 +2,7 @@ import type { operatorUsers as english } from '../english/operator-users.ts';
 
 export const operatorUsers: typeof english = {
   title: 'ተጠቃሚዎች',
-  lead: 'ይህን መግቢያ የሚያስተዳድሩ። ኦፕሬተሮች ሁሉንም ነጋዴዎች ያያሉ፤ የማንም አባል አይደሉም። የነጋዴው ሰዎች በቡድኑ ገጽ ይገኛሉ።',
+  lead: 'ይህን የክፍያ ጌትዌይ የሚያስተዳድሩ። ኦፕሬተሮች ሁሉንም ነጋዴዎች ያያሉ፤ የማንም አባል አይደሉም። የነጋዴው ሰዎች በቡድኑ ገጽ ይገኛሉ።',
   invite: {
     title: 'ኦፕሬተር ይጋብዙ',
     already: 'ይህ አድራሻ ያለው ሰው ቀድሞውኑ ኦፕሬተር ነው ወይም የነጋዴ አባል ነው፤ ኦፕሬተሮች የማንም አባል አይደሉም።',
@@ -53,7 +53,7 @@ export const operatorUsers: typeof english = {
     },
     MAILED_TO_USER: {
       title: 'ሊንኩ ለተጠቃሚው በኢሜይል ይላካል',
-      body: 'ይህ መግቢያ ኢሜይል ስለሚልክ ሊንኩ ለሌላ ሰው አይሰጥም።',
+      body: 'ይህ ጌትዌይ ኢሜይል ስለሚልክ ሊንኩ ለሌላ ሰው አይሰጥም።',
     },
     ACCOUNT_HELP_NOT_FOUND: {
       title: 'ይህ ጥያቄ አሁን የለም',

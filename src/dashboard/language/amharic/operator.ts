@@ -36,7 +36,7 @@ export const operator: typeof english = {
   },
   merchants: {
     title: 'ነጋዴዎች',
-    lead: 'በዚህ የክፍያ መግቢያ ክፍያ የሚቀበሉ ሁሉ።',
+    lead: 'በዚህ የክፍያ ጌትዌይ ክፍያ የሚቀበሉ ሁሉ።',
     columns: { name: 'ነጋዴ', status: 'ሁኔታ', production: 'እውነተኛ አካባቢ', created: 'የተፈጠረው' },
     statuses: { active: 'በሥራ ላይ', suspended: 'የታገደ' },
     activated: 'የተፈቀደ',
@@ -67,7 +67,7 @@ export const operator: typeof english = {
       'ገጹን ከከፈቱ በኋላ ሌላ ሰው ይህን ነጋዴ ለውጦታል። አሁን ያለበት ሁኔታ ከላይ ነው፤ ያስገቡት ከታች ነው። እንደገና ከማስቀመጥዎ በፊት ሁለቱንም ይመልከቱ።',
     terms: {
       title: 'ውሎች',
-      lead: 'ባዶ የተተወ ከክፍያ መግቢያው ገደብ ውጭ ሌላ ገደብ አይኖረውም። ለውጦች በ5 ሰከንድ ውስጥ ይሠራሉ፤ የተመዘገቡ ትዕዛዞች እንደተመዘገቡ ይቀጥላሉ።',
+      lead: 'ባዶ የተተወ ከክፍያ ጌትዌዩ ገደብ ውጭ ሌላ ገደብ አይኖረውም። ለውጦች በ5 ሰከንድ ውስጥ ይሠራሉ። የተመዘገቡ ትዕዛዞች የመክፈያ ጊዜያቸው አይቀየርም። የክፍያ አማራጮች ግን ለተመዘገቡ ትዕዛዞችም ጭምር ለእያንዳንዱ አዲስ ክፍያ ይሠራሉ።',
       name: 'ስም',
       minutes: 'የመክፈያ ጊዜ በደቂቃ',
       minutesHint: 'ከ5 እስከ 1440፤ ከአሁን በኋላ ለሚመዘገቡ ትዕዛዞች።',
@@ -76,7 +76,7 @@ export const operator: typeof english = {
       contactHint: 'በክፍያ ገጾችና በደረሰኞች ላይ ይታያል።',
       sandbox: 'በመሞከሪያ የክፍያ አማራጮች',
       production: 'በእውነተኛው የክፍያ አማራጮች',
-      optionsHint: 'ምንም ካልተመረጠ፦ ዋሌት የተዘጋጀላቸው ሁሉ።',
+      optionsHint: 'ምንም ካልመረጡ ነጋዴው የተዘጋጁትን ዋሌቶች ሁሉ መጠቀም ይችላል።',
       currencies: 'ገንዘቦች',
       currenciesHint: 'ኮዶች በክፍተት፣ ለምሳሌ፦ ETB USD',
       largest: 'የአንድ ትዕዛዝ ከፍተኛ መጠን',
@@ -95,7 +95,7 @@ export const operator: typeof english = {
     },
     suspend: {
       open: 'ያግዱ',
-      body: 'በ5 ሰከንድ ውስጥ ቁልፎቹ በሁሉም ቦታ ተቀባይነት ያጣሉ። የተመዘገቡ ትዕዛዞች ይቀጥላሉ።',
+      body: 'በ5 ሰከንድ ውስጥ ቁልፎቹ በሁሉም ቦታ ተቀባይነት ያጣሉ። እገዳው እስኪነሳ ድረስ ትዕዛዞቹ አዲስ ክፍያ አይቀበሉም። በመካሄድ ላይ ያሉ ክፍያዎች ይቀጥላሉ።',
       reason: 'ምክንያት',
       reasonHint: 'ለለውጦች መዝገብ።',
       submit: 'ይታገድ',
@@ -113,7 +113,7 @@ export const operator: typeof english = {
       submit: 'እውነተኛው አካባቢ ይፈቀድ',
       done: (name) => `${name} እውነተኛውን አካባቢ መጠቀም ይችላል።`,
       uncertified: (parts, merchantId) =>
-        `እውነተኛው አካባቢ አልተፈቀደም፤ ይህ የክፍያ መግቢያ አስቀድሞ የብቃት ማረጋገጫ ይጠይቃል፦ ${parts}። በdocs/certification.md እንደተጻፈው ይህን ትእዛዝ በሙከራ አካባቢ ያስኪዱ፦ gatehouse certify --webhook-url <url> --record ${merchantId}`,
+        `እውነተኛው አካባቢ አልተፈቀደም፤ ይህ የክፍያ ጌትዌይ አስቀድሞ የብቃት ማረጋገጫ ይጠይቃል፦ ${parts}። በdocs/certification.md እንደተጻፈው ይህን ትእዛዝ በሙከራ አካባቢ ያስኪዱ፦ gatehouse certify --webhook-url <url> --record ${merchantId}`,
     },
     certification: {
       receiver: 'የዌብሁክ ተቀባይ',
@@ -145,7 +145,7 @@ export const operator: typeof english = {
       down: 'አይሠራም',
       untold: 'አይናገርም',
     },
-    breaker: { unknown: 'አልተነገረም', closed: 'ሁሉም', open: 'ምንም፤ ለጊዜው ተቋርጧል', trying: 'አንድ፣ ለሙከራ' },
+    breaker: { unknown: 'አልተነገረም', closed: 'በሥራ ላይ', open: 'ለጊዜው ተቋርጧል', trying: 'በመፈተሽ ላይ፤ አንድ የሙከራ ክፍያ' },
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
     slotsInUse: (taken, all) => `${taken} ከ${all}`,

@@ -3,7 +3,7 @@ import type { order as english } from '../english/order.ts';
 export const order: typeof english = {
   summary: {
     unpaid: (amount, until) => `ደንበኛው መክፈል አልጀመረም። ${amount} እስከ ${until} ሊከፈል ይችላል።`,
-    asked: (phone, option) => `ክፍያ በመካሄድ ላይ ነው፦ ${phone} በ${option} ተጠይቋል፤ ገና አላረጋገጠም።`,
+    asked: (phone, option) => `የ${phone} ክፍያ በ${option} በመካሄድ ላይ ነው። ከፋዩ ገና አላረጋገጠም።`,
     unknown: (option) => `${option} ገንዘቡን መውሰዱን አላሳወቀም። እስኪታወቅ ድረስ በራሱ ይጠየቃል።`,
     undecidedSince: (when, age) => `እስከዚያ ትዕዛዙ በመጠባበቅ ላይ ይቆያል። ክፍያው የተጀመረው ${when}፣ ከ${age} በፊት ነው።`,
     askOperator: 'ዋሌቱ ካልወሰነ ሁለት ኦፕሬተሮች ክፍያውን በእጅ ሊወስኑ ይችላሉ።',
@@ -37,7 +37,7 @@ export const order: typeof english = {
   actions: {
     title: 'ማድረግ የሚችሉት',
     checkout: 'የክፍያ ገጽ',
-    checkoutBody: 'መጀመሪያ የከፈተው ሰው አንድ ጊዜ መክፈል ይችላል።',
+    checkoutBody: 'እዚያ መጀመሪያ መክፈል የጀመረ ሰው ትዕዛዙን አንድ ጊዜ መክፈል ይችላል።',
     checkoutHidden: 'ሊንኩ ትዕዛዙን መክፈል ወይም መሰረዝ ስለሚችል የነጋዴው ባለቤቶችና ገንቢዎች ብቻ ያዩታል።',
     settle: 'ሰው የሚጠብቀውን ገንዘብ ሁሉ ይመልከቱ',
     queryWallet: 'ዋሌቱን አሁን ይጠይቁ',

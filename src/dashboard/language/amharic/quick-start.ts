@@ -4,7 +4,7 @@ export const quickStart: typeof english = {
   title: 'ፈጣን ጅማሮ',
   lead: 'ከቁልፍዎ እስከ መጀመሪያው የተከፈለ ትዕዛዝ፣ በፕሮግራምዎ ቋንቋ።',
   languages: 'የፕሮግራም ቋንቋ',
-  productionNote: 'ይህ እውነተኛው አካባቢ ነው፤ እዚህ የሚመዘግቧቸው ትዕዛዞች በትክክለኛ ገንዘብ ይከፈላሉ።',
+  productionNote: 'ይህ እውነተኛው አካባቢ ነው፤ እዚህ የሚመዘግቧቸው ትዕዛዞች በእውነተኛ ገንዘብ ይከፈላሉ።',
   key: {
     title: '1. ቁልፍዎ፣ የትዕዛዝ ቁጥር እና የስልክ ቁጥር',
     body: 'ፕሮግራሞች ከአካባቢያቸው (environment) ያነቧቸዋል። ቁልፉን በገጽ፣ በመተግበሪያ ወይም በኮድ ማከማቻ ውስጥ በጭራሽ አያስቀምጡ። ለሌላ ትዕዛዝ የመጨረሻዎቹን ሁለት መስመሮች እንደገና ያስኪዱ። Gatehouse ለአንድ ስልክ የሚልካቸውን ጥያቄዎች ብዛት ይገድባል።',
@@ -14,12 +14,12 @@ export const quickStart: typeof english = {
   },
   register: {
     title: '2. ትዕዛዝ ይመዝግቡ',
-    body: 'መልሱ ደንበኛዎን የሚልኩበትን checkout_url ይይዛል። order_number የእርስዎ ነው፤ ምንም ያህል ጊዜ ቢላክ አንድ ትዕዛዝ አንድ ቁጥር አለው።',
+    body: 'መልሱ ደንበኛዎን የሚልኩበትን checkout_url ይይዛል። order_number ትዕዛዙን ይለያል። እንደገና ቢልኩት ያው ትዕዛዝ ይመለሳል።',
   },
   pay: {
     title: '3. ይክፈሉት',
-    sandbox: 'checkout_url ከፍተው ይክፈሉ፤ በመሞከሪያው ትክክለኛ ገንዘብ አይንቀሳቀስም።',
-    production: 'checkout_url ከፍተው በትክክለኛ ገንዘብ ይክፈሉ።',
+    sandbox: 'checkout_url ከፍተው ይክፈሉ፤ በመሞከሪያው እውነተኛ ገንዘብ አይንቀሳቀስም።',
+    production: 'checkout_url ከፍተው በእውነተኛ ገንዘብ ይክፈሉ።',
   },
   direct: {
     title: '4. ወይም ስልኩን በቀጥታ ይጠይቁ',

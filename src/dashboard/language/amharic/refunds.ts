@@ -1,7 +1,7 @@
 import type { refunds as english } from '../english/refunds.ts';
 
 export const refunds: typeof english = {
-  title: 'የተመለሱ ክፍያዎች',
+  title: 'ተመላሽ ክፍያዎች',
   states: { awaiting: 'ማጽደቅ ይጠብቃል', pending: 'በመመለስ ላይ', completed: 'ተመልሷል', failed: 'አልተሳካም' },
   any: 'ማንኛውም',
   columns: {
@@ -157,7 +157,7 @@ export const refunds: typeof english = {
   },
   failures: {
     account_state: {
-      reason: 'የከፋዩ የዋሌት ሂሳብ ታግዷል ወይም ተዘግቷል',
+      reason: 'የከፋዩ የዋሌት ሒሳብ ታግዷል ወይም ተዘግቷል',
       advice: 'ገንዘቡን ለደንበኛው በሌላ መንገድ ይመልሱ፤ ለምሳሌ በባንክ።',
     },
     payer_not_found: {
@@ -165,15 +165,15 @@ export const refunds: typeof english = {
       advice: 'ገንዘቡን ለደንበኛው በሌላ መንገድ ይመልሱ፤ ለምሳሌ በባንክ።',
     },
     insufficient_funds: {
-      reason: 'በዋሌቱ ያለዎት ሂሳብ በቂ ገንዘብ የለውም',
-      advice: 'በዋሌቱ ሂሳብዎ ገንዘብ ያስገቡ፤ ከዚያ እንደገና ይመልሱ።',
+      reason: 'ገንዘቡ የሚመለስበት ሒሳብ በቂ ገንዘብ የለውም',
+      advice: 'ሒሳቡ የራስዎ ከሆነ ገንዘብ ያስገቡበት። ካልሆነ ኦፕሬተሩ ገንዘብ እንዲያስገባ ይጠይቁ። ከዚያ ትዕዛዙን እንደገና ይመልሱ።',
     },
     limit_exceeded: {
       reason: 'መጠኑ ከዋሌቱ ገደብ በላይ ነው',
       advice: 'ዋሌቱ በከፊል የሚፈቅድ ከሆነ አነስ ያለ መጠን ይመልሱ፤ ወይም ነገ ይሞክሩ።',
     },
     merchant_config: {
-      reason: 'በዋሌቱ ያለዎት ሂሳብ ክፍያ እንዲመልስ አልተፈቀደለትም',
+      reason: 'በዋሌቱ ያለዎት ሒሳብ ክፍያ እንዲመልስ አልተፈቀደለትም',
       advice: 'ኦፕሬተሩ በዋሌቱ እንዲያስፈቅድ ይጠይቁ፤ ከዚያ እንደገና ይመልሱ።',
     },
     invalid_request: {

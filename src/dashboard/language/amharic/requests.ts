@@ -18,7 +18,7 @@ export const requests: typeof english = {
     submit: 'ይታይ',
     clear: 'ሁሉም ይታይ',
   },
-  outcomes: { succeeded: 'የተሳካ (2xx)', refused: 'ያልተቀበለ (4xx)', failed: 'ያልተሳካ (5xx)' },
+  outcomes: { succeeded: 'የተሳካ (2xx)', refused: 'ተቀባይነት ያላገኘ (4xx)', failed: 'ያልተሳካ (5xx)' },
   endpoints: {
     register: 'ትዕዛዝ መመዝገብ',
     direct: 'ቀጥታ ክፍያ',
@@ -62,14 +62,14 @@ export const requests: typeof english = {
     MONEY_NOT_RETURNED: 'የዚህ ትዕዛዝ የቀደመ ክፍያ የወሰደው ገንዘብ ወደ ከፋዩ ገና አልተመለሰም። እስኪመለስ ይጠብቁ።',
     ORDER_NOT_PAYABLE: 'ትዕዛዙ ከእንግዲህ ሊከፈል አይችልም። አዲስ ይመዝግቡ።',
     ORDER_NOT_FOUND: 'በዚህ አካባቢ በዚህ ቁጥር የተመዘገበ ትዕዛዝ የለም።',
-    MERCHANT_SUSPENDED: 'መለያዎ ታግዷል። የክፍያ መግቢያውን የሚያስተዳድረውን ያነጋግሩ።',
-    PRODUCTION_NOT_ACTIVATED: 'እውነተኛው አካባቢ ገና አልተፈቀደልዎትም። የክፍያ መግቢያውን የሚያስተዳድረውን ያነጋግሩ።',
+    MERCHANT_SUSPENDED: 'ነጋዴው ታግዷል። የክፍያ ጌትዌዩን ኦፕሬተር ያነጋግሩ።',
+    PRODUCTION_NOT_ACTIVATED: 'እውነተኛው አካባቢ ገና አልተፈቀደልዎትም። የክፍያ ጌትዌዩን ኦፕሬተር ያነጋግሩ።',
     KEY_RATE_LIMITED:
       'ቁልፉ፣ ወይም የነጋዴው ቁልፎች በጠቅላላ፣ በሰከንድ ከተፈቀደው በላይ ጥያቄ አቅርበዋል። Retry-After እንደሚለው ይጠብቁ፤ በአንድ ጊዜ ያነሰ ይላኩ።',
-    OVERLOADED: 'የክፍያ መግቢያው ከአቅሙ በላይ ሥራ ነበረው። Retry-After እንደሚለው ከጥቂት ጊዜ በኋላ እንደገና ይላኩ።',
+    OVERLOADED: 'የክፍያ ጌትዌዩ ከአቅሙ በላይ ሥራ ነበረው። Retry-After እንደሚለው ከጥቂት ጊዜ በኋላ እንደገና ይላኩ።',
     PHONE_BUSY: 'የደንበኛው ስልክ የሚያረጋግጠው ሌላ ክፍያ አለው። እስኪያበቃ ይጠብቁ።',
     PHONE_LIMIT: 'የደንበኛው ስልክ ብዙ ጊዜ እንዲከፍል ተጠይቋል። Retry-After እንደሚለው ይጠብቁ።',
     other: 'ጥያቄው ተቀባይነት አላገኘም።',
-    ours: 'ስህተቱ በእኛ በኩል ነበር። ጥያቄው ችግር የለበትም፤ እንደገና ይላኩት።',
+    ours: 'ስህተቱ በእኛ በኩል ነበር። ያንኑ ጥያቄ እንደገና ይላኩ።',
   },
 };

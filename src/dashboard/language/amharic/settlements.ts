@@ -1,9 +1,9 @@
 import type { settlements as english } from '../english/settlements.ts';
 
 export const settlements: typeof english = {
-  title: 'ሰው የሚጠብቁ',
+  title: 'የሰው ውሳኔ የሚጠብቁ',
   lead: 'ዋሌት ያልወሰናቸው ክፍያዎችና ተመላሾች፣ እንዲሁም ዋሌት ያልመለሳቸው ባለቤት የሌላቸው ክፍያዎች። መጀመሪያ ዋሌቱን ይጠይቁ። ከዚያ አንድ ኦፕሬተር ውጤቱን ያቀርባል፤ ሌላው ያረጋግጣል።',
-  empty: 'ሰው የሚጠብቅ የለም።',
+  empty: 'የሰው ውሳኔ የሚጠብቅ የለም።',
   total: (count) => `${count} በመጠባበቅ ላይ። ብዙ የጠበቁት ይቀድማሉ።`,
   columns: {
     since: 'የሚጠብቀው ከ',
@@ -72,8 +72,8 @@ export const settlements: typeof english = {
     states: { proposed: 'ቀርቧል', confirmed: 'ተረጋግጧል', withdrawn: 'ተሰርዟል', expired: 'ጊዜው አልፏል' },
   },
   tile: {
-    label: 'ሰው የሚጠብቁ',
-    none: 'ሰው የሚጠብቅ የለም።',
+    label: 'የሰው ውሳኔ የሚጠብቁ',
+    none: 'የሰው ውሳኔ የሚጠብቅ የለም።',
     some: (count) => `${count} በእጅ እንዲወሰኑ ይጠብቃሉ።`,
   },
   commandLine: 'ኦፕሬተር በትዕዛዝ መስመር',

@@ -3,7 +3,7 @@ import type { team as english } from '../english/team.ts';
 export const team: typeof english = {
   title: 'ቡድን',
   lead: 'ለዚህ ነጋዴ ማን እንደሚገባ እና ምን ማድረግ እንደሚችል።',
-  columns: { who: 'ማን', role: 'ድርሻ', state: 'ሁኔታ', lastSignIn: 'መጨረሻ የገባው', actions: 'ተግባራት' },
+  columns: { who: 'ማን', role: 'ሚና', state: 'ሁኔታ', lastSignIn: 'መጨረሻ የገባው', actions: 'ተግባራት' },
   you: 'እርስዎ',
   states: { in: 'መግባት ይችላል', out: 'መግባት ተከልክሏል', codes: 'የአንድ ጊዜ ኮድ በርቷል' },
   roleHints: {
@@ -14,15 +14,15 @@ export const team: typeof english = {
   invite: {
     title: 'ሰው ይጋብዙ',
     email: 'የኢሜይል አድራሻ',
-    role: 'ድርሻ',
+    role: 'ሚና',
     submit: 'ይጋብዙ',
-    already: 'ይህ አድራሻ ያለው ሰው ቀድሞውኑ እዚህ አለ ወይም መግቢያውን ያስተዳድራል።',
+    already: 'ይህ አድራሻ ያለው ሰው ቀድሞውኑ እዚህ አለ ወይም ጌትዌዩን ያስተዳድራል።',
     wrongEmail: 'የኢሜይል አድራሻ ያስገቡ፤ ለምሳሌ sara@shop.example።',
     mailed: (email) => `${email} ተጋብዟል፤ ሊንኩ በኢሜይል እየተላከ ነው።`,
   },
   invited: {
     title: 'ገና ያልተቀበሏቸው ግብዣዎች',
-    columns: { who: 'ማን', role: 'ድርሻ', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
+    columns: { who: 'ማን', role: 'ሚና', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
     withdraw: 'ግብዣውን ይሰርዙ',
     withdrawBody: 'ሊንኩ ወዲያውኑ መሥራቱን ያቆማል። እንደገና መጋበዝ ይችላሉ።',
     withdrawn: (email) => `የ${email} ግብዣ ተሰርዟል።`,
@@ -34,14 +34,14 @@ export const team: typeof english = {
     done: 'አስተላልፌዋለሁ',
     notMailed: {
       title: 'ኢሜይሉ አልተላከም',
-      body: 'የኢሜይል አገልጋዩ አልተቀበለውም። ግብዣው ግን ተዘጋጅቷል፤ ሊንኩን እራስዎ ያስተላልፉ። መግቢያውን የሚያስተዳድረው ሰው በዚህ ጥያቄ ቁጥር ምክንያቱን ከመዝገቡ ያገኛል።',
+      body: 'የኢሜይል አገልጋዩ አልተቀበለውም። ግብዣው ግን ተዘጋጅቷል፤ ሊንኩን እራስዎ ያስተላልፉ። ጌትዌዩን የሚያስተዳድረው ሰው በዚህ ጥያቄ ቁጥር ምክንያቱን ከመዝገቡ ያገኛል።',
     },
   },
   change: {
-    open: 'ድርሻ ይቀይሩ',
-    role: 'አዲሱ ድርሻ',
-    submit: 'ድርሻው ይቀየር',
-    done: (who, role) => `${who}፦ ድርሻው አሁን ${role} ነው።`,
+    open: 'ሚና ይቀይሩ',
+    role: 'አዲሱ ሚና',
+    submit: 'ሚናው ይቀየር',
+    done: (who, role) => `${who}፦ ሚናው አሁን ${role} ነው።`,
     meanwhile: {
       title: 'በዚህ መሀል ሌላ ሰው ቀይሮታል',
       body: 'በእርስዎ በኩል ምንም አልተቀየረም። ዝርዝሩ አሁን ያለበትን ሁኔታ ያሳያል።',

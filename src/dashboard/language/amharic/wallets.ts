@@ -38,7 +38,7 @@ export const wallets: typeof english = {
       refused: 'ተቀባይነት አላገኘም',
       unknown: 'ዋሌቱ መልስ አልሰጠም',
     },
-    hidden: '(ምስጢር)',
+    hidden: '(ሚስጥር)',
     ending: (ending) => `…${ending}`,
     check: { submit: 'እንደገና ያጣሩ', done: 'ማረጋገጫው በመጣራት ላይ ነው። ከጥቂት ጊዜ በኋላ ገጹን ያድሱ።' },
     promote: {
@@ -66,12 +66,12 @@ export const wallets: typeof english = {
     },
     add: {
       title: 'ሒሳብ ይጨምሩ',
-      body: 'የራስዎ የሆነውን ብቻ ያስገቡ። ባዶ ለተዉት ሁሉ የኦፕሬተሩ ቅንብር ይሠራል። ሒሳቡን ከመጠቀምዎ በፊት ማረጋገጫው ከዋሌቱ ጋር ይጣራል።',
-      secretHint: 'ምስጢር። ተመስጥሮ ይቀመጣል፤ ዳግም አይታይም።',
+      body: 'ዋሌቱ የሰጠዎትን መረጃ ያስገቡ። ባዶ ለተዉት መስክ የኦፕሬተሩ መረጃ ይሠራል። ሒሳቡን ከመጠቀምዎ በፊት ማረጋገጫው ከዋሌቱ ጋር ይጣራል።',
+      secretHint: 'ሚስጥር። ተመስጥሮ ይቀመጣል፤ ዳግም አይታይም።',
       asOperator: 'እንደ ኦፕሬተሩ',
       fieldHelp: {
         client_id: 'ዋሌቱ የሰጠዎት የOAuth ደንበኛ መለያ።',
-        client_secret: 'ዋሌቱ የሰጠዎት የOAuth ደንበኛ ምስጢር።',
+        client_secret: 'ዋሌቱ የሰጠዎት የOAuth ደንበኛ ሚስጥር።',
         api_key: 'ዋሌቱ የሰጠዎት X-API-Key።',
         'payee.type': 'የሒሳቡ መለያ ዓይነት፤ ለምሳሌ accountid።',
         'payee.id': 'የሒሳቡ መለያ።',
@@ -95,7 +95,7 @@ export const wallets: typeof english = {
         provider_callback_host:
           'ለAPI ተጠቃሚው የተመዘገበው የcallback አድራሻ። ከእኛ callback አድራሻ ከተለየ MTN ክፍያውን ስለማይቀበል callback አይጠየቅም።',
         fabric_app_id: 'የFabric መተግበሪያ መለያ፤ UUID ነው። የነጋዴው መተግበሪያ መለያ አይደለም።',
-        app_secret: 'የመተግበሪያው ምስጢር፤ 32 የሄክሳዴሲማል አሃዞች።',
+        app_secret: 'የመተግበሪያው ሚስጥር፤ 32 የሄክሳዴሲማል አሃዞች።',
         merchant_app_id: 'የነጋዴው መተግበሪያ መለያ (appid)፤ ወደ 16 አሃዞች።',
         merchant_code: 'የነጋዴው አጭር ቁጥር (merch_code)።',
         private_key: 'ቴሌብር የአደባባይ ጥንዱ ያለው የRSA የግል ቁልፍ፦ PEM ወይም የPKCS#8 base64።',

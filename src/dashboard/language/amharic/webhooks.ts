@@ -2,7 +2,7 @@ import type { webhooks as english } from '../english/webhooks.ts';
 
 export const webhooks: typeof english = {
   title: 'ዌብሁኮች',
-  tabs: { label: 'ዌብሁኮች', deliveries: 'የተላኩ መልእክቶች', endpoints: 'መቀበያዎች', secrets: 'የፊርማ ሚስጥሮች' },
+  tabs: { label: 'ዌብሁኮች', deliveries: 'የዌብሁክ መላኪያዎች', endpoints: 'መቀበያዎች', secrets: 'የፊርማ ሚስጥሮች' },
   endpoints: {
     title: 'የwebhook_url አገልጋዮች',
     lead: 'webhook_url ያላቸውን ትዕዛዞች ዌብሁኮች የሚቀበሉ አገልጋዮች።',
@@ -36,7 +36,7 @@ export const webhooks: typeof english = {
     sent: 'ሙከራው እየተላከ ነው። ውጤቱ በዚህ ገጽ ይታያል፤ ከጥቂት ጊዜ በኋላ እንደገና ይክፈቱት።',
   },
   deliveries: {
-    title: 'የተላኩ መልእክቶች',
+    title: 'የዌብሁክ መላኪያዎች',
     empty: 'እስካሁን ምንም አልተላከም። ትዕዛዝ ሲያበቃ ለwebhook_urlው እና ለእያንዳንዱ የዌብሁክ መቀበያ እዚህ ይታያል።',
     noMatch: 'የሚስማማ የለም። ከማጣሪያዎቹ አንዱን ያስወግዱ።',
     columns: {
@@ -63,7 +63,7 @@ export const webhooks: typeof english = {
     older: 'የቆዩ',
   },
   delivery: {
-    title: 'የተላከ መልእክት',
+    title: 'የዌብሁክ መላኪያ',
     facts: {
       event: 'ክስተት',
       eventId: 'የክስተት መለያ',
@@ -81,7 +81,7 @@ export const webhooks: typeof english = {
       scheduleEnded: (hours) => `ቀጣዩ ሙከራ ከመርሐ ግብሩ ${hours} ሰዓት በኋላ ይሆን ስለነበር ተትቷል።`,
       paused: 'መቀበያው ቆሟል። እስኪቀጥል ድረስ ምንም አይላክም።',
       gone: 'መቀበያው 410 Gone ብሎ ስለመለሰ ቆሟል። እስኪቀጥል ድረስ ምንም አይላክም።',
-      secret: 'የክፍያ ሥርዓቱ የፊርማ ሚስጥርዎን መክፈት ስላልቻለ ሊፈረም አይችልም።',
+      secret: 'የክፍያ ጌትዌዩ የፊርማ ሚስጥርዎን መክፈት ስላልቻለ ሊፈረም አይችልም።',
       secretNotShown: 'የፊርማ ሚስጥር እስኪያዘጋጁ ድረስ ይጠብቃል። ያለ ሚስጥሩ ሰርቨርዎ ሊያረጋግጠው አይችልም።',
       endpointDeleted: 'የዌብሁክ መቀበያው ስለተሰረዘ ተትቷል።',
       earlier: (event) => `የዚሁ ትዕዛዝ ቀዳሚ ክስተት መቅደም አለበት፦ ${event}።`,
@@ -89,17 +89,17 @@ export const webhooks: typeof english = {
         `${failures} ሙከራዎች በተከታታይ ስላልተሳኩ ወደ መቀበያው መላክ ለጊዜው ተቋርጧል። በአንድ ጊዜ አንድ መልእክት ብቻ ለሙከራ ይላካል፤ ሌሎቹ ይጠብቃሉ።`,
       others: (count) => `ወደዚሁ መቀበያ የሚላኩ ${count} መልእክቶች ይቀድማሉ።`,
       sending: 'አሁን እየተላከ ነው።',
-      noSender: 'ጊዜው ደርሷል፤ ግን የሚልከው የሥርዓቱ ፕሮሰስ የለም።',
+      noSender: 'ጊዜው ደርሷል፤ ግን የሚልከው የጌትዌዩ ፕሮሰስ የለም።',
       attempt: (number, of) => `ቀጣዩ ሙከራ ከ${of} ሙከራዎች ${number}ኛው ነው።`,
       next: (when) => `ቀጣዩ ሙከራ፦ ${when}።`,
     },
     steps: {
       redeliver: 'መቀበያው የሚሠራ ከሆነ ከላይ ባለው አዝራር እንደገና ይላኩት።',
       resume: 'መቀበያው የሚሠራ ከሆነ ያስቀጥሉት።',
-      restore: 'የምስጠራ ቁልፉን እንዲመልስ የሥርዓቱን አስተዳዳሪ ይጠይቁ። ቁልፉ ከጠፋ አዲስ የፊርማ ሚስጥር ያዘጋጁ።',
+      restore: 'የምስጠራ ቁልፉን እንዲመልስ የጌትዌዩን ኦፕሬተር ይጠይቁ። ቁልፉ ከጠፋ አዲስ የፊርማ ሚስጥር ያዘጋጁ።',
       createSecret: 'የፊርማ ሚስጥር ያዘጋጁ።',
       earlier: 'ቀዳሚው መልእክት ለምን እንደሚጠብቅ ይመልከቱ።',
-      checkWebhooks: 'ለሥርዓቱ አስተዳዳሪ ይንገሩ።',
+      checkWebhooks: 'ለጌትዌዩ ኦፕሬተር ይንገሩ።',
     },
     attempts: 'ሙከራዎች',
     noAttempts: 'ገና አልተላከም።',

@@ -24,7 +24,7 @@ export const home = {
     rebuilt: (from: string, until: string) =>
       `The orders of ${from} to ${until} were rebuilt. Their webhooks may arrive again, with the same event ids.`,
     mayBeMissing: (from: string, until: string) =>
-      `Orders of ${from} to ${until} may be missing. Verify yours, and send those that are not found again, with the same order_number and values. A payment that the wallet reports is found, and not taken again.`,
+      `Orders of ${from} to ${until} may be missing. Verify your orders of that time. If an order is not found, register it again with the same order_number and values. If the wallet reports its payment, Gatehouse finds it and does not charge the customer again.`,
     check: 'Check the API keys, signing secrets, users and settings that you changed in that time.',
   },
   behind: (when: string) => `The numbers are complete up to ${when}. Later events are still being counted.`,

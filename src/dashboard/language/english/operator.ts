@@ -86,7 +86,7 @@ export const operator = {
       'Another operator changed this merchant after you opened the page. The current values are above, your entries below. Compare them before you save again.',
     terms: {
       title: 'Terms',
-      lead: 'An empty field means that only the limits of the gateway apply. Changes take effect within 5 seconds. Existing orders keep their terms.',
+      lead: 'An empty field means that only the limits of the gateway apply. Changes take effect within 5 seconds. Existing orders keep their time to pay. Payment options apply to every new payment, also of existing orders.',
       name: 'Name',
       minutes: 'Time to pay, in minutes',
       minutesHint: 'From 5 to 1440. Applies to new orders.',
@@ -114,7 +114,7 @@ export const operator = {
     },
     suspend: {
       open: 'Suspend',
-      body: 'Within 5 seconds every server of the gateway rejects its API keys. Customers can still pay existing orders.',
+      body: 'Within 5 seconds every server of the gateway rejects its API keys. Its orders accept no new payment until it is resumed. Payments under way continue.',
       reason: 'Reason',
       reasonHint: 'Recorded in the audit log.',
       submit: 'Suspend',

@@ -7,7 +7,7 @@ export const order = {
     unpaid: (amount: string, until: string) =>
       `The customer has not started to pay. ${amount} can be paid until ${until}.`,
     asked: (phone: string, option: string) =>
-      `A payment is in progress. ${option} prompted ${phone}, and the payer has not confirmed yet.`,
+      `A payment of ${phone} by ${option} is in progress. The payer has not confirmed it yet.`,
     unknown: (option: string) =>
       `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
     undecidedSince: (when: string, age: string) =>
@@ -132,7 +132,7 @@ export const order = {
       `${counted(text, 'technical step')} (${kinds})${isTrouble ? ', with a problem' : ''}`,
     times: (count: string, first: string, last: string) =>
       `${counted(count, 'time')}, from ${first} to ${last}`,
-    stray: (amount: string) => `A payment of ${amount} arrived that does not match this order`,
+    stray: (amount: string) => `A payment of ${amount} arrived that this order could not accept`,
     strayStates: {
       due: 'It is being reversed.',
       reversed: 'It was reversed.',

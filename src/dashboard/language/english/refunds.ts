@@ -174,15 +174,16 @@ export const refunds = {
       advice: 'Return the money to the customer in another way, such as by bank transfer.',
     },
     insufficient_funds: {
-      reason: 'your account at the wallet has too little money',
-      advice: 'Add money to your account at the wallet, then refund the order again.',
+      reason: 'the account that returns the payment has too little money',
+      advice:
+        'If it is your own account, add money to it. Otherwise ask the operator to add money. Then refund the order again.',
     },
     limit_exceeded: {
       reason: 'the amount exceeds a limit of the wallet',
       advice: 'Refund a smaller amount if the wallet allows parts, or try again tomorrow.',
     },
     merchant_config: {
-      reason: 'your account at the wallet may not return payments',
+      reason: 'the account that received the payment may not return payments',
       advice: 'Ask the operator to have refunds allowed at the wallet, then refund the order again.',
     },
     invalid_request: {

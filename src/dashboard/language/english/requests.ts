@@ -81,6 +81,6 @@ export const requests = {
     PHONE_BUSY: 'The customer’s phone has another payment to confirm. Wait until that payment ends.',
     PHONE_LIMIT: 'The customer’s phone was prompted too often. Wait for the time in Retry-After.',
     other: 'The request was refused.',
-    ours: 'The error was on our side. The request is valid. Send it again.',
+    ours: 'The error was on our side. Send the same request again.',
   },
 };

@@ -140,7 +140,7 @@ export const webhooks = {
     headersLead: 'Each attempt has its own timestamp and signatures, by the secret that is valid then.',
     redeliver: 'Send again',
     redeliverBody:
-      'It is sent with the same id and the same bytes, now, and if that fails on a new schedule.',
+      'It is sent now, with the same id and the same bytes. If that fails, a new schedule of attempts begins.',
     redelivered: 'It is being sent again.',
   },
   secrets: {

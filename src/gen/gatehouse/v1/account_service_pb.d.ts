@@ -341,7 +341,7 @@ export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvit
   user?: User | undefined;
 
   /**
-   * Another text after each change of the password. See Session.
+   * A text that changes with each change of the password. See Session.
    *
    * @generated from field: string password_version = 2;
    */
@@ -933,7 +933,7 @@ export declare type VerifyPasswordResponse = Message<"gatehouse.v1.VerifyPasswor
   user?: User | undefined;
 
   /**
-   * Another text after each change of the password. See Session.
+   * A text that changes with each change of the password. See Session.
    *
    * @generated from field: string password_version = 2;
    */
@@ -1563,7 +1563,7 @@ export declare type ReadSessionResponse = Message<"gatehouse.v1.ReadSessionRespo
   user?: User | undefined;
 
   /**
-   * Another text after each change of the password. See Session.
+   * A text that changes with each change of the password. See Session.
    *
    * @generated from field: string password_version = 3;
    */
@@ -2044,7 +2044,8 @@ export declare const AccountService: GenService<{
   /**
    * Checks a one-time code (RFC 6238) or a recovery code. Each is accepted once. With a second factor, this is the
    * sign-in.
-   * Errors: UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
+   * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.VerifyTotp
    */
@@ -2055,7 +2056,7 @@ export declare const AccountService: GenService<{
   },
   /**
    * Creates a secret for one-time codes. ConfirmTotp activates it.
-   * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED.
    *
    * @generated from rpc gatehouse.v1.AccountService.BeginTotp
    */
@@ -2065,7 +2066,9 @@ export declare const AccountService: GenService<{
     output: typeof BeginTotpResponseSchema;
   },
   /**
-   * Turns the second factor on. Errors: UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED.
+   * Turns the second factor on.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN,
+   * TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.ConfirmTotp
    */
@@ -2075,7 +2078,7 @@ export declare const AccountService: GenService<{
     output: typeof ConfirmTotpResponseSchema;
   },
   /**
-   * Turns the second factor off. Repeating it changes nothing. Errors: NOT_FOUND USER_NOT_FOUND.
+   * Turns the second factor off. Repeating it changes nothing. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.AccountService.DisableTotp
    */
@@ -2086,7 +2089,7 @@ export declare const AccountService: GenService<{
   },
   /**
    * Changes a password, and ends the user's other sessions and reset links. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
-   * USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+   * USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES; ABORTED CHANGED_MEANWHILE.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangePassword
    */
@@ -2143,7 +2146,7 @@ export declare const AccountService: GenService<{
   /**
    * Disables an account, ends all its sessions, and withdraws the open invitations that it sent; or enables it. Repeating it changes
    * nothing.
-   * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.SetUserDisabled
    */
@@ -2165,6 +2168,7 @@ export declare const AccountService: GenService<{
 export declare const SessionService: GenService<{
   /**
    * Reads a session and its user. Both are absent when the session does not exist, has ended, or its user is disabled.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.SessionService.ReadSession
    */
@@ -2185,7 +2189,7 @@ export declare const SessionService: GenService<{
     output: typeof WriteSessionResponseSchema;
   },
   /**
-   * Ends a session. Repeating it changes nothing.
+   * Ends a session. Repeating it changes nothing. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.SessionService.DeleteSession
    */

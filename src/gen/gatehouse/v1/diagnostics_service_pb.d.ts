@@ -1055,7 +1055,7 @@ export declare const MoneyFaultSchema: GenEnum<MoneyFault>;
  */
 export declare const DiagnosticsService: GenService<{
   /**
-   * Checks the database, its migrations, the broker and the clocks now. The call succeeds even if a check fails. The checks
+   * Runs every check of CheckSubject now. The call succeeds even if a check fails. The checks
    * contain the failures.
    *
    * @generated from rpc gatehouse.v1.DiagnosticsService.Diagnose

@@ -439,7 +439,7 @@ export declare type SuspendMerchantRequest = Message<"gatehouse.v1.SuspendMercha
   merchantId: string;
 
   /**
-   * The reason, for the audit log; may be empty.
+   * The reason, for the audit log. At most 255 characters, may be empty.
    *
    * @generated from field: string reason = 2;
    */
@@ -1007,8 +1007,9 @@ export declare const MerchantService: GenService<{
     output: typeof ListMerchantsResponseSchema;
   },
   /**
-   * Suspends a merchant. Within 5 seconds every process rejects its keys (403) and registers no orders for it. Existing
-   * orders can still be paid. Repeating it changes nothing. Errors: NOT_FOUND MERCHANT_NOT_FOUND.
+   * Suspends a merchant. Within 5 seconds every process rejects its keys (403) and registers no orders for it. Existing orders accept
+   * no new payment and no refund (MERCHANT_SUSPENDED). Payments under way continue. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.MerchantService.SuspendMerchant
    */
@@ -1018,7 +1019,7 @@ export declare const MerchantService: GenService<{
     output: typeof SuspendMerchantResponseSchema;
   },
   /**
-   * Ends a suspension. Repeating it changes nothing. Errors: NOT_FOUND MERCHANT_NOT_FOUND.
+   * Ends a suspension. Repeating it changes nothing. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.MerchantService.ResumeMerchant
    */
@@ -1029,8 +1030,8 @@ export declare const MerchantService: GenService<{
   },
   /**
    * Activates production for a merchant, so that its live keys work. Repeating it changes nothing.
-   * Errors: NOT_FOUND MERCHANT_NOT_FOUND; FAILED_PRECONDITION CERTIFICATION_REQUIRED when the deployment requires a certification that
-   * the merchant does not have, with the missing parts in the metadata "missing_parts".
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; FAILED_PRECONDITION CERTIFICATION_REQUIRED when the
+   * deployment requires a certification that the merchant does not have, with the missing parts in the metadata "missing_parts".
    *
    * @generated from rpc gatehouse.v1.MerchantService.ActivateProduction
    */
@@ -1040,9 +1041,10 @@ export declare const MerchantService: GenService<{
     output: typeof ActivateProductionResponseSchema;
   },
   /**
-   * Changes the name, terms, contact or refund policy of a merchant. Every process uses them within 5 seconds. Existing orders keep their
-   * terms. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE when the
-   * merchant changed after expected_update_time.
+   * Changes the name, terms, contact or refund policy of a merchant. Every process uses them within 5 seconds. Existing orders keep
+   * their time to pay. Payment options apply to every new payment, also of existing orders.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE when the merchant changed after
+   * expected_update_time.
    *
    * @generated from rpc gatehouse.v1.MerchantService.UpdateMerchant
    */

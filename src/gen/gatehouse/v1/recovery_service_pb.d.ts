@@ -343,7 +343,7 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
   closedEnvironments: Environment[];
 
   /**
-   * When the last environment opened; absent before that.
+   * When no environment was closed and no merchant was held any more, or when another recovery replaced this one. Absent before that.
    *
    * @generated from field: google.protobuf.Timestamp finish_time = 12;
    */
@@ -745,7 +745,7 @@ export enum RecoveryCause {
   UNSPECIFIED = 0,
 
   /**
-   * The database is on another server, timeline or path than when a core last used it.
+   * The database is on another server or timeline than when a core last used it, or it is another database there.
    *
    * @generated from enum value: RECOVERY_CAUSE_NEW_HOME = 1;
    */
@@ -961,8 +961,8 @@ export declare const RecoveryService: GenService<{
     output: typeof GetRecoveryResponseSchema;
   },
   /**
-   * Says that the database was restored. Core cannot see that of a copied data folder whose broker was copied too. Returns the
-   * recovery that is under way, if there is one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Says that the database was restored. Core cannot detect the restore of a copied data folder if the broker's data was copied too.
+   * Returns the recovery that is under way, if there is one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.RecoveryService.BeginRecovery
    */
@@ -973,7 +973,7 @@ export declare const RecoveryService: GenService<{
   },
   /**
    * Records that an operator has looked where core cannot: at a wallet without a complete statement, or at orders that cannot be
-   * rebuilt. Or that the operator has repeated the requests for erasure of the lost time.
+   * rebuilt. It also records that requests for erasure were repeated, or that lost accounts or merchants were added again.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NOT_RECOVERING when nothing waits for that decision;
    * FAILED_PRECONDITION ADDED_ACCOUNTS_NOT_ACCEPTED for accounts while the provider has not accepted the credentials of one that was added
    * since the restore.

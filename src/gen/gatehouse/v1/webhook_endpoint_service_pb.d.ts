@@ -809,8 +809,7 @@ export declare const WebhookEndpointService: GenService<{
     output: typeof ResumeWebhookEndpointResponseSchema;
   },
   /**
-   * Deletes an endpoint and its secrets. Its pending deliveries are abandoned and stay visible. Nothing is sent to it within
-   * seconds. Errors: as GetWebhookEndpoint.
+   * Deletes an endpoint and its secrets. Its pending deliveries are abandoned and stay visible. After a few seconds, nothing more is sent to it. Errors: as GetWebhookEndpoint.
    *
    * @generated from rpc gatehouse.v1.WebhookEndpointService.DeleteWebhookEndpoint
    */
