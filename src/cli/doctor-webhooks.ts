@@ -185,7 +185,7 @@ const judgeReconciler: Judge = (status, now) => {
       code: 'unrepaired',
       detail: `in the last 24 hours it found problems that it could not repair: ${found.join('; ')}`,
       advice:
-        'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
+        'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse webhook deliveries <merchant_id>',
       findings: status.findings.map((finding) => ({
         code: ReconcilerFindingCode[finding.code].toLowerCase(),
         find_time: showTime(finding.findTime),

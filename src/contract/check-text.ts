@@ -89,7 +89,7 @@ function textOf(check: Check): Text {
 
 const checkFirst = (subject: CheckSubject): string =>
   subject === CheckSubject.DATABASE
-    ? 'check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running'
+    ? 'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running'
     : 'repair the database first';
 
 function plainText({ subject, finding, pendingMigrations }: Check): Text {
@@ -190,7 +190,7 @@ function recoveryText({
     heldMerchantCount === 0n
       ? []
       : [
-          `${counted(heldMerchantCount, 'merchant takes', 'merchants take')} no payments until their own wallet accounts were compared: ${heldMerchantIds.join(', ')}${more}`,
+          `${counted(heldMerchantCount, 'merchant takes', 'merchants take')} no payments until their own wallet accounts have been compared: ${heldMerchantIds.join(', ')}${more}`,
         ];
   if (closedEnvironments.length > 0)
     return [
@@ -258,8 +258,8 @@ const historiesText = (facts: Facts<'orderHistories'>, finding: CheckFinding): T
   finding === CheckFinding.DISAGREE
     ? [
         disagreeingText(facts),
-        'the tables were changed without Gatehouse. Compare each order with its events in core.orders and ' +
-          'core.order_events, and with the wallet. Merchants received what the events say',
+        'the tables were changed without Gatehouse. Compare each order with its events, and with the wallet. ' +
+          'Merchants received what the events say. To see whether events were changed too:\ngatehouse audit verify',
       ]
     : [`the latest ${counted(facts.orderCount, 'order')} and their events agree`];
 
@@ -280,13 +280,13 @@ function moneyText({ orderCount, differingCount, differences }: Facts<'money'>):
       `the money of the latest ${counted(orderCount, 'order')} agrees with payments, refunds and events`,
     ];
   const named = differences.map(
-    ({ orderId, refundId, fault }) =>
-      `${[orderId, refundId].filter(Boolean).join(' ')}: ${moneyFaultTexts[fault]}`,
+    ({ merchantId, orderId, refundId, fault }) =>
+      `${[merchantId, orderId, refundId].filter(Boolean).join(' ')}: ${moneyFaultTexts[fault]}`,
   );
   return [
     `the money of ${differingCount} of the latest ${counted(orderCount, 'order')} disagrees: ${named.join('; ')}`,
     'the tables were changed without Gatehouse. Compare each order with its events, and with the statement of the wallet:\n' +
-      'gatehouse order show <merchant_id> <order_id>\ngatehouse reconcile --wallet <wallet> --date <date>',
+      'gatehouse order show <merchant_id> <order_id> --environment <environment>\ngatehouse reconcile --wallet <wallet> --date <date>',
   ];
 }
 

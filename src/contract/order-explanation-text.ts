@@ -26,7 +26,7 @@ function factText(facts: OrderExplanationFacts): string {
     case OrderFact.CUSTOMER_PAYMENT:
       return 'The order waits for the customer to pay on its checkout page.';
     case OrderFact.ANOTHER_PAYMENT:
-      return `The latest payment took no money${because(reason)}. The order waits for the customer to pay again.`;
+      return `The latest payment did not pay the order${because(reason)}. It waits for the customer to pay again.`;
     case OrderFact.MERCHANT_SUSPENDED:
       return 'The order accepts no payment, because its merchant is suspended.';
     case OrderFact.NO_WALLET_OFFERED:

@@ -48,7 +48,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
       // A lost payment may have paid an order whose session has expired.
       if (gate.isOpen('SANDBOX') && gate.isOpen('PRODUCTION')) await expireOrders(changes, gate, stopping);
     }),
-    every(2, 'looking after the database', parts.lookAfterDatabase),
+    every(2, 'watching for a restore of the database', parts.lookAfterDatabase),
     every(2, 'sealing events', parts.sealEvents),
     every(5, 'erasing personal data', parts.eraseDue),
     every(1, 'counting events', (stopping) => countEvents(database, stopping)),

@@ -49,7 +49,8 @@ export const orderExplanationSchema = Type.Object(
       examples: ['walleta'],
     }),
     reason: Type.String({
-      description: 'Why the latest payment took no money, such as insufficient_funds; empty otherwise.',
+      description:
+        'Why the latest payment did not pay the order, such as insufficient_funds, or cancelled for a cancelled order. Empty otherwise.',
       examples: [''],
     }),
     next: word(OrderNextStepSchema, 'What happens next.', 'wallet_queried'),

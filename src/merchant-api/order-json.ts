@@ -46,11 +46,12 @@ export const paymentOrderSchema = Type.Object(
       examples: ['API'],
     }),
     customer_phone: Type.String({
-      description: "The customer's phone number exactly as you sent it.",
+      description:
+        "The customer's phone number exactly as you sent it. `erased` after the operator has erased personal data.",
       examples: ['0911223344'],
     }),
     reason: Type.String({
-      description: 'The purpose of the payment; empty for a direct payment.',
+      description: 'The purpose of the payment. Empty for a direct payment, `erased` after an erasure.',
       examples: ['Invoice 42'],
     }),
     created_timestamp: Type.String({

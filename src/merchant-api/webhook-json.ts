@@ -133,7 +133,10 @@ const describeWebhook = ({ operationId, summary, cause, receivers, schema }: Des
         description:
           'Your server wants no more webhooks. Nothing is sent to this webhook endpoint, or to the host of this webhook_url, until it is resumed.',
       },
-      default: { description: 'It is sent again later: 13 times within 76 hours.' },
+      default: {
+        description:
+          'It is sent again later, up to 13 attempts in 76 hours, the first included. A webhook.test gets 3 attempts.',
+      },
     },
   },
 });

@@ -42,7 +42,7 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
         'DirectPaymentReply',
         'The payment was started, now or by an earlier request with the same values.',
       ),
-      ...errorResponses([400, 401, 404, 422, 429, 500, 503], 'direct'),
+      ...errorResponses([400, 401, 404, 422, 429, 500, 503], { dialect: 'direct', requiredField: 'amount' }),
     },
   };
   const route = {

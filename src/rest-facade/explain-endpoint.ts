@@ -42,7 +42,7 @@ export function addExplainEndpoint(
       body: { $ref: 'ExplainRequest#' },
       response: {
         200: successResponse('ExplainReply', 'What the order waits for.'),
-        ...errorResponses([400, 401, 403, 404, 429, 500, 503]),
+        ...errorResponses([400, 401, 403, 404, 429, 500, 503], { requiredField: 'order_number' }),
       },
     },
     handler: async (request, reply) => {

@@ -21,13 +21,13 @@ const retryAfterHeader = {
 
 const descriptions: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is not valid. `details` names every problem found: correct them and send the request again.',
-  401: 'The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment.',
+  401: 'The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway.',
   404: 'There is no such endpoint, or no such order. Check the path, the number and the environment.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
-  429: 'A limit was reached; `message` says which. Wait for as long as `Retry-After` says.',
+  429: 'A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says.',
   500: 'The gateway failed. You can send the same request again.',
-  503: 'The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`.',
+  503: 'The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`.',
 };
 
 /** What errors mean at the endpoints for refunds, where it differs. */
@@ -60,16 +60,23 @@ const transportResponses = Object.fromEntries(
   }),
 );
 
-/** The documented errors of an endpoint, by status, including those of HTTP itself. `own` replaces descriptions. */
+interface ErrorDocumentation {
+  readonly dialect?: ErrorDialect;
+  /** A required field of the endpoint, for the example of a 400. */
+  readonly requiredField: string;
+  /** Descriptions that differ from those of other endpoints. */
+  readonly own?: Partial<Readonly<Record<ErrorStatus, string>>>;
+}
+
+/** The documented errors of an endpoint, by status, including those of HTTP itself. */
 export function errorResponses(
   statuses: readonly ErrorStatus[],
-  dialect: ErrorDialect = 'standard',
-  own: Partial<Readonly<Record<ErrorStatus, string>>> = {},
+  { dialect = 'standard', requiredField, own = {} }: ErrorDocumentation,
 ) {
   const responses = statuses.map((status) => {
     const example =
       status === 400
-        ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
+        ? badRequestEnvelope(dialect, [{ field: requiredField, issue: 'is required' }])
         : status === 401
           ? unauthorizedEnvelope(dialect, 'is required: send your API key in the header apiKey')
           : status === 422

@@ -35,7 +35,10 @@ export function addRefundEndpoint(app: FastifyInstance, { refunds, environment }
       body: { $ref: 'RefundRequest#' },
       response: {
         201: successResponse('RefundReply', 'The refund is created, now or by an earlier request.'),
-        ...errorResponses([400, 401, 403, 404, 422, 429, 500, 503], 'standard', refundErrors),
+        ...errorResponses([400, 401, 403, 404, 422, 429, 500, 503], {
+          requiredField: 'order_number',
+          own: refundErrors,
+        }),
       },
     },
     handler: async (request, reply) => {

@@ -37,7 +37,7 @@ export function addRegisterEndpoint(
       body: { $ref: 'RegisterRequest#' },
       response: {
         201: successResponse('RegisterReply', 'The order is registered, now or by an earlier request.'),
-        ...errorResponses([400, 401, 403, 404, 422, 429, 500, 503]),
+        ...errorResponses([400, 401, 403, 404, 422, 429, 500, 503], { requiredField: 'amount' }),
       },
     },
     handler: async (request, reply) => {

@@ -60,7 +60,7 @@ export function addVerifyEndpoint(
       body: { $ref: 'VerifyRequest#' },
       response: {
         200: successResponse('VerifyReply', 'The order as it stands.', appliedHeader),
-        ...errorResponses([400, 401, 403, 404, 429, 500, 503]),
+        ...errorResponses([400, 401, 403, 404, 429, 500, 503], { requiredField: 'order_number' }),
       },
     },
     handler: async (request, reply) => {

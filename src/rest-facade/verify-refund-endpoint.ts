@@ -34,7 +34,10 @@ export function addVerifyRefundEndpoint(
       body: { $ref: 'VerifyRefundRequest#' },
       response: {
         200: successResponse('VerifyRefundReply', 'The refund as it stands.'),
-        ...errorResponses([400, 401, 403, 404, 429, 500], 'standard', refundErrors),
+        ...errorResponses([400, 401, 403, 404, 429, 500, 503], {
+          requiredField: 'refund_number',
+          own: refundErrors,
+        }),
       },
     },
     handler: async (request, reply) => {

@@ -543,12 +543,12 @@ export interface components {
              */
             payment_type: "LINK" | "QR" | "DIRECT" | "API";
             /**
-             * @description The customer's phone number exactly as you sent it.
+             * @description The customer's phone number exactly as you sent it. `erased` after the operator has erased personal data.
              * @example 0911223344
              */
             customer_phone: string;
             /**
-             * @description The purpose of the payment; empty for a direct payment.
+             * @description The purpose of the payment. Empty for a direct payment, `erased` after an erasure.
              * @example Invoice 42
              */
             reason: string;
@@ -634,7 +634,7 @@ export interface components {
              */
             wallet: string;
             /**
-             * @description Why the latest payment took no money, such as insufficient_funds; empty otherwise.
+             * @description Why the latest payment did not pay the order, such as insufficient_funds, or cancelled for a cancelled order. Empty otherwise.
              * @example
              */
             reason: string;
@@ -996,7 +996,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1093,7 +1093,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1146,7 +1146,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1226,7 +1226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1306,7 +1306,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1359,7 +1359,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1439,7 +1439,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1519,7 +1519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1572,7 +1572,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1652,7 +1652,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1732,7 +1732,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1785,7 +1785,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1852,7 +1852,7 @@ export interface operations {
                      *       "message": "Bad request",
                      *       "details": [
                      *         {
-                     *           "field": "amount",
+                     *           "field": "order_number",
                      *           "issue": "is required"
                      *         }
                      *       ]
@@ -1861,7 +1861,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1935,7 +1935,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1988,7 +1988,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2047,7 +2047,7 @@ export interface operations {
                      *       "message": "Bad request",
                      *       "details": [
                      *         {
-                     *           "field": "amount",
+                     *           "field": "order_number",
                      *           "issue": "is required"
                      *         }
                      *       ]
@@ -2056,7 +2056,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2130,7 +2130,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2183,7 +2183,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2248,7 +2248,7 @@ export interface operations {
                      *       "message": "Bad request",
                      *       "details": [
                      *         {
-                     *           "field": "amount",
+                     *           "field": "order_number",
                      *           "issue": "is required"
                      *         }
                      *       ]
@@ -2257,7 +2257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2354,7 +2354,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2407,7 +2407,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. No payment was started. Send the same request again after `Retry-After`. */
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
             503: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2466,7 +2466,7 @@ export interface operations {
                      *       "message": "Bad request",
                      *       "details": [
                      *         {
-                     *           "field": "amount",
+                     *           "field": "refund_number",
                      *           "issue": "is required"
                      *         }
                      *       ]
@@ -2475,7 +2475,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The API key is missing, unknown, revoked or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
+            /** @description The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment. */
             401: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2549,7 +2549,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A limit was reached; `message` says which. Wait for as long as `Retry-After` says. */
+            /** @description A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says. */
             429: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2602,6 +2602,25 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The gateway was restored after a failure, and is comparing its records with the wallets. Nothing was changed. Send the same request again after `Retry-After`. */
+            503: {
+                headers: {
+                    /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
+                    "X-Request-Id"?: string;
+                    /** @description Seconds after which to try again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The gateway recovers from a failure; send the same request again later"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     orderEnded: {
@@ -2640,7 +2659,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It is sent again later: 13 times within 76 hours. */
+            /** @description It is sent again later, up to 13 attempts in 76 hours, the first included. A webhook.test gets 3 attempts. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2685,7 +2704,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It is sent again later: 13 times within 76 hours. */
+            /** @description It is sent again later, up to 13 attempts in 76 hours, the first included. A webhook.test gets 3 attempts. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2730,7 +2749,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It is sent again later: 13 times within 76 hours. */
+            /** @description It is sent again later, up to 13 attempts in 76 hours, the first included. A webhook.test gets 3 attempts. */
             default: {
                 headers: {
                     [name: string]: unknown;

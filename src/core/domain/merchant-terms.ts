@@ -93,7 +93,7 @@ export function optionIssues(terms: AgreedTerms, environment: Environment, optio
     const words = granted.filter((each) => !isOff(terms, environment, each)).join(', ');
     const issue =
       words === ''
-        ? allOffIssue
+        ? 'is not available: you have switched off every wallet that you may use; switch one on in the dashboard, under Wallets'
         : `must be one of ${words}: no other payment option is enabled for this merchant`;
     return [{ field: 'payment_option', issue }];
   }

@@ -239,7 +239,7 @@ async function rebuildFromStream(
       conflicts.add(orderId);
       logger.error(
         { order_id: orderId, why },
-        'an order of the lost time could not be rebuilt; settle it, then run gatehouse restore accept --conflicts --reason <text>',
+        'an order of the lost time could not be rebuilt. List such orders: gatehouse restore report --conflicts. Settle them with the shops, then run gatehouse restore accept --conflicts --reason <text>',
       );
     }
   });

@@ -40,5 +40,10 @@ export async function answerEach<Request, Response>(
 
 function explain(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
-  return explainDatabaseError(error) ?? rpcError('INTERNAL', 'an unexpected error', { cause: error });
+  return (
+    explainDatabaseError(error) ??
+    rpcError('INTERNAL', 'an unexpected error; the log has it under the request id of the batch', {
+      cause: error,
+    })
+  );
 }

@@ -97,4 +97,5 @@ export function logResealed(logger: Logger, { resealed, unusable, problem }: Res
     logger.error({ unusable, key_id: problem.problem.keyName, first: problem.message }, unusableMessage);
 }
 
-const unusableMessage = 'signing secrets cannot be decrypted, so webhooks of their merchants wait';
+const unusableMessage =
+  'signing secrets cannot be decrypted, so webhooks of their merchants wait. Restore the key of this key_id in GATEHOUSE_WEBHOOK_SECRET_KEYS';

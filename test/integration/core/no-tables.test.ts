@@ -20,7 +20,8 @@ test('doctor says in words that a database has no tables of Gatehouse, and what 
     detail: expect.stringMatching(
       /has no tables of Gatehouse.+restore a backup \(docs\/operating\/backup\.md\)$/,
     ),
-    advice: 'check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running',
+    advice:
+      'do what the finding says. If it names no remedy, check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running',
   });
   expect(others.length).toBeGreaterThan(0);
   for (const { detail, advice } of others)

@@ -73,7 +73,7 @@ test('no new order is added to a restored database before core has noticed it', 
   expect(repeated).toBe(true);
 });
 
-test('unknown orders are not denied between a restore and the beginning of the recovery', async () => {
+test('unknown orders and refunds are not denied between a restore and the beginning of the recovery', async () => {
   await holder.query('lock table core.refunds in row exclusive mode');
   await setHome('another server');
 
@@ -88,6 +88,11 @@ test('unknown orders are not denied between a restore and the beginning of the r
     cancellation: orders.cancelOrder({ ...place, orderId: lost }),
     refundable: refunds.getRefundable({ ...place, orderId: lost }),
     refund: refunds.createRefund({ ...place, order: key, refundNumber: 'R-1', reason: 'Came back' }),
+    refundByNumber: refunds.getRefund({ ...place, name: { case: 'refundNumber', value: 'R-1' } }),
+    refundById: refunds.getRefund({
+      merchantId,
+      name: { case: 'refundId', value: newRandomId('rfd', new Date()) },
+    }),
     checkout: checkouts.getCheckout({ token }),
     cancelledCheckout: checkouts.cancelCheckout({ token }),
   };

@@ -87,7 +87,7 @@ function parsePaymentOption(
   const isDirect = option?.endsWith('_ussd') ?? false;
   if (option !== undefined && isDirect && (offered.includes(option) || !environment.ok)) return ok(option);
   if (offered.length === 0 && environment.ok) {
-    const issue = `is not available in ${environment.value.toLowerCase()}: no wallet is set up for it`;
+    const issue = `is not available in ${environment.value.toLowerCase()}: no wallet there can send a prompt to a phone`;
     return err({ field, issue });
   }
   const allowed = offered.length === 0 ? 'an option such as walleta_ussd' : `one of ${offered.join(', ')}`;

@@ -36,7 +36,7 @@ import type { AnswerOnce, KeyedCall } from '../idempotency/keyed-calls.ts';
 import type { CreateRefund, CreatedRefund, RefundRequest } from './create-refund.ts';
 import type { DecideApproval, RefundKey } from './decide-approval.ts';
 import type { FindRefundingRole } from './find-refunding-role.ts';
-import type { RefundReader } from './find-refunds.ts';
+import type { RefundName, RefundReader } from './find-refunds.ts';
 import {
   parseCreateRefund,
   parseRefundFilter,
@@ -82,6 +82,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
     fairly,
     answerOnce,
     decideApproval,
+    gate,
     reader,
     work,
     findMerchant,
@@ -110,6 +111,16 @@ export function refundService(parts: RefundServiceParts): RpcService {
       'API_KEY_NOT_ALLOWED',
       'this API key may not refund; give it the scope for refunds, or use a key that has it',
     );
+  };
+
+  /** RECOVERING while a restore may have lost the refund. A caller that was told "not found" would refund the money again. */
+  const missing = async ({ merchantId, environment }: RefundName): Promise<Error> => {
+    const unknown = notFound();
+    for (const each of environment === undefined ? bothEnvironments : [environment]) {
+      const error = await gate.missing({ merchantId, environment: each }, unknown);
+      if (error !== unknown) return error;
+    }
+    return unknown;
   };
 
   return rpcService(
@@ -142,8 +153,9 @@ export function refundService(parts: RefundServiceParts): RpcService {
         return response;
       },
       async getRefund(request) {
-        const refund = await reader.find(parseRefundName(request));
-        if (refund === undefined) throw notFound();
+        const name = parseRefundName(request);
+        const refund = await reader.find(name);
+        if (refund === undefined) throw await missing(name);
         return { refund: refundMessage(refund) };
       },
       async listRefunds(request) {
@@ -161,7 +173,7 @@ export function refundService(parts: RefundServiceParts): RpcService {
           }),
         );
         const found = await reader.refundableOf(key);
-        if (found === undefined) throw await parts.gate.missing(key);
+        if (found === undefined) throw await gate.missing(key);
         const { order, possible, pendingMinorUnits } = found;
         const { currency } = order.amount;
         const write = (minorUnits: bigint): string => Money.formatMinorUnits(minorUnits, currency);
@@ -290,6 +302,8 @@ const notRefundableNumbers = {
   wallet_cannot: NotRefundableMessage.BY_WALLET,
   stray_payment: NotRefundableMessage.STRAY_PAYMENT,
 } as const satisfies Record<NotRefundable, NotRefundableMessage>;
+
+const bothEnvironments = ['SANDBOX', 'PRODUCTION'] as const;
 
 const notFound = () => rpcError('REFUND_NOT_FOUND', 'the merchant has no such refund');
 

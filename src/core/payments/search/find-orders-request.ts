@@ -39,7 +39,7 @@ function parseText(text: string): Result<string, Issue> {
   if (length < 1 || length > 64 || text.trim() !== text || /\p{Cc}/u.test(text))
     return err({
       field: 'text',
-      issue: 'must be 1 to 64 characters without control characters, and without blanks around them',
+      issue: 'must be 1 to 64 characters without control characters, and without spaces at the start or end',
     });
   return ok(text);
 }

@@ -76,7 +76,8 @@ export declare type OrderExplanation = Message<"gatehouse.v1.OrderExplanation"> 
   orderStatus: OrderStatus;
 
   /**
-   * Why the latest payment ended without money, in Gatehouse's lower_snake words; empty when it did not.
+   * For ANOTHER_PAYMENT, why the latest payment did not pay the order. For NOTHING, why the order ended unpaid. A decline reason,
+   * "timed_out" or "cancelled". Empty otherwise.
    *
    * @generated from field: string reason = 9;
    */
@@ -140,7 +141,7 @@ export enum OrderFact {
   CUSTOMER_PAYMENT = 2,
 
   /**
-   * The latest payment ended without money. The customer starts another one.
+   * The latest payment did not pay the order. The customer starts another one.
    *
    * @generated from enum value: ORDER_FACT_ANOTHER_PAYMENT = 3;
    */

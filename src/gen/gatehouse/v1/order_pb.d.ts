@@ -222,7 +222,7 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * The reason of the decline, one of Gatehouse's words in lower_snake_case; empty otherwise.
+   * The reason of the decline: one of WalletDeclined.reason, "wrong_amount" or "settled_by_operator". Empty otherwise.
    *
    * @generated from field: string decline_reason = 8;
    */
@@ -348,8 +348,7 @@ export declare type Refund = Message<"gatehouse.v1.Refund"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Why it is FAILED: one of Gatehouse's lower_snake words of the wallet, such as account_state; "approval_declined"; or
-   * "settled_by_operator". Empty otherwise.
+   * Why it is FAILED: the wallet's reason, such as "account_state", or "approval_declined", or "settled_by_operator". Empty otherwise.
    *
    * @generated from field: string failure_reason = 15;
    */
@@ -797,7 +796,8 @@ export enum PaymentAttemptStatus {
   DECLINED = 5,
 
   /**
-   * The payer did not confirm in time. No money moved.
+   * The attempt ended without an answer of the payer: the payer did not confirm in time, or the wallet never got the request. No money
+   * moved.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_TIMED_OUT = 6;
    */
@@ -823,7 +823,8 @@ export enum RefundStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The amount is above the merchant's limit, so a second person must approve it. Nothing is sent to the wallet before.
+   * The refunds of the order exceed the limit in total, so a second person must approve this one. Nothing is sent to the wallet
+   * before.
    *
    * @generated from enum value: REFUND_STATUS_AWAITING_APPROVAL = 1;
    */
@@ -858,7 +859,7 @@ export enum RefundStatus {
   COMPLETED = 5,
 
   /**
-   * The wallet definitely refused, or approval was declined. No money moved. Refund.failure_reason has the reason.
+   * The wallet definitely refused, approval was declined, or operators settled it as not returned. No money moved. Refund.failure_reason has the reason.
    *
    * @generated from enum value: REFUND_STATUS_FAILED = 6;
    */

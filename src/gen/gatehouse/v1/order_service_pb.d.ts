@@ -62,7 +62,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   reason: string;
 
   /**
-   * Required, except for LINK and QR. Ethiopian number in local or international form, or any E.164 number with its plus. When
+   * Required, except for LINK and QR. An Ethiopian mobile number in local or international form, or a number of another country in E.164 form with its plus. When
    * empty, the order gets the phone of its first payment attempt.
    *
    * @generated from field: string customer_phone = 7;
@@ -1338,7 +1338,7 @@ export declare type WatchOrderEventsResponse = Message<"gatehouse.v1.WatchOrderE
   cursor: string;
 
   /**
-   * The event; absent in a keep-alive message. Those are sent at the start and at least every 15 seconds.
+   * The event; absent in a keep-alive message. One is sent at the start if no event is waiting, and whenever no event was sent for 15 seconds.
    *
    * @generated from field: gatehouse.v1.OrderEvent event = 2;
    */
@@ -1354,7 +1354,8 @@ export declare const WatchOrderEventsResponseSchema: GenMessage<WatchOrderEvents
 /**
  * Registers orders, starts their payments, and reads and streams their states and events.
  *
- * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons that the method lists.
+ * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and a reason. Each method lists its own reasons. Any call may also
+ * fail for those in docs/internal-events.md#errors, such as OVERLOADED.
  * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request. RECOVERING means that
  * the database was restored, and may lack orders that the wallets have charged. It carries google.rpc.RetryInfo: send the same
  * request again then.
@@ -1393,7 +1394,8 @@ export declare const OrderService: GenService<{
    * Commits a payment attempt, and answers before the wallet gets the request. The order is new, or PENDING with the same
    * amount and currency and no attempt in flight. Repeating the call with the same values returns the first attempt and
    * the current order, without another prompt. On a registered order two calls are the same when their phone and
-   * payment_option are equal. Errors: those of RegisterOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
+   * payment_option are equal. Errors: those of RegisterOrder, where ORDER_NUMBER_TAKEN also means that another payment completed the order, and repeats of a direct
+   * payment never get it; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
    * or MONEY_NOT_RETURNED while money of an earlier attempt of the order has not been returned to the payer; RESOURCE_EXHAUSTED
    * PHONE_BUSY while the phone has another payment to confirm, PHONE_LIMIT when it was asked too often, both with
    * google.rpc.RetryInfo; UNAVAILABLE RECOVERING for a new attempt.

@@ -240,7 +240,8 @@ export const WatchOrderEventsResponseSchema = /*@__PURE__*/
 /**
  * Registers orders, starts their payments, and reads and streams their states and events.
  *
- * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons that the method lists.
+ * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and a reason. Each method lists its own reasons. Any call may also
+ * fail for those in docs/internal-events.md#errors, such as OVERLOADED.
  * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request. RECOVERING means that
  * the database was restored, and may lack orders that the wallets have charged. It carries google.rpc.RetryInfo: send the same
  * request again then.

@@ -191,7 +191,7 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   apiRequests: ApiRequest[];
 
   /**
-   * True when the response reached a limit and lacks the oldest exchanges, API requests, stray payments or refunds.
+   * True when the response reached a limit and lacks the oldest exchanges, API requests, stray payments, refunds or settlements.
    *
    * @generated from field: bool incomplete = 7;
    */
@@ -267,7 +267,7 @@ export declare type PaymentAttemptStory = Message<"gatehouse.v1.PaymentAttemptSt
   providerTransactionId: string;
 
   /**
-   * When the wallet is queried next; absent when the attempt is final.
+   * When the wallet is queried next. Absent when no query is due. An attempt that ended without money may be queried again.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 4;
    */

@@ -193,7 +193,7 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   callbackNotes: string[];
 
   /**
-   * The page of the checkout, to which a page of the wallet must send the payer back; empty for a direct payment.
+   * The page of the checkout, to which a page of the wallet must send the payer back; empty for an order of type DIRECT.
    *
    * @generated from field: string return_url = 15;
    */
@@ -279,7 +279,8 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "declined";
   } | {
     /**
-     * The wallet answered our query that the payer did not confirm in time.
+     * The wallet answered our query that the payer did not confirm in time, or that it still does not know the request long after the
+     * prompt.
      *
      * @generated from field: gatehouse.v1.WalletTimedOut timed_out = 7;
      */
@@ -295,7 +296,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "unknown";
   } | {
     /**
-     * No request has reached the wallet, so the attempt is sent again. Only under a lease whose sent_before is false.
+     * No request has reached the wallet. The attempt is sent again, or ends as TIMED_OUT if it is too late for a prompt. Only under a lease whose sent_before is false.
      *
      * @generated from field: gatehouse.v1.WalletNotReached not_reached = 9;
      */
@@ -393,7 +394,8 @@ export declare const WalletCompletedSchema: GenMessage<WalletCompleted>;
  */
 export declare type WalletDeclined = Message<"gatehouse.v1.WalletDeclined"> & {
   /**
-   * One of Gatehouse's lower_snake words, such as insufficient_funds.
+   * insufficient_funds, wrong_pin, declined_by_payer, payer_not_found, limit_exceeded, account_state, payer_busy, invalid_request,
+   * merchant_config or provider_error. Others get INVALID_FIELDS.
    *
    * @generated from field: string reason = 1;
    */
@@ -572,7 +574,7 @@ export declare type RecordPaymentOutcomeResponse = Message<"gatehouse.v1.RecordP
   order?: Order | undefined;
 
   /**
-   * When the attempt is due again; absent when it is final.
+   * When the wallet is queried next. Absent when no query is due. An attempt that ended without money may be queried again.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 3;
    */
@@ -635,7 +637,7 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
 export declare const HastenPaymentAttemptRequestSchema: GenMessage<HastenPaymentAttemptRequest>;
 
 /**
- * The attempt is due now, unless it was final.
+ * The attempt is due now, unless it SUCCEEDED, or ended before it was sent.
  *
  * @generated from message gatehouse.v1.HastenPaymentAttemptResponse
  */
@@ -716,7 +718,7 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
   providerTransactionId: string;
 
   /**
-   * When the wallet is queried next; absent when the attempt is final.
+   * When the wallet is queried next. Absent when no query is due. An attempt that ended without money may be queried again.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 5;
    */
@@ -896,7 +898,8 @@ export declare const PaymentAttemptService: GenService<{
     output: typeof RecordPaymentOutcomeResponseSchema;
   },
   /**
-   * Makes an open attempt due now, so that the wallet is queried without delay. A callback or a user causes it. After 20
+   * Makes an attempt due now, so that the wallet is queried without delay. This also applies to an attempt that was sent and ended
+   * without money, because the wallet may still report a debit. A callback or a user causes it. After 20
    * exchanges with the wallet within ten seconds, callbacks included, the attempt is due ten seconds later, and the callback
    * is only counted. Changes nothing else. HastenRefund, HastenReversal and HastenPayerPayment have the same limit.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.

@@ -956,7 +956,7 @@ export declare const RefundService: GenService<{
   },
   /**
    * Reads a refund. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REFUND_NOT_FOUND, also for a refund of another merchant
-   * or environment.
+   * or environment; UNAVAILABLE RECOVERING while a restore may have lost the refund.
    *
    * @generated from rpc gatehouse.v1.RefundService.GetRefund
    */
