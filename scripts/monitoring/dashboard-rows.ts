@@ -1,5 +1,5 @@
 /* The rows of Grafana's dashboard in deploy/monitoring/grafana. */
-import { failed, merchantApi, share } from './queries.ts';
+import { failed, merchantApi, shareOrZero } from './queries.ts';
 
 export interface Panel {
   readonly title: string;
@@ -27,7 +27,7 @@ export const rows: readonly { readonly title: string; readonly panels: readonly 
       {
         title: 'Share of requests that fail (5xx)',
         unit: 'percentunit',
-        queries: [[share(failed(merchantApi), merchantApi), 'failed']],
+        queries: [[shareOrZero(failed(merchantApi), merchantApi), 'failed']],
       },
       {
         title: 'Duration, without waiting requests',

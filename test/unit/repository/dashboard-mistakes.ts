@@ -45,6 +45,8 @@ function contentMistakes(panel: Panel, sources: readonly string[]): string[] {
     if (expr.trim() === '') mistakes.push(`${title}: it has an empty query`);
     for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
       if (!keepsLabel(expr, label)) mistakes.push(`${title}: no series has the label ${label} of its legend`);
+    if (/^sum\(.*status=~.*\) \/ /.test(expr))
+      mistakes.push(`${title}: it shows no data while no request has the status; add "or vector(0)"`);
     if (expr.includes('histogram_quantile(') !== (exemplar === true))
       mistakes.push(`${title}: durations have exemplars, and nothing else`);
   }

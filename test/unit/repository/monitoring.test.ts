@@ -99,6 +99,7 @@ describe('the dashboard', () => {
     ['empty query', withTarget({ expr: ' ' })],
     ['the label wallets', withTarget({ legendFormat: '{{wallets}}' })],
     ['exemplars', withTarget({ exemplar: false })],
+    ['no data', withTarget({ expr: 'sum(rate(r{status=~"5.."}[5m])) / sum(rate(r[5m]))' })],
   ])('would be reported for a mistake: %s', (mistake, wrong) => {
     expect(dashboardMistakes(wrong)).toContainEqual(expect.stringContaining(mistake));
   });
