@@ -156,10 +156,14 @@ function clockOfLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date):
 /** A leased reversal, and where its outcome is reported. */
 interface LeasedTask {
   readonly task: ReversalTask;
-  /** The id of the stray payment or refund, for the log. */
+  /** The ids of the stray payment or refund, and of its order if it has one, for the log and the span. */
   readonly subject: Readonly<Record<string, string>>;
   readonly record: (served: Served<ReversalReport>, requestId: string) => Promise<unknown>;
 }
+
+/** The own id of a reversal, and the order's unless the money belongs to no order. */
+const subjectOf = (own: Readonly<Record<string, string>>, orderId: string): LeasedTask['subject'] =>
+  orderId === '' ? own : { ...own, order_id: orderId };
 
 /** The reversals and refunds of one wallet. They are sent, and queried until the wallet has decided. */
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
@@ -173,11 +177,11 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     async (maxReversals: number): Promise<Leased<LeasedTask>> => {
       const { reversals, nothingDueFor } = await strayPayments.leaseReversals({ ...scope, maxReversals });
       const items = reversals.map((leased): LeasedTask => {
-        const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
+        const { merchantId = '', strayPaymentId = '', orderId = '' } = leased.strayPayment ?? {};
         const key = { merchantId, strayPaymentId, leaseId: leased.leaseId };
         return {
           task: taskOfStrayPayment(leased),
-          subject: { stray_payment_id: strayPaymentId },
+          subject: subjectOf({ stray_payment_id: strayPaymentId }, orderId),
           record: (served, requestId) =>
             strayPayments.recordReversalOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
         };
@@ -187,11 +191,11 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     async (maxRefunds: number): Promise<Leased<LeasedTask>> => {
       const { refunds: leasedRefunds, nothingDueFor } = await refunds.leaseRefunds({ ...scope, maxRefunds });
       const items = leasedRefunds.map((leased): LeasedTask => {
-        const { merchantId = '', refundId = '' } = leased.refund ?? {};
+        const { merchantId = '', refundId = '', orderId = '' } = leased.refund ?? {};
         const key = { merchantId, refundId, leaseId: leased.leaseId };
         return {
           task: taskOfRefund(leased),
-          subject: { refund_id: refundId },
+          subject: subjectOf({ refund_id: refundId }, orderId),
           record: (served, requestId) =>
             refunds.recordRefundOutcome({ ...key, ...reportOf(served) }, headersOf(requestId)),
         };
@@ -224,10 +228,14 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
     },
     idsOf: ({ task, subject }) => ({ merchant_id: task.merchantId, ...subject }),
     async serve({ task, subject, record }) {
+      const ids = { merchant_id: task.merchantId, ...subject };
+      activeSpan()?.set(
+        Object.fromEntries(Object.entries(ids).map(([name, id]) => [`gatehouse.${name}`, id])),
+      );
       const requestId = newRequestId();
       const served = await callWallet(task);
       await record(served, requestId);
-      logger.info({ request_id: requestId, wallet, ...subject, outcome: served.outcome.case }, 'reversal');
+      logger.info({ request_id: requestId, wallet, ...ids, outcome: served.outcome.case }, 'reversal');
       return walletHealthOf(served, task);
     },
   };

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RefundService } from '../../src/gen/gatehouse/v1/refund_service_pb.js';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { startNode } from '../support/gatehouse-process.ts';
@@ -257,6 +258,39 @@ describe('tracing', () => {
       lineOf(webhook, traceId, 'webhook attempt'),
     ]);
     expect(collector.headers()['x-collector-key']).toBe('collector key');
+  });
+
+  test('gives the spans and the log line of a refund the ids of the refund and of its order', async () => {
+    const { orderNumber } = await register({});
+    await pay({}, orderNumber);
+    const delivered = await waitUntil('the order is paid', async () =>
+      (await eventsOf(orderNumber)).find(({ order }) => order?.status === OrderStatus.COMPLETED),
+    );
+    const { refund } = await stack.client(RefundService, 'writer').createRefund({
+      merchantId: merchant.id,
+      environment: Environment.SANDBOX,
+      order: { case: 'orderNumber', value: orderNumber },
+      refundNumber: `r-${orderNumber}`,
+      amount: '40.50',
+      reason: canary(`reason-${randomHex(6)}`),
+    });
+
+    const ids = { refund_id: refund?.refundId, order_id: delivered.order?.orderId, merchant_id: merchant.id };
+    const spanNamed = (name: string) =>
+      waitUntil(`the refund has a span ${name}`, () =>
+        collector.spans.find(
+          (span) => span.name === name && span.attributes['gatehouse.refund_id'] === ids.refund_id,
+        ),
+      );
+    const [worked] = await Promise.all([
+      spanNamed('walleta-sandbox reversals'),
+      spanNamed('gatehouse.v1.RefundService/RecordRefundOutcome'),
+    ]);
+    expect(worked.attributes).toMatchObject({
+      'gatehouse.order_id': ids.order_id,
+      'gatehouse.merchant_id': ids.merchant_id,
+    });
+    expect(await lineOf(processes().wallet, worked.traceId, 'reversal')).toMatchObject(ids);
   });
 
   test('links the spans of requests that share a batch', async () => {

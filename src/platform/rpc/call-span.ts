@@ -5,7 +5,16 @@ import { callerKey, logFieldsKey, spanKey } from './call-context.ts';
 import type { CallContext } from './call-context.ts';
 
 /** Fields of a call's log line that are also attributes of its span: ids of ours, and counts. */
-const sharedFields = ['merchant_id', 'order_id', 'payment_attempt_id', 'items', 'failed_items', 'reason'];
+const sharedFields = [
+  'merchant_id',
+  'order_id',
+  'payment_attempt_id',
+  'refund_id',
+  'stray_payment_id',
+  'items',
+  'failed_items',
+  'reason',
+];
 
 const server: SpanOptions = { kind: 'server' };
 
