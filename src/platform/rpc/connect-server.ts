@@ -198,7 +198,9 @@ function requestHandler(options: ConnectServerOptions): RequestHandler {
       contextValues: (request) => createContextValues().set(peerCertificateKey, peerOf(request)),
       readMaxBytes,
       writeMaxBytes: maxMessageBytes,
-      maxTimeoutMs: 24 * 60 * 60 * 1000,
+      // A timer of Node takes at most 24.8 days, and fires at once if it is set to more. The limit is said to be 24 hours: clients
+      // of gRPC send a long deadline with two or three digits, and round it up.
+      maxTimeoutMs: 25 * 60 * 60 * 1000,
       jsonOptions,
     });
   const serveKnown = serveUpTo(maxMessageBytes);
@@ -271,7 +273,7 @@ function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
   for (const spec of Object.values(methods)) {
     switch (spec.kind) {
       case 'unary':
-        router.rpc(spec.method, withDeadline(spec.impl), { maxTimeoutMs: 10 * 60 * 1000 });
+        router.rpc(spec.method, withDeadline(spec.impl));
         break;
       case 'server_streaming':
         router.rpc(spec.method, spec.impl);

@@ -34,6 +34,12 @@ const limitOfUnknown = new RegExp(`\\b${maxUnknownCallerBytes}\\)?$`);
 const faultsOfCaller = /^(?:parse binary: |Failed to decompress message|Invalid grpc-timeout value)/;
 
 function unreadable(message: string): ConnectError {
-  const issue = message.replace(/^parse binary: /, 'the bytes are not a valid message of this method: ');
+  const issue = message
+    .replace(/^parse binary: /, 'the bytes are not a valid message of this method: ')
+    .replace(/^timeout \d+ms must be <= \d+$/, deadlineAdvice);
   return rpcError('INVALID_FIELDS', issue, { issues: [{ field: '', issue }] });
 }
+
+/** What to do about a deadline that only connect-node refuses. */
+const deadlineAdvice =
+  'the deadline must be at most 24 hours away; set a shorter one, or use the gRPC port, which takes any';

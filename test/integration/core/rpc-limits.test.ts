@@ -178,6 +178,14 @@ test('a deadline in many years is not over', async () => {
   expect(response).toEqual({ status: 'SERVING' });
 });
 
+test('a deadline in a day is accepted on the Connect port', async () => {
+  const response = await post('RegisterOrder', plainRegistration(), {
+    'connect-timeout-ms': String(24 * 60 * 60_000),
+  });
+
+  expect(response.status).toBe(200);
+});
+
 describe('a message of more than 4 MiB', () => {
   const tooLarge = 'x'.repeat(4 * 1024 * 1024);
 

@@ -404,6 +404,14 @@ describe('a Connect client reads the reason', () => {
       'timeout',
     ],
     [
+      'a deadline in more than a day',
+      '{}',
+      { ...json, 'connect-timeout-ms': '90000001' },
+      400,
+      invalid,
+      'at most 24 hours',
+    ],
+    [
       'a large body within',
       tooLargeInside,
       compressed,
