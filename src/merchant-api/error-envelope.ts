@@ -26,7 +26,8 @@ export const errorSchema = Type.Object(
     message: Type.String({ description: 'What kind of error it is.' }),
     details: Type.Optional(
       Type.Array(Type.Ref('ErrorDetail#'), {
-        description: 'Only with 400, 401 and 422: every problem found, at least one.',
+        description:
+          'With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. A 404 without details means that there is no such order or refund.',
       }),
     ),
   },
@@ -116,6 +117,11 @@ export const keyReusedEnvelope: ErrorEnvelope = {
 /** The body of a 401. */
 export function unauthorizedEnvelope(dialect: ErrorDialect, issue: string): ErrorEnvelope {
   return { ...errorEnvelope(dialect, 401), details: [{ field: 'apiKey', issue }] };
+}
+
+/** The body of a 404 for a path or a method that does not exist. Its details distinguish it from the 404 for an unknown order. */
+export function noRouteEnvelope(detail: ErrorDetail): ErrorEnvelope {
+  return { ...errorEnvelope('standard', 404), details: [detail] };
 }
 
 /** The body of a 400. */

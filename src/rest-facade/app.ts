@@ -16,7 +16,7 @@ import { requireApiKey } from './authentication.ts';
 import { addJsonBodyParser } from './body-parser.ts';
 import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
 import { addExplainEndpoint, explainFields, explainPath } from './explain-endpoint.ts';
-import { notFound, replyWithError } from './error-reply.ts';
+import { noSuchMethod, noSuchPath, replyWithError } from './error-reply.ts';
 import { addProbes } from '../platform/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
@@ -34,6 +34,7 @@ import { createOrderWaits } from './order-waits.ts';
 import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
+import type { RequestFailure } from './request-failure.ts';
 import { createRequestLog } from './request-log.ts';
 import { addRefundEndpoint, refundFields, refundPath } from './refund-endpoint.ts';
 import { addVerifyRefundEndpoint, verifyRefundFields, verifyRefundPath } from './verify-refund-endpoint.ts';
@@ -76,7 +77,7 @@ export interface RestFacadeOptions {
 const environments = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const;
 
 /** A connection is closed gracefully after this many requests, so that balancers can redistribute long-lived clients. */
-const maxRequestsPerSocket = 10_000;
+const maxRequestsPerConnection = 10_000;
 
 const safeHeaders = {
   'cache-control': 'no-store',
@@ -110,7 +111,12 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
  * keys and the counts of its rate limits. `close()` waits for running requests.
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
-  const edge = { ...options, rawHeaders: safeHeaders, tracedFrom: 'preValidation' } as const;
+  const edge = {
+    ...options,
+    rawHeaders: safeHeaders,
+    tracedFrom: 'preValidation',
+    maxRequestsPerConnection,
+  } as const;
   const logWhenOver = createRequestLog(options);
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(safeHeaders).header('x-request-id', request.id);
@@ -118,7 +124,6 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   };
   const app = Fastify({
     ...edgeServerOptions(edge),
-    maxRequestsPerSocket,
     ajv: {
       customOptions: {
         allErrors: true,
@@ -137,12 +142,12 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   });
   protectEdge(app, edge, (problem) => invalidRequest([problem]));
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404 || isEncoded(request.url)) done(notFound());
+    if (request.is404 || isEncoded(request.url)) done(noSuchRoute(request));
     else done();
   });
   const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
-  app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
+  app.setNotFoundHandler((request, reply) => replyWithError(noSuchRoute(request), request, reply));
 
   await addReference(app, options.publicUrls, options.environment);
   addWelcome(app, options.environment);
@@ -156,6 +161,9 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
  * filters paths.
  */
 const isEncoded = (url: string): boolean => url.includes('%') && (url.split('?', 1)[0] ?? '').includes('%');
+
+const noSuchRoute = ({ url, method }: FastifyRequest): RequestFailure =>
+  method !== 'POST' && endpoints.has(url.split('?', 1)[0] ?? '') ? noSuchMethod() : noSuchPath();
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];

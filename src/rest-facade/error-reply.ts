@@ -4,6 +4,7 @@ import {
   badRequestEnvelope,
   errorEnvelope,
   keyReusedEnvelope,
+  noRouteEnvelope,
   refundsDeniedEnvelope,
   tooManyRequestsEnvelope,
   unauthorizedEnvelope,
@@ -53,7 +54,9 @@ function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorSta
         ? { status: 401, body: unauthorizedEnvelope(dialect, refusedKeyHint) }
         : plain(403);
     case 'not_found':
-      return plain(404);
+      return failure.detail === undefined
+        ? plain(404)
+        : { status: 404, body: noRouteEnvelope(failure.detail) };
     case 'key_reused':
       return { status: 422, body: keyReusedEnvelope };
     case 'too_many_requests':
@@ -74,12 +77,17 @@ function requestFailureOf(thrown: unknown): RequestFailure {
     }
     // An invalid path to the static files of the reference page is answered with 404.
     if (typeof thrown.statusCode === 'number' && thrown.statusCode >= 400 && thrown.statusCode < 500)
-      return notFound();
+      return noSuchPath();
   }
   return new RequestFailure({ kind: 'internal' }, 'UNEXPECTED', thrown);
 }
 
-/** A 404. */
-export function notFound(): RequestFailure {
-  return new RequestFailure({ kind: 'not_found' }, 'ROUTE_NOT_FOUND');
-}
+const noRoute = (field: string, issue: string): RequestFailure =>
+  new RequestFailure({ kind: 'not_found', detail: { field, issue } }, 'ROUTE_NOT_FOUND');
+
+/** A 404 for a path that does not exist. */
+export const noSuchPath = (): RequestFailure =>
+  noRoute('path', 'does not exist; send exactly a path of the API reference, such as /api/v1/register');
+
+/** A 404 for another method than POST. */
+export const noSuchMethod = (): RequestFailure => noRoute('method', 'must be POST');

@@ -23,7 +23,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is not valid. `details` names every problem found: correct them and send the request again.',
   401: 'The API key is missing, sent twice, unknown, revoked, expired or of the other environment. `details` says what is probably wrong. Send a valid key of this environment.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production. Ask the operator of the gateway.',
-  404: 'There is no such endpoint, or no such order. Check the path, the number and the environment.',
+  404: 'There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
   422: 'The `Idempotency-Key` was used with another request in the last 24 hours. Use a new key for a new request.',
   429: 'A limit was reached. `message` names a limit of the phone or of waiting requests. Wait for as long as `Retry-After` says.',
   500: 'The gateway failed. You can send the same request again.',
@@ -33,7 +33,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
 /** What errors mean at the endpoints for refunds, where it differs. */
 export const refundErrors: Partial<Readonly<Record<ErrorStatus, string>>> = {
   403: 'The API key lacks the scope for refunds; `message` says how to get it. Or the merchant may not use this environment.',
-  404: 'There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment.',
+  404: 'There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method.',
 };
 
 /** A documented success. Its body is the published schema with that name. `headers` adds headers to the common ones. */

@@ -13,7 +13,11 @@ export type Failure =
       /** The scope that the API key lacks; absent when the merchant may not use the environment. */
       readonly scope?: 'refunds';
     }
-  | { readonly kind: 'not_found' }
+  | {
+      readonly kind: 'not_found';
+      /** What is wrong with the path or the method; absent when an order or a refund does not exist. */
+      readonly detail?: ErrorDetail;
+    }
   | { readonly kind: 'key_reused' }
   | {
       readonly kind: 'too_many_requests';

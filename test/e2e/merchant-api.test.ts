@@ -299,13 +299,21 @@ describe('Errors', () => {
     expect(await call(directPath)).toMatchObject({ code: 401, message: 'API key is invalid or missing' });
   });
   test('404 Not found for an endpoint that does not exist', async () => {
-    expect((await api.post(shop, '/api/v1/refunds', {})).json).toEqual({ code: 404, message: 'Not found' });
+    expect((await api.post(shop, '/api/v1/refunds', {})).json).toEqual({
+      code: 404,
+      message: 'Not found',
+      details: [{ field: 'path', issue: expect.stringContaining('does not exist') }],
+    });
   });
   test.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('404 Not found for %s', async (method) => {
     for (const path of paths) {
       const response = await fetch(api.rest.sandbox + path, { method });
       expect(response.status).toBe(404);
-      expect(await response.json()).toEqual({ code: 404, message: 'Not found' });
+      expect(await response.json()).toEqual({
+        code: 404,
+        message: 'Not found',
+        details: [{ field: 'method', issue: 'must be POST' }],
+      });
     }
   });
 });

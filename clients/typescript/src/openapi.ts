@@ -844,7 +844,7 @@ export interface components {
             code: number;
             /** @description What kind of error it is. */
             message: string;
-            /** @description Only with 400, 401 and 422: every problem found, at least one. */
+            /** @description With 400, 401 and 422: every problem found, at least one. With 404: what is wrong with the path or the method. A 404 without details means that there is no such order or refund. */
             details?: components["schemas"]["ErrorDetail"][];
         };
         /**
@@ -1036,7 +1036,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1249,7 +1249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1462,7 +1462,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1675,7 +1675,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -1901,7 +1901,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2096,7 +2096,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, or no such order. Check the path, the number and the environment. */
+            /** @description There is no such order, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2297,7 +2297,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment. */
+            /** @description There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */
@@ -2515,7 +2515,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description There is no such endpoint, no such order, or no such refund. Check the path, the number and the environment. */
+            /** @description There is no such order or refund, and there are no `details`: check the number and the environment. With `details`, there is no such path or method. */
             404: {
                 headers: {
                     /** @description The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support. */

@@ -331,6 +331,7 @@ final class PluginTest extends TestCase
             'does not know the API key' => ['sandbox_key' => 'svc_test_unknown'],
             'does not answer' => ['sandbox_address' => 'http://127.0.0.1:1'],
             'is it a gateway?' => ['sandbox_address' => $faulty],
+            'path does not exist' => ['sandbox_address' => Shop::fact('sandbox_url') . '/shop'],
             'do not see the payment method yet' => ['sandbox_key' => ''],
         ];
         foreach ($wrong as $text => $changes) {

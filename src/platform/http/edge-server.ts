@@ -30,6 +30,8 @@ export interface EdgeServerSettings {
   readonly tracedFrom?: TracedFrom;
   /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
+  /** The requests on one connection; unlimited by default. The connection is closed after the answer to the last one. */
+  readonly maxRequestsPerConnection?: number;
 }
 
 const standardRawHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
@@ -83,7 +85,7 @@ export function protectEdge(
   settings: Omit<EdgeServerSettings, 'trustedProxies'>,
   refuse: (problem: HttpProblem) => Error,
 ): void {
-  answerEveryRequest(app.server, rawRepliesOf(settings));
+  answerEveryRequest(app.server, rawRepliesOf(settings), settings.maxRequestsPerConnection);
   settings.measureRequests?.(app);
   if (settings.tracing !== undefined)
     traceRequests(app, settings.tracing, settings.tracedFrom ?? 'onRequest');

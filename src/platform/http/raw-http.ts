@@ -32,23 +32,59 @@ const badRequest = (field: string, issue: string): RawAnswer => ({
   details: [{ field, issue }],
 });
 
+const unknownMethod: RawAnswer = {
+  status: 404,
+  message: 'Not found',
+  details: [{ field: 'method', issue: 'must be one that the path supports' }],
+};
+
 const lengthOnce = 'must be the only header that gives the length of the body';
+
+const version = badRequest(
+  'request',
+  'must use HTTP/1.1 or HTTP/1.0, and end each line of its head with CR LF',
+);
+const headerLines = badRequest(
+  'headers',
+  'must each be one line of a name, a colon and a value, without control characters, ended by CR LF',
+);
+const chunks = badRequest('body', 'must be sent in chunks that begin with their size');
 
 /** Node's errors for connections without a complete request, and the answers to the client. */
 const answers: ReadonlyMap<string, RawAnswer> = new Map<string, RawAnswer>([
   // An unknown verb is answered like a verb that the path does not support.
-  ['HPE_INVALID_METHOD', { status: 404, message: 'Not found' }],
+  ['HPE_INVALID_METHOD', unknownMethod],
   ['HPE_HEADER_OVERFLOW', { status: 431, message: 'Request header fields too large' }],
   ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, message: 'Request timeout' }],
   ['HPE_INVALID_EOF_STATE', badRequest('request', 'must be sent completely before the connection is closed')],
-  ['HPE_INVALID_CHUNK_SIZE', badRequest('body', 'must be sent in chunks that begin with their size')],
+  ['HPE_INVALID_CHUNK_SIZE', chunks],
+  ['HPE_STRICT', chunks],
   ['HPE_INVALID_CONTENT_LENGTH', badRequest('Content-Length', 'must be the number of bytes in the body')],
   ['HPE_UNEXPECTED_CONTENT_LENGTH', badRequest('Content-Length', lengthOnce)],
   ['HPE_INVALID_TRANSFER_ENCODING', badRequest('Transfer-Encoding', lengthOnce)],
+  ['HPE_PAUSED_H2_UPGRADE', badRequest('request', 'must use HTTP/1.1: HTTP/2 is not supported here')],
+  ['HPE_INVALID_VERSION', version],
+  [
+    'HPE_INVALID_CONSTANT',
+    badRequest('request', 'must begin with a method, a path without spaces and HTTP/1.1'),
+  ],
+  ['HPE_INVALID_URL', badRequest('request', 'must have a path in percent-encoded ASCII that begins with /')],
+  ['HPE_INVALID_HEADER_TOKEN', headerLines],
+  ['HPE_LF_EXPECTED', headerLines],
+  ['HPE_CR_EXPECTED', headerLines],
 ]);
 
-/** The response to the latest request that each connection brought. */
-const latestResponses = new WeakMap<Duplex, ServerResponse>();
+/** The answer to what Node's parser refuses for another reason. */
+const notHttp = badRequest('request', 'must be valid HTTP/1.1');
+
+interface Received {
+  /** The number of requests that the connection brought. */
+  requests: number;
+  /** The response to the latest of them. */
+  latest?: ServerResponse;
+}
+
+const receivedBy = new WeakMap<Duplex, Received>();
 
 /**
  * Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. An answer
@@ -60,15 +96,14 @@ export function answerClientError(
   options: RawReplyOptions,
 ): void {
   const canWrite = error.code !== 'ECONNRESET' && socket.writable;
-  const latest = latestResponses.get(socket);
+  const latest = receivedBy.get(socket)?.latest;
   if (canWrite && latest?.req.complete === true && !latest.writableFinished) {
     socket.pause();
     latest.once('finish', () => socket.destroySoon());
     return;
   }
   if (canWrite && !isAnswered(latest)) {
-    const answer = answers.get(error.code ?? '') ?? { status: 400, message: 'Bad request' };
-    writeRaw(socket, answer, options, error.code);
+    writeRaw(socket, answers.get(error.code ?? '') ?? notHttp, options, error.code);
   }
   socket.destroySoon();
 }
@@ -87,12 +122,13 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
  * Handles requests that Node would answer itself, without a body. CONNECT is a verb that no path supports. An unknown
  * `Expect` may be ignored (RFC 9110, section 10.1.1). An error that escapes the framework during a request is logged and
  * answered with 500, because it must not end the process.
+ * @param maxRequests the requests on one connection. The last one is answered with `Connection: close`, and the connection ends
  */
-export function answerEveryRequest(server: Server, options: RawReplyOptions): void {
+export function answerEveryRequest(server: Server, options: RawReplyOptions, maxRequests = Infinity): void {
   const handle = server.listeners('request') as Listener[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
-    latestResponses.set(request.socket, response);
+    if (!isWithinLimit(request.socket, response, maxRequests)) return;
     try {
       for (const each of handle) each.call(server, request, response);
     } catch (error) {
@@ -101,10 +137,24 @@ export function answerEveryRequest(server: Server, options: RawReplyOptions): vo
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
-    writeRaw(socket, { status: 404, message: 'Not found' }, options, 'CONNECT');
+    writeRaw(socket, unknownMethod, options, 'CONNECT');
     socket.end();
   });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/**
+ * Counts a request of a connection. Those after the last one stay unanswered and have no effect, as RFC 9112, section 9.6 demands.
+ * Node's own limit would answer them with 503 and without a body, and would leave the connection open.
+ */
+function isWithinLimit(socket: Duplex, response: ServerResponse, maxRequests: number): boolean {
+  const received = receivedBy.get(socket) ?? { requests: 0 };
+  received.requests += 1;
+  if (received.requests > maxRequests) return false;
+  received.latest = response;
+  receivedBy.set(socket, received);
+  if (received.requests === maxRequests) response.shouldKeepAlive = false;
+  return true;
 }
 
 function answerEscapedError(

@@ -18,6 +18,12 @@ const facade = shared(
 );
 
 const notFound = { code: 404, message: 'Not found' };
+const withDetail = (field: string, issue: string) => ({ ...notFound, details: [{ field, issue }] });
+const noSuchPath = withDetail(
+  'path',
+  'does not exist; send exactly a path of the API reference, such as /api/v1/register',
+);
+const unknownMethod = withDetail('method', 'must be one that the path supports');
 
 /** Sends bytes unchanged, and returns everything that arrives until the server closes the connection. */
 async function raw(
@@ -44,7 +50,7 @@ describe('404 comes before every other check', () => {
       for (const path of ['/api/v1/register', '/api/v1/direct', '/api/v1/verify', '/payment/v1/direct']) {
         const answer = await send(facade.url + path, { method });
         expect(answer.status).toBe(404);
-        if (method !== 'HEAD') expect(answer.json).toEqual(notFound);
+        if (method !== 'HEAD') expect(answer.json).toEqual(withDetail('method', 'must be POST'));
       }
     },
   );
@@ -71,17 +77,17 @@ describe('404 comes before every other check', () => {
   ])('for POST %s', async (path) => {
     const { status, json } = await post(facade.url + path, '{"broken');
     expect(status).toBe(404);
-    expect(json).toEqual(notFound);
+    expect(json).toEqual(noSuchPath);
   });
 
   test('for CONNECT', async () => {
     const { status, json } = await raw('CONNECT example.com:443 HTTP/1.1\nHost: a\n\n');
-    expect({ status, json }).toEqual({ status: 404, json: notFound });
+    expect({ status, json }).toEqual({ status: 404, json: unknownMethod });
   });
 
   test('for an unknown method', async () => {
     const { status, json } = await raw('BREW /api/v1/verify HTTP/1.1\nHost: a\n\n');
-    expect({ status, json }).toEqual({ status: 404, json: notFound });
+    expect({ status, json }).toEqual({ status: 404, json: unknownMethod });
   });
 });
 
@@ -146,6 +152,15 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
     ['a head that is cut off', post, 'request', 'completely'],
     ['a chunk without a size', `${post}Transfer-Encoding: chunked\n\nzz\n`, 'body', 'size'],
     ['a length that is not a number', `${post}Content-Length: x\n\n`, 'Content-Length', 'number of bytes'],
+    ['a chunk of another size', `${post}Transfer-Encoding: chunked\n\n1\n{}\n0\n\n`, 'body', 'size'],
+    ['HTTP/2', 'PRI * HTTP/2.0\n\nSM\n\n', 'request', 'HTTP/1.1: HTTP/2 is not supported'],
+    ['HTTP/3', 'POST /api/v1/verify HTTP/3.0\nHost: a\n\n', 'request', 'HTTP/1.1 or HTTP/1.0'],
+    ['a space in the path', 'POST /api/v1/verify x HTTP/1.1\nHost: a\n\n', 'request', 'without spaces'],
+    ['a path with other letters', 'POST /api/v1/ሰ HTTP/1.1\nHost: a\n\n', 'request', 'percent-encoded'],
+    ['a header without a name', `${post}: x\n\n`, 'headers', 'a name, a colon and a value'],
+    ['a header of two lines', `${post}X: a\n b\n\n`, 'headers', 'one line'],
+    ['a line break inside a header', `${post}X: a\rb\n\n`, 'headers', 'CR LF'],
+    ['a control character', `${post}X: a\0b\n\n`, 'headers', 'control characters'],
     ['two lengths', `${post}Content-Length: 2\nContent-Length: 1\n\n`, 'Content-Length', 'only header'],
     [
       'both Content-Length and Transfer-Encoding',
@@ -161,6 +176,12 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       message: 'Bad request',
       details: [{ field, issue: expect.stringContaining(text) }],
     });
+  });
+
+  test('a head whose lines end in LF alone is told to end them with CR LF', async () => {
+    const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+    socket.end('POST /api/v1/verify HTTP/1.1\nHost: a\n\n');
+    expect(await text(socket)).toContain('CR LF');
   });
 
   test('a request that is answered before its body gets no second answer when the body is wrong', async () => {
@@ -195,6 +216,26 @@ describe('a request that violates HTTP is answered in the JSON envelope', () => 
       'POST /api/v1/verify HTTP/1.1\nHost: a\nExpect: something\nConnection: close\nContent-Length: 0\n\n',
     );
     expect(status).toBe(401);
+  });
+});
+
+describe('a connection', () => {
+  test('closes after the answer to its 10,000th request, and answers none that follows', async () => {
+    const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+    const closed = once(socket, 'close');
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+    const answers = () => received.split('HTTP/1.1 404 Not Found\r\n').slice(1);
+    const request = 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n';
+    socket.write(request.repeat(9_999));
+    await waitUntil('9,999 answers', () => answers().length === 9_999);
+    expect(received).not.toMatch(/connection: close/i);
+
+    socket.write(request.repeat(3));
+    await closed;
+
+    expect(answers()).toHaveLength(10_000);
+    expect(answers().at(-1)).toMatch(/connection: close[^]+"message":"Not found",.*\}$/i);
   });
 });
 

@@ -33,5 +33,8 @@ test.each([
     },
   });
   for (const link of links) expect((await send(`${url}${link}`)).status).toBe(200);
-  expect((await send(url, { method: 'POST' })).json).toEqual({ code: 404, message: 'Not found' });
+  expect((await send(url, { method: 'POST' })).json).toMatchObject({
+    code: 404,
+    details: [{ field: 'path' }],
+  });
 });
