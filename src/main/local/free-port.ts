@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { Server } from 'node:net';
+import type { ListenOptions, Server } from 'node:net';
 import { hasCode } from './error-code.ts';
 import { findPortHolder } from './port-holder.ts';
 import { StartError } from './start-error.ts';
@@ -15,19 +15,31 @@ export interface PortRequest {
 const freeRange = { from: 20_000, to: 32_000 };
 const attempts = 100;
 
-async function listen(host: string, port: number): Promise<Server> {
-  const server = createServer();
+class NoFreePort extends Error {
+  override readonly name = 'NoFreePort';
+}
+
+async function listenOn(server: Server, address: ListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, resolve);
+    server.listen({ ...address, exclusive: true }, resolve);
   });
+}
+
+async function listen(host: string, port: number): Promise<Server> {
+  const server = createServer();
+  await listenOn(server, { host, port });
   return server;
 }
+
+const close = (server: Server): Promise<unknown> => new Promise((resolve) => server.close(resolve));
 
 /** Explains why a port is unusable, and what to do. `others` are the settings with the same port. */
 async function portProblem(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
   const { setting, host, port } = request;
   const [other] = others;
+  if (error instanceof NoFreePort)
+    return `No free port was found on ${host} (${setting}): ${attempts} ports from ${freeRange.from} to ${freeRange.to - 1} are taken.`;
   if (hasCode(error, 'EADDRINUSE') && other !== undefined)
     return `Port ${port} (${setting}) is also set for ${other}. Set one of them to another port, or to 0.`;
   if (hasCode(error, 'EADDRINUSE')) {
@@ -54,22 +66,49 @@ function refuse(problems: readonly { readonly setting: string; readonly reason: 
   );
 }
 
+/**
+ * Reserves a port until this process exits, so that no other process chooses it before the listener starts, or while it restarts.
+ * The reservation is a socket in Linux's abstract namespace, which the kernel removes with the process.
+ * @returns whether no other process, and no earlier choice of this one, has reserved it
+ */
+async function reserve(port: number): Promise<boolean> {
+  const reservation = createServer((socket) => socket.destroy());
+  try {
+    await listenOn(reservation, { path: `\0gatehouse-port-${port}` });
+  } catch (error) {
+    if (hasCode(error, 'EADDRINUSE')) return false;
+    throw error;
+  }
+  reservation.unref();
+  return true;
+}
+
 async function open(request: PortRequest): Promise<{ server: Server; port: number }> {
-  for (let attempt = 1; ; attempt++) {
-    const { from, to } = freeRange;
-    const port = request.port === 0 ? from + Math.floor(Math.random() * (to - from)) : request.port;
+  if (request.port === 0) return openFree(request.host);
+  const server = await listen(request.host, request.port);
+  // The port may be a choice of the process that started this one, and is then reserved there.
+  await reserve(request.port);
+  return { server, port: request.port };
+}
+
+async function openFree(host: string): Promise<{ server: Server; port: number }> {
+  const { from, to } = freeRange;
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const port = from + Math.floor(Math.random() * (to - from));
     try {
-      return { server: await listen(request.host, port), port };
+      const server = await listen(host, port);
+      if (await reserve(port)) return { server, port };
+      await close(server);
     } catch (error) {
-      const taken = hasCode(error, 'EADDRINUSE');
-      if (request.port !== 0 || !taken || attempt === attempts) throw error;
+      if (!hasCode(error, 'EADDRINUSE')) throw error;
     }
   }
+  throw new NoFreePort();
 }
 
 /**
  * Ensures that every port can be used, and chooses the free ones. All are bound at the same time, so that they differ,
- * and released before this returns.
+ * and released before this returns. Until this process exits, no other choice of a free port returns one of them.
  * @returns the ports, in the requested order
  * @throws StartError with every unusable port, its setting and, if known, the process that uses it
  */
@@ -88,6 +127,6 @@ export async function choosePorts(requests: readonly PortRequest[]): Promise<num
     if (problems.length > 0) throw refuse(problems);
     return held.map(({ port }) => port);
   } finally {
-    await Promise.all(held.map(({ server }) => new Promise((resolve) => server.close(resolve))));
+    await Promise.all(held.map(({ server }) => close(server)));
   }
 }

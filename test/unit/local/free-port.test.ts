@@ -1,12 +1,26 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
+import { promisify } from 'node:util';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { StartError } from '../../../src/main/local/start-error.ts';
 
 const host = '127.0.0.1';
+const execute = promisify(execFile);
+
+/** Another process chooses a free port and exits. It tries only `onlyPort`, if that is given. Returns the port, or the reason. */
+async function chooseElsewhere(onlyPort: number | undefined): Promise<unknown> {
+  const script = `
+    import { choosePorts } from './src/main/local/free-port.ts';
+    ${onlyPort === undefined ? '' : `Math.random = () => ${(onlyPort - 20_000 + 0.5) / 12_000};`}
+    const choice = await choosePorts([{ setting: 'any', host: '${host}', port: 0 }]).catch(({ message }) => [message]);
+    console.log(JSON.stringify(choice[0]));`;
+  const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', script]);
+  return JSON.parse(stdout);
+}
 
 describe('choosing ports', () => {
   const servers: Server[] = [];
@@ -40,6 +54,17 @@ describe('choosing ports', () => {
     const ports = await choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port }]);
     expect(ports).toEqual([port]);
     expect(await listenOn(port)).toBe(port);
+  });
+
+  test('a chosen port is free for no other process until the one that chose it exits', async () => {
+    const anyPort = { setting: 'GATEHOUSE_NATS_PORT', host, port: 0 };
+    const [mine = 0] = await choosePorts([anyPort]);
+    const other = Number(await chooseElsewhere(undefined));
+
+    expect(await chooseElsewhere(mine)).toMatch(
+      /^No free port was found on 127\.0\.0\.1 \(any\): 100 ports from 20000 to 31999 are taken\./,
+    );
+    expect(await chooseElsewhere(other)).toBe(other);
   });
 
   test('every port that cannot be used is named at once, with its process and one command that helps', async () => {
