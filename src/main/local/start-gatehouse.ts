@@ -36,6 +36,7 @@ import type { Secrets } from './secrets.ts';
 import { StartError } from './start-error.ts';
 import type { DemoFile } from './summary.ts';
 import type { ProcessSpec } from './supervisor.ts';
+import { untilAnswered } from './until-answered.ts';
 
 export interface StartOptions {
   readonly config: LocalSettings;
@@ -109,12 +110,14 @@ function refuseToReplace(postgresData: string, dataFolder: string): void {
   );
 }
 
+/** Prepares the demo merchant and the demo users. Each step keeps what an earlier try of it has created. */
 async function seed(
   dataFolder: string,
   secrets: Secrets,
   { grpc, webhooks: { grpc: webhooksGrpc } }: Addresses,
-  report: (line: string) => void,
+  options: Pick<StartOptions, 'report' | 'warn' | 'signal'>,
 ) {
+  const { report } = options;
   const transportOf = (role: string, address: string) =>
     createGrpcTransport({ addresses: [address], token: secrets.service_tokens[role] ?? '' });
   const operator = transportOf('operator', grpc);
@@ -124,23 +127,32 @@ async function seed(
   try {
     const text = await readIfThere(join(dataFolder, demoFile));
     const kept = readDemoMerchant(text);
-    const merchant = await ensureDemoMerchant({ operator, facade, kept, report });
+    const merchant = await untilAnswered(
+      () => ensureDemoMerchant({ operator, facade, kept, report }),
+      options,
+    );
     const sameMerchants = kept?.id === merchant.id ? kept : {};
     const merchantId = merchant.id;
+    const webhookSecrets = await untilAnswered(
+      () => ensureWebhookSecrets({ webhooks, merchantId, kept: sameMerchants, report }),
+      options,
+    );
+    const users = await untilAnswered(
+      () =>
+        ensureDemoUsers({
+          operator,
+          dashboard,
+          merchantId,
+          kept: readDemoUsers(text),
+          randomBytes,
+          report,
+        }),
+      options,
+    );
     return {
-      merchant: {
-        ...merchant,
-        ...(await ensureWebhookSecrets({ webhooks, merchantId, kept: sameMerchants, report })),
-      },
-      users: await ensureDemoUsers({
-        operator,
-        dashboard,
-        merchantId,
-        kept: readDemoUsers(text),
-        randomBytes,
-        report,
-      }),
-      isRecovering: await isRecovering(operator),
+      merchant: { ...merchant, ...webhookSecrets },
+      users,
+      isRecovering: await untilAnswered(() => isRecovering(operator), options),
     };
   } finally {
     for (const transport of [operator, facade, dashboard, webhooks]) transport.close();
@@ -211,7 +223,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const { merchant, users, isRecovering } = await seed(dataFolder, secrets, addresses, report);
+    const { merchant, users, isRecovering } = await seed(dataFolder, secrets, addresses, options);
     const { operator = '', writer = '', reader = '' } = secrets.service_tokens;
     const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
