@@ -62,6 +62,12 @@ export function ignoreDebuggerSignal(process: Pick<NodeJS.Process, 'on'>, logger
 }
 
 /**
+ * A fault of the processor or an abort within Node, such as a wrong memory access. The kernel must end the process. With a listener in
+ * JavaScript, the failed instruction would run again and again, and the process would hang for ever.
+ */
+const crashSignals = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
+
+/**
  * Stops the parts in the given order on SIGTERM, SIGINT, an uncaught error or an unhandled rejection. Each part has its own
  * deadline. Then the process exits, with code 0 after a signal and 1 after an error. `exitOnUnhandledErrors` logs the error. A second
  * signal ends the process at once, with code 1.
@@ -69,9 +75,12 @@ export function ignoreDebuggerSignal(process: Pick<NodeJS.Process, 'on'>, logger
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
   const onSecondSignal = (signal: string): void =>
     logger.warn({ signal }, 'a second signal: the process exits at once, and the stop is not completed');
-  closeWithGrace({ delay: exitDeadlineMs, logger: false, onSecondSignal }, async ({ signal, err }) => {
-    await stopInOrder(logger, parts, err === undefined ? signal : undefined);
-  });
+  closeWithGrace(
+    { delay: exitDeadlineMs, logger: false, onSecondSignal, skip: [...crashSignals] },
+    async ({ signal, err }) => {
+      await stopInOrder(logger, parts, err === undefined ? signal : undefined);
+    },
+  );
 }
 
 /** Stops the parts one after another, each within its own deadline. A part that fails or is late is logged. */

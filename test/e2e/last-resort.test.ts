@@ -92,6 +92,17 @@ test.each([
   },
 );
 
+test('a crash within Node ends the process at once, so that its supervisor restarts it', async () => {
+  const running = await startProcess(file, {});
+  broken = running;
+
+  await fetch(`${String(running.ready['http'])}/later/crash`).catch(() => undefined);
+
+  // Null: the kernel ended it with a signal.
+  expect(await running.exited).toBeNull();
+  expect(running.log.filter(({ msg }) => msg === 'stopping')).toEqual([]);
+});
+
 test('an error during the start of a process is logged in one fatal line, and the exit code is 1', async () => {
   await expect(startProcess(file, { BREAK: 'while-starting' })).rejects.toThrow(
     /ended with 1:\n\{"level":"fatal".*"broken while starting".*\}$/,

@@ -1,6 +1,8 @@
 /** A process that is made of the same parts as all others, with mistakes that a test can trigger. */
 import Fastify from 'fastify';
 import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { Script } from 'node:vm';
 import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   Health,
@@ -56,6 +58,14 @@ app.get('/later/rejection', () => {
 app.get('/later/nothing', () => {
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a dependency may reject with nothing
   void Promise.reject();
+  return {};
+});
+/** V8 finds an inner contradiction, and ends in an instruction that the processor refuses. */
+app.get('/later/crash', () => {
+  setImmediate(() => {
+    setFlagsFromString('--allow-natives-syntax');
+    new Script('%AbortJS("broken within V8")').runInThisContext();
+  });
   return {};
 });
 
