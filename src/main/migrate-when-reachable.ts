@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../core/database/database.ts';
 import {
+  isCertificateRefused,
   isConnectionRefused,
   isDatabaseUnavailable,
   isLockTimeout,
@@ -27,7 +28,8 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
           `the migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
           { cause: error },
         );
-      if (attempt === tries || isConnectionRefused(error) || !isDatabaseUnavailable(error)) throw error;
+      const isRefused = isConnectionRefused(error) || isCertificateRefused(error);
+      if (attempt === tries || isRefused || !isDatabaseUnavailable(error)) throw error;
       logger.warn(
         { err: error, attempt },
         isLocked

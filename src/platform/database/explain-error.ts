@@ -4,14 +4,20 @@ import { isReadOnlyRefusal } from './read-only-connections.ts';
 
 /** Node's error codes for a connection that failed or was lost. */
 const connectionErrors = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOENT'],
+  // There is no way to the machine.
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
+  // The name cannot be resolved.
+  ...['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_MEMORY', 'EAI_SYSTEM'],
+  // This machine has no free port or no memory for another connection.
+  ...['EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'],
 ]);
+
+/** Node's error codes when a process, or its machine, has no file descriptor left. */
+const descriptorErrors = new Set(['EMFILE', 'ENFILE']);
+
+/** Node's and OpenSSL's error codes when a certificate is not accepted, for example because it has expired. */
+const tlsErrors = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_|ERR_SSL_)/;
 
 /**
  * SQLSTATEs (PostgreSQL, appendix A) after which a retry may succeed: 08 connection exceptions,
@@ -43,9 +49,18 @@ export function isConnectionRefused(error: unknown): boolean {
   return false;
 }
 
+const hasCode = (error: unknown, isSought: (code: string) => boolean): boolean =>
+  [...causes(error)].some(({ code }) => typeof code === 'string' && isSought(code));
+const isWithoutDescriptors = (error: unknown): boolean =>
+  hasCode(error, (code) => descriptorErrors.has(code));
+
+/** Whether PostgreSQL, or this process, does not accept the certificate of the other side. */
+export const isCertificateRefused = (error: unknown): boolean =>
+  hasCode(error, (code) => tlsErrors.test(code));
+
 /** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (isConnectionRefused(error)) return true;
+  if (isConnectionRefused(error) || isCertificateRefused(error) || isWithoutDescriptors(error)) return true;
   for (const cause of causes(error)) {
     const { code, message } = cause;
     if (isReadOnlyRefusal(cause)) return true;
@@ -82,6 +97,10 @@ export const connectionRefused =
 
 function whatToDo(error: unknown): string {
   if (isConnectionRefused(error)) return connectionRefused;
+  if (isCertificateRefused(error))
+    return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
+  if (isWithoutDescriptors(error))
+    return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
   if ([...causes(error)].some(isDiskFull)) return 'the disk of PostgreSQL is full; free space on it';
   return 'the database does not answer; try again in a moment';
 }
